@@ -1,0 +1,22 @@
+"""The command line. Each command lives in its own file and imports what is heavy when it runs."""
+
+from __future__ import annotations
+
+import typer
+
+from magnet.cli import bench, demo
+
+app = typer.Typer(
+    name="magnet",
+    help="Find and repair wrong values in the node attributes of a graph.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_show_locals=False,
+)
+app.command("demo")(demo.demo)
+app.command("bench")(bench.bench)
+
+
+@app.callback()
+def main() -> None:
+    """Find and repair wrong values in the node attributes of a graph."""

@@ -1,0 +1,5 @@
+"""``magnet demo``."""
+
+
+def demo() -> None:
+    """placeholder, replaced below"""
