@@ -1,0 +1,99 @@
+"""What every corruption returns: the corrupted graph, the exact truth and how it was made."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch_geometric.data import Data
+
+from magnet.datasets import DATASETS
+from magnet.datasets.features import checksum, is_binary, is_sparse, row_blocks, to_scipy
+
+
+@dataclass(frozen=True, eq=False)
+class Corruption:
+    """A corrupted graph and the truth about it.
+
+    Args:
+        data: copy of the input whose ``x`` is corrupted; everything else is shared with the input.
+        cells: bool ``[nodes, features]``, dense, true exactly where the new value differs from the old one by
+            more than the tolerance.
+        nodes: bool ``[nodes]``, true where a node has at least one such cell.
+        info: the parameters, the seed, the shares of wrong cells and nodes, and a checksum of the new ``x``.
+    """
+
+    data: Data
+    cells: torch.Tensor
+    nodes: torch.Tensor
+    info: dict[str, Any]
+
+    def __repr__(self) -> str:
+        kind, share = self.info["kind"], self.info["cell_share"]
+        cells, nodes = int(self.cells.sum()), int(self.nodes.sum())
+        return f"Corruption({kind!r}, {cells} cells = {share:.3%}, {nodes} nodes)"
+
+
+def finish(data: Data, x: torch.Tensor, tolerance: float | None, **info: Any) -> Corruption:
+    """The result for new features ``x`` of ``data``."""
+    margin = tolerance_of(data) if tolerance is None else float(tolerance)
+    if not margin >= 0:
+        raise ValueError(f"tolerance is {tolerance}; it must be 0 or more")
+    cells = changed(data.x, x, margin)
+    nodes = cells.any(dim=1)
+    corrupted = copy.copy(data)
+    corrupted.x = x
+    facts = {
+        "dataset": getattr(data, "name", None),
+        **info,
+        "tolerance": margin,
+        "cell_share": float(cells.double().mean()),
+        "node_share": float(nodes.double().mean()),
+        "checksum": checksum(x),
+    }
+    return Corruption(corrupted, cells, nodes, facts)
+
+
+def changed(old: torch.Tensor, new: torch.Tensor, tolerance: float = 0.0) -> torch.Tensor:
+    """Dense bool ``[nodes, features]``: where two feature matrices differ by more than ``tolerance``."""
+    if is_sparse(old):
+        difference = abs(to_scipy(new) - to_scipy(old))
+        difference.data = difference.data > tolerance
+        return torch.from_numpy(sp.csr_matrix(difference, dtype=bool).toarray()).to(old.device)
+    cells = torch.empty(old.shape, dtype=torch.bool, device=old.device)
+    for rows, _ in row_blocks(old):
+        cells[rows] = (new[rows] - old[rows]).abs() > tolerance
+    return cells
+
+
+def tolerance_of(data: Data) -> float:
+    """By how much a cell must move to count as wrong: the paper's value for a known dataset, else 0."""
+    entry = DATASETS.get(getattr(data, "name", None) or "")
+    return entry.tolerance if entry is not None else 0.0
+
+
+def check_features(data: Data) -> tuple[int, int]:
+    """``(nodes, features)`` of a graph whose features can be corrupted."""
+    x = getattr(data, "x", None)
+    if not isinstance(x, torch.Tensor) or x.dim() != 2 or not x.is_floating_point():
+        raise ValueError("data.x must be a 2-D tensor of floating-point features")
+    nodes, columns = int(x.shape[0]), int(x.shape[1])
+    if nodes == 0 or columns == 0:
+        raise ValueError(f"data.x has shape {nodes} x {columns}: there is nothing to corrupt")
+    return nodes, columns
+
+
+def check_share(name: str, value: float) -> float:
+    """``value`` if it is a share in (0, 1]."""
+    if not (isinstance(value, int | float | np.number) and 0 < value <= 1):
+        raise ValueError(f"{name} is {value!r}; it must be above 0 and at most 1")
+    return float(value)
+
+
+def require_binary(data: Data, what: str) -> None:
+    if not is_binary(data.x):
+        raise ValueError(f"{what} needs features that are all 0 or 1")

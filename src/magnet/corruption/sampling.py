@@ -1,0 +1,38 @@
+"""Draws that the corruptions share."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+
+
+def distinct(rng: np.random.Generator, rows: int, size: int, population: int) -> IntArray:
+    """``[rows, size]`` integers below ``population``, no two alike within a row, every set equally likely.
+
+    Example:
+        >>> draws = distinct(np.random.default_rng(0), 1000, 3, 4)
+        >>> all(len(set(row)) == 3 for row in draws.tolist())
+        True
+    """
+    if size > population:
+        raise ValueError(f"cannot draw {size} different ones out of {population}")
+    if 4 * size > population:
+        step = max(1, (1 << 22) // population)
+        pieces = [
+            rng.random((min(step, rows - start), population)).argpartition(size - 1, axis=1)[:, :size]
+            for start in range(0, rows, step)
+        ]
+        return np.concatenate(pieces) if pieces else np.empty((0, size), dtype=np.int64)
+    # Repeats are rare here: draw freely, then draw the repeats anew until there are none.
+    draws = rng.integers(population, size=(rows, size))
+    pending = np.arange(rows)
+    while pending.size:
+        block = np.sort(draws[pending], axis=1)
+        repeat = np.zeros(block.shape, dtype=bool)
+        repeat[:, 1:] = block[:, 1:] == block[:, :-1]
+        block[repeat] = rng.integers(population, size=int(repeat.sum()))
+        draws[pending] = block
+        pending = pending[repeat.any(axis=1)]
+    return draws

@@ -1,0 +1,20 @@
+"""Graphs with node attributes, by name (:func:`load`) or made to measure (:func:`synthetic`)."""
+
+from magnet.datasets.build import homophily, random_split
+from magnet.datasets.catalogue import DATASETS, DatasetInfo
+from magnet.datasets.features import checksum, dense_x, to_scipy, to_torch_csr
+from magnet.datasets.registry import info, load, names
+
+__all__ = [
+    "DATASETS",
+    "DatasetInfo",
+    "checksum",
+    "dense_x",
+    "homophily",
+    "info",
+    "load",
+    "names",
+    "random_split",
+    "to_scipy",
+    "to_torch_csr",
+]

@@ -1,0 +1,188 @@
+"""Raw files: where they are looked for, and how they are fetched when they are nowhere.
+
+A folder counts as found only when every file of the source is in it. Nothing is ever written under its
+final name before it is complete and verified.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+TIMEOUT = 20.0  # seconds without an answer before a download gives up
+
+
+@dataclass(frozen=True)
+class Source:
+    """The raw files of one dataset.
+
+    Args:
+        folders: where the files lie below a base folder, the first being where a download goes.
+        files: file name -> address (empty where it cannot be downloaded alone).
+        archive: address of a zip file that holds all files, with the folder inside it that they are in.
+        remark: what to tell a user who has to get the files himself.
+    """
+
+    folders: tuple[str, ...]
+    files: Mapping[str, str]
+    archive: tuple[str, str] | None = None
+    remark: str = field(default="", compare=False)
+
+    @property
+    def can_download(self) -> bool:
+        return self.archive is not None or all(self.files.values())
+
+
+def cache_folder() -> Path:
+    """``$MAGNET_CACHE``, else ``magnet`` in the user's cache folder."""
+    if own := os.environ.get("MAGNET_CACHE"):
+        return Path(own)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "magnet"
+
+
+def bases(root: str | os.PathLike[str] | None) -> list[Path]:
+    """The folders to look in, in order: ``root``, ``$MAGNET_DATA``, the cache."""
+    given = [Path(root)] if root is not None else []
+    shared = [Path(os.environ["MAGNET_DATA"])] if os.environ.get("MAGNET_DATA") else []
+    return [*given, *shared, cache_folder()]
+
+
+def find(source: Source, root: str | os.PathLike[str] | None = None) -> Path | None:
+    """The first folder that holds all files of ``source``, or None."""
+    for base in bases(root):
+        for folder in source.folders:
+            if all((base / folder / name).is_file() for name in source.files):
+                return base / folder
+    return None
+
+
+def find_or_download(name: str, source: Source, root: str | os.PathLike[str] | None = None) -> Path:
+    """The folder with the raw files of dataset ``name``, downloading them into the cache if need be."""
+    found = find(source, root)
+    if found is not None:
+        return found
+    target = cache_folder() / source.folders[0]
+    missing = [file for file in source.files if not (target / file).is_file()]
+    if not source.can_download:
+        raise FileNotFoundError(f"{name}: {_where(source, root, missing)}")
+    try:
+        if source.archive is not None:
+            _download_archive(*source.archive, target, missing)
+        else:
+            for file in missing:
+                download(source.files[file], target / file, known_checksums().get(_key(source, file)))
+    except OSError as error:
+        reason = getattr(error, "reason", None) or error
+        raise FileNotFoundError(
+            f"{name}: download failed ({reason}); {_where(source, root, missing)}"
+        ) from None
+    return target
+
+
+def download(url: str, path: Path, sha256: str | None = None) -> None:
+    """Fetch ``url`` to ``path`` with a progress bar.
+
+    The bytes go to a ``.part`` file beside it, which takes the final name only when it has the announced
+    length, the expected checksum (where known) and, for archives, intact members.
+    """
+    from rich.progress import wrap_file
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with complete_or_absent(path) as part:
+        with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
+            length = int(answer.headers.get("Content-Length") or 0)
+            stream = wrap_file(answer, total=length, description=f"downloading {path.name}")
+            with stream as reader, part.open("wb") as file:
+                shutil.copyfileobj(reader, file)
+        received = part.stat().st_size
+        if length and received != length:
+            raise ConnectionError(f"{url} broke off after {received} of {length} bytes")
+        if sha256 and sha256_of(part) != sha256:
+            raise ConnectionError(f"{url} has an unexpected checksum: the file is not the published one")
+        if path.suffix in (".npz", ".zip"):
+            _check_archive(part, url)
+
+
+@contextmanager
+def complete_or_absent(path: Path) -> Iterator[Path]:
+    """A name to write to; it becomes ``path`` when the block ends well, and disappears when it does not."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        yield part
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@cache
+def known_checksums() -> dict[str, str]:
+    """Published SHA-256 sums of raw files, by their path below a base folder."""
+    lines = Path(__file__).with_name("checksums.txt").read_text(encoding="ascii").splitlines()
+    return {path: digest for digest, path in (line.split(maxsplit=1) for line in lines)}
+
+
+def _key(source: Source, file: str) -> str:
+    return f"{source.folders[0]}/{file}"
+
+
+def _where(source: Source, root: str | os.PathLike[str] | None, missing: list[str]) -> str:
+    looked = ", ".join(str(base / source.folders[0]) for base in bases(root))
+    remark = f" {source.remark}" if source.remark else ""
+    return (
+        f"{', '.join(missing)} not found (looked in {looked}). "
+        f"Put the file{'s' if len(missing) > 1 else ''} into {cache_folder() / source.folders[0]}, "
+        f"or set MAGNET_DATA to a folder that holds {source.folders[0]}.{remark}"
+    )
+
+
+def _check_archive(path: Path, url: str) -> None:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            damaged = archive.testzip()
+    except zipfile.BadZipFile:
+        raise ConnectionError(f"{url} is not an intact archive") from None
+    if damaged is not None:
+        raise ConnectionError(f"{url} is damaged at {damaged}")
+
+
+def _download_archive(url: str, inside: str, target: Path, missing: list[str]) -> None:
+    packed = target / url.rsplit("/", 1)[-1]
+    download(url, packed)
+    with zipfile.ZipFile(packed) as archive:
+        for file in missing:
+            (target / file).parent.mkdir(parents=True, exist_ok=True)
+            try:
+                member = archive.open(f"{inside}/{file}")
+            except KeyError:
+                raise ConnectionError(f"{url} holds no {inside}/{file}") from None
+            with member, complete_or_absent(target / file) as part, part.open("wb") as out:
+                shutil.copyfileobj(member, out)
+    packed.unlink()
+
+
+@contextmanager
+def damaged(path: Path) -> Iterator[None]:
+    """Turns whatever goes wrong while ``path`` is read into one clear error."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except Exception as error:
+        if isinstance(error, ValueError) and str(error).startswith("damaged file"):
+            raise
+        reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise ValueError(f"damaged file {path} ({reason}); replace it by the published one") from None
