@@ -71,9 +71,7 @@ def _planetoid(name: str, folder: str) -> Source:
 
 
 def _webkb(name: str) -> Source:
-    urls = {
-        f: f"{GEOM_GCN}/new_data/{name}/{f}" for f in ("out1_node_feature_label.txt", "out1_graph_edges.txt")
-    }
+    urls = {f: f"{GEOM_GCN}/new_data/{name}/{f}" for f in ("out1_node_feature_label.txt", "out1_graph_edges.txt")}
     splits = [f"{name}_split_0.6_0.2_{i}.npz" for i in range(10)]
     return Source((f"WebKB/{name}/raw", f"{name}/raw"), urls | {f: f"{GEOM_GCN}/splits/{f}" for f in splits})
 
@@ -129,9 +127,9 @@ _ENTRIES = (
                 candidates=500, stands_for="wiki-cs"),
     DatasetInfo("wordnet", "wordnet", 117659, 183789, 128, 45, "continuous", -0.602, 0.983, 0.709,
                 "63535/21179/32945", source=_WORDNET, candidates=500, stands_for="ogbn-arxiv"),
-    DatasetInfo("digits", "digits", 1797, 9928, 64, 10, "continuous", 0, 1, 0.962,
+    DatasetInfo("digits", "digits", 1797, 9929, 64, 10, "continuous", 0, 1, 0.961,
                 "200/500/1000 (seeded)", None),
-    DatasetInfo("bsd68/1", "bsd68", 2400, 4680, 64, 0, "continuous", 0, 1, None,
+    DatasetInfo("bsd68/1", "bsd68", 2400, 4700, 64, 0, "continuous", 0, 1, None,
                 "none", source=bsd68_source(1)),
 )
 # fmt: on

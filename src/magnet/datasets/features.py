@@ -8,6 +8,7 @@ what it was given.
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -45,14 +46,16 @@ def to_torch_csr(matrix: Any, dtype: torch.dtype = torch.float32, device: Any = 
     """A scipy sparse matrix as a torch sparse CSR tensor."""
     matrix = sp.csr_matrix(matrix)
     matrix.sort_indices()
-    return torch.sparse_csr_tensor(
-        torch.from_numpy(matrix.indptr.astype(np.int64)),
-        torch.from_numpy(matrix.indices.astype(np.int64)),
-        torch.from_numpy(np.ascontiguousarray(matrix.data)).to(dtype),
-        size=matrix.shape,
-        device=device,
-        check_invariants=False,
-    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+        return torch.sparse_csr_tensor(
+            torch.from_numpy(matrix.indptr.astype(np.int64)),
+            torch.from_numpy(matrix.indices.astype(np.int64)),
+            torch.from_numpy(np.ascontiguousarray(matrix.data)).to(dtype),
+            size=matrix.shape,
+            device=device,
+            check_invariants=False,
+        )
 
 
 def is_sparse(x: Any) -> bool:
@@ -108,8 +111,24 @@ def checksum(x: Any) -> str:
         (True, False)
     """
     digest = hashlib.sha256(np.asarray(x.shape, dtype="<i8").tobytes())
-    for rows, block in row_blocks(x):
-        places = np.flatnonzero(block).astype("<i8")
-        digest.update((places + rows.start * block.shape[1]).tobytes())
-        digest.update(block.reshape(-1)[places].astype("<f4").tobytes())
+    for places, values in _nonzeros(x):
+        digest.update(places.astype("<i8").tobytes())
+        digest.update(values.astype("<f4").tobytes())
     return digest.hexdigest()
+
+
+def _nonzeros(x: Any) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+    """Flat places and values of the non-zero cells, a block of rows at a time."""
+    columns = x.shape[1]
+    if not is_sparse(x):
+        for rows, block in row_blocks(x):
+            places = np.flatnonzero(block)
+            yield places + rows.start * columns, block.reshape(-1)[places]
+        return
+    matrix = to_scipy(x)
+    row = np.repeat(np.arange(x.shape[0], dtype=np.int64), np.diff(matrix.indptr))
+    places = row * columns + matrix.indices
+    step = max(1, CELLS_PER_BLOCK // max(1, columns))
+    for start in range(0, x.shape[0], step):
+        piece = slice(matrix.indptr[start], matrix.indptr[min(x.shape[0], start + step)])
+        yield places[piece], matrix.data[piece]

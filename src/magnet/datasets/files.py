@@ -82,9 +82,7 @@ def find_or_download(name: str, source: Source, root: str | os.PathLike[str] | N
                 download(source.files[file], target / file, known_checksums().get(_key(source, file)))
     except OSError as error:
         reason = getattr(error, "reason", None) or error
-        raise FileNotFoundError(
-            f"{name}: download failed ({reason}); {_where(source, root, missing)}"
-        ) from None
+        raise FileNotFoundError(f"{name}: download failed ({reason}); {_where(source, root, missing)}") from None
     return target
 
 

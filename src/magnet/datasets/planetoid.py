@@ -40,9 +40,7 @@ def read(name: str, folder: Path, split: int) -> Data:
 
     CiteSeer's test range has 15 ids without data: they get zero rows and class 0, and are in no mask.
     """
-    part = {
-        key: _unpickle(folder / f"ind.{name}.{key}") for key in ("y", "tx", "allx", "ty", "ally", "graph")
-    }
+    part = {key: _unpickle(folder / f"ind.{name}.{key}") for key in ("y", "tx", "allx", "ty", "ally", "graph")}
     path = folder / f"ind.{name}.test.index"
     with damaged(path):
         test = np.loadtxt(path, dtype=np.int64)
@@ -56,9 +54,7 @@ def read(name: str, folder: Path, split: int) -> Data:
         y[test] = part["ty"].argmax(axis=1)
     with damaged(folder / f"ind.{name}.graph"):
         degree = [len(neighbours) for neighbours in part["graph"].values()]
-        edges = np.stack(
-            [np.repeat(list(part["graph"]), degree), np.concatenate(list(part["graph"].values()))]
-        )
+        edges = np.stack([np.repeat(list(part["graph"]), degree), np.concatenate(list(part["graph"].values()))])
         train = len(part["y"])
         index = (np.arange(train), np.arange(train, train + 500), test)
         masks = tuple(index_mask(nodes, last + 1) for nodes in index)

@@ -47,9 +47,7 @@ def _image_info(name: str) -> DatasetInfo:
     return replace(first, name=f"bsd68/{number}", source=bsd68_source(number))
 
 
-def load(
-    name: str, root: str | os.PathLike[str] | None = None, split: int = 0, *, dense: bool | None = None
-) -> Data:
+def load(name: str, root: str | os.PathLike[str] | None = None, split: int = 0, *, dense: bool | None = None) -> Data:
     """Load a dataset by name.
 
     Raw files are looked for under ``root``, then ``$MAGNET_DATA``, then the user's cache, and are downloaded

@@ -1,0 +1,131 @@
+"""Wiki-CS and ogbn-arxiv on tiny files in exactly the published formats."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch_geometric.datasets import WikiCS
+
+from magnet.datasets import load
+
+
+def wiki_cs(folder: Path, **changes: Any) -> Path:
+    """Five articles, three splits in the file's own keys."""
+    content: dict[str, Any] = {
+        "features": [[0.5, -1.0], [1.5, 2.0], [0.0, 0.25], [-3.0, 3.0], [1.0, 1.0]],
+        "labels": [0, 1, 2, 1, 0],
+        "links": [[1, 2], [0], [2, 3], [], []],
+        "train_masks": [[k == s for k in range(5)] for s in range(3)],
+        "val_masks": [[k == s + 1 for k in range(5)] for s in range(3)],
+        "stopping_masks": [[False] * 5 for _ in range(3)],
+        "test_mask": [False, False, False, False, True],
+    }
+    path = folder / "WikiCS/raw/data.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(content | changes))
+    return folder
+
+
+def test_wiki_cs_by_hand_and_by_pyg(tmp_path: Path) -> None:
+    ours = load("wiki-cs", root=wiki_cs(tmp_path), split=2)
+    assert ours.edge_index.tolist() == [[0, 0, 1, 2, 2, 3], [1, 2, 0, 0, 3, 2]]
+    assert ours.x[3].tolist() == [-3.0, 3.0]
+    assert ours.train_mask.tolist() == [False, False, True, False, False]
+    assert ours.val_mask.tolist() == [False, False, False, True, False]
+    assert ours.test_mask.tolist() == [False, False, False, False, True]
+    theirs = WikiCS(str(tmp_path / "WikiCS"), is_undirected=True)[0]
+    assert torch.equal(ours.x, theirs.x)
+    assert torch.equal(ours.train_mask, theirs.train_mask[:, 2])
+    assert torch.equal(ours.y, theirs.y)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"links": [[1], [9], [], [], []]}, "outside 0 to 4"),
+        ({"labels": [0, 1]}, "2 labels"),
+        ({"features": [[0.5], [1.0, 2.0], [0.0], [1.0], [1.0]]}, "ValueError"),
+        ({"train_masks": []}, "IndexError"),
+    ],
+)
+def test_a_damaged_wiki_cs_is_reported(changes: dict[str, Any], reason: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=rf"damaged file .*data\.json .*{reason}"):
+        load("wiki-cs", root=wiki_cs(tmp_path, **changes))
+
+
+def test_half_a_wiki_cs_is_reported(tmp_path: Path) -> None:
+    path = wiki_cs(tmp_path) / "WikiCS/raw/data.json"
+    path.write_text(path.read_text()[:200])
+    with pytest.raises(ValueError, match=r"damaged file .*data\.json .*JSONDecodeError"):
+        load("wiki-cs", root=tmp_path)
+
+
+ARXIV = {
+    "raw/edge.csv.gz": "0,1\n2,1\n3,0\n",
+    "raw/node-feat.csv.gz": "-0.5,0.25\n1.0,2.0\n0.125,-1.5\n0.0,3.5\n",
+    "raw/node-label.csv.gz": "4\n0\n1\n4\n",
+    "split/time/train.csv.gz": "0\n2\n",
+    "split/time/valid.csv.gz": "1\n",
+    "split/time/test.csv.gz": "3\n",
+}
+
+
+@pytest.fixture
+def arxiv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MAGNET_CACHE", str(tmp_path / "cache"))
+    for name, text in ARXIV.items():
+        path = tmp_path / "ogbn_arxiv" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(gzip.compress(text.encode()))
+    return tmp_path
+
+
+def test_arxiv_in_the_layout_of_ogb(arxiv: Path) -> None:
+    data = load("ogbn-arxiv", root=arxiv)
+    assert data.edge_index.tolist() == [[0, 0, 1, 1, 2, 3], [1, 3, 0, 2, 1, 0]]
+    assert data.x.tolist() == [[-0.5, 0.25], [1.0, 2.0], [0.125, -1.5], [0.0, 3.5]]
+    assert data.y.tolist() == [4, 0, 1, 4]
+    assert data.train_mask.tolist() == [True, False, True, False]
+    assert data.val_mask.tolist() == [False, True, False, False]
+    assert data.test_mask.tolist() == [False, False, False, True]
+
+
+def test_arxiv_is_parsed_once_and_again_when_the_files_change(arxiv: Path) -> None:
+    first = load("ogbn-arxiv", root=arxiv)
+    kept = list((arxiv / "cache/processed").iterdir())
+    assert len(kept) == 1
+    assert torch.equal(load("ogbn-arxiv", root=arxiv).x, first.x)
+    (arxiv / "ogbn_arxiv/raw/node-label.csv.gz").write_bytes(gzip.compress(b"4\n0\n1\n12345\n"))
+    assert load("ogbn-arxiv", root=arxiv).y.tolist() == [4, 0, 1, 12345]
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("raw/edge.csv.gz", gzip.compress(b"0,1\n2,7\n")),
+        ("raw/node-feat.csv.gz", gzip.compress(ARXIV["raw/node-feat.csv.gz"].encode())[:-9]),
+        ("raw/node-label.csv.gz", b"4\n0\n1\n4\n"),
+        ("raw/node-feat.csv.gz", gzip.compress(b"-0.5,0.25\n1.0,word\n0.125,-1.5\n0.0,3.5\n")),
+    ],
+)
+def test_a_damaged_arxiv_is_reported(file: str, content: bytes, arxiv: Path) -> None:
+    (arxiv / "ogbn_arxiv" / file).write_bytes(content)
+    with pytest.raises(ValueError, match=rf"damaged file .*{file}"):
+        load("ogbn-arxiv", root=arxiv)
+
+
+def test_a_missing_arxiv_file_is_named(arxiv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MAGNET_DATA", raising=False)
+    monkeypatch.setattr("magnet.datasets.files.download", _no_network)
+    (arxiv / "ogbn_arxiv/split/time/test.csv.gz").unlink()
+    with pytest.raises(FileNotFoundError, match=r"split/time/test\.csv\.gz not found"):
+        load("ogbn-arxiv", root=arxiv)
+
+
+def _no_network(*args: object) -> None:
+    raise OSError("no network")
