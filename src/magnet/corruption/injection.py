@@ -133,7 +133,5 @@ def _products(rows: Any, targets: IntArray, pool: IntArray) -> NDArray[np.float6
     length = np.diff(wanted.indptr)
     owner = np.repeat(np.repeat(np.arange(targets.size), pool.shape[1]), length)
     terms = own[owner, wanted.indices] * wanted.data
-    sums: NDArray[np.float64] = np.bincount(
-        np.repeat(np.arange(pool.size), length), terms, minlength=pool.size
-    )
-    return sums.reshape(pool.shape)
+    pair = np.repeat(np.arange(pool.size), length)
+    return np.asarray(np.bincount(pair, terms, minlength=pool.size), dtype=np.float64).reshape(pool.shape)

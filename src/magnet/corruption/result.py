@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import json
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +15,9 @@ import torch
 from torch_geometric.data import Data
 
 from magnet.datasets import DATASETS
-from magnet.datasets.features import checksum, is_binary, is_sparse, row_blocks, to_scipy
+from magnet.datasets.features import checksum, is_sparse, row_blocks, to_scipy
+from magnet.datasets.files import damaged
+from magnet.datasets.npz import load_graph, save_graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +36,23 @@ class Corruption:
     cells: torch.Tensor
     nodes: torch.Tensor
     info: dict[str, Any]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the corrupted graph and its truth to an ``.npz`` file (see :mod:`magnet.datasets.npz`).
+
+        Besides the graph it holds ``cells`` (bool, ``[nodes, features]``) and ``info`` (JSON).
+        """
+        save_graph(path, self.data, cells=self.cells.cpu().numpy(), info=np.array(json.dumps(self.info)))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Corruption:
+        """Read what :meth:`save` wrote, and check it against its checksum."""
+        data, extra = load_graph(path)
+        with damaged(Path(path)):
+            cells, info = torch.from_numpy(extra["cells"]), json.loads(str(extra["info"]))
+            if cells.shape != data.x.shape or checksum(data.x) != info["checksum"]:
+                raise ValueError("the features are not those that were saved")
+        return cls(data, cells, cells.any(dim=1), info)
 
     def __repr__(self) -> str:
         kind, share = self.info["kind"], self.info["cell_share"]
@@ -51,8 +73,8 @@ def finish(data: Data, x: torch.Tensor, tolerance: float | None, **info: Any) ->
         "dataset": getattr(data, "name", None),
         **info,
         "tolerance": margin,
-        "cell_share": float(cells.double().mean()),
-        "node_share": float(nodes.double().mean()),
+        "cell_share": int(cells.sum()) / cells.numel(),
+        "node_share": int(nodes.sum()) / nodes.numel(),
         "checksum": checksum(x),
     }
     return Corruption(corrupted, cells, nodes, facts)
@@ -92,8 +114,3 @@ def check_share(name: str, value: float) -> float:
     if not (isinstance(value, int | float | np.number) and 0 < value <= 1):
         raise ValueError(f"{name} is {value!r}; it must be above 0 and at most 1")
     return float(value)
-
-
-def require_binary(data: Data, what: str) -> None:
-    if not is_binary(data.x):
-        raise ValueError(f"{what} needs features that are all 0 or 1")

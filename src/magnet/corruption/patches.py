@@ -1,0 +1,52 @@
+"""White noise on some patches of a picture (the paper's inpainting figure)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch_geometric.data import Data
+
+from magnet.corruption.result import Corruption, check_features, finish
+from magnet.datasets import image_graph
+
+
+def corrupt_patches(
+    image: Any,
+    patches: int = 9,
+    sigma: float = 50 / 255,
+    mode: Literal["add", "replace"] = "add",
+    seed: int = 0,
+    patch: int = 8,
+) -> Corruption:
+    """Put white noise on randomly drawn patches of a picture.
+
+    Args:
+        image: a grey picture (2-D array or tensor), or the patch graph of one (``load("bsd68/1")``,
+            :func:`magnet.datasets.image_graph`).
+        patches: how many patches, drawn without replacement. (default: ``9``, as in the paper)
+        sigma: standard deviation of the noise, on the scale of the pixels. (default: ``50 / 255``)
+        mode: ``"add"`` the noise to the pixels, or ``"replace"`` them by it. (default: ``"add"``)
+        seed: seed of all draws. (default: ``0``)
+        patch: side of a patch, where ``image`` is a picture. (default: ``8``)
+
+    Example:
+        >>> bad = corrupt_patches(np.zeros((32, 48)), patches=2)
+        >>> int(bad.nodes.sum()), bad.cells.shape
+        (2, torch.Size([24, 64]))
+    """
+    data = image if isinstance(image, Data) else image_graph(image, patch)
+    nodes, pixels = check_features(data)
+    if not 1 <= patches <= nodes:
+        raise ValueError(f"patches is {patches}; the picture has {nodes}")
+    if not 0 < sigma < np.inf:
+        raise ValueError(f"sigma is {sigma}; it must be positive")
+    if mode not in ("add", "replace"):
+        raise ValueError(f"mode is {mode!r}; it must be 'add' or 'replace'")
+    rng = np.random.default_rng(seed)
+    chosen = torch.from_numpy(np.sort(rng.choice(nodes, size=patches, replace=False)))
+    noise = torch.from_numpy(sigma * rng.standard_normal((patches, pixels))).to(data.x)
+    x = data.x.clone()
+    x[chosen] = x[chosen] + noise if mode == "add" else noise
+    return finish(data, x, None, kind="patches", patches=int(patches), sigma=float(sigma), mode=mode, seed=int(seed))
