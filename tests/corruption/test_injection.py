@@ -31,9 +31,7 @@ def graph(nodes: int = 60, columns: int = 12, seed: int = 0) -> Data:
 )
 def test_shares_of_wrong_cells_are_the_papers(name: str, ratio: float, share: float, raw_data: Path) -> None:
     data = load(name)
-    shares = [
-        100 * inject_attributes(data, ratio, select="random", seed=s).info["cell_share"] for s in range(4)
-    ]
+    shares = [100 * inject_attributes(data, ratio, select="random", seed=s).info["cell_share"] for s in range(4)]
     assert np.mean(shares) == pytest.approx(share, rel=0.04)
 
 
@@ -102,10 +100,7 @@ def test_seed_and_replacement() -> None:
 
 def test_every_donor_is_equally_likely() -> None:
     data = Data(x=torch.arange(5.0)[:, None], edge_index=torch.zeros(2, 0).long())
-    donors = [
-        int(inject_attributes(data, 1.0, select="random", replace=False, seed=s).data.x[2])
-        for s in range(800)
-    ]
+    donors = [int(inject_attributes(data, 1.0, select="random", replace=False, seed=s).data.x[2]) for s in range(800)]
     counts = np.bincount(donors, minlength=5)
     assert counts[2] == 0
     assert counts[[0, 1, 3, 4]].min() > 150

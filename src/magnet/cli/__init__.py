@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from magnet.cli import bench, demo
+from magnet.cli import bench, data, demo
 
 app = typer.Typer(
     name="magnet",
@@ -15,6 +15,8 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("bench")(bench.bench)
+app.command("datasets")(data.datasets)
+app.command("corrupt")(data.corrupt)
 
 
 @app.callback()

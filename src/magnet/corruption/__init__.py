@@ -2,8 +2,18 @@
 
 from magnet.corruption.cells import corrupt_cells
 from magnet.corruption.injection import inject_attributes
+from magnet.corruption.kinds import KINDS, corrupt
 from magnet.corruption.meta import meta_attack
 from magnet.corruption.patches import corrupt_patches
 from magnet.corruption.result import Corruption, changed
 
-__all__ = ["Corruption", "changed", "corrupt_cells", "corrupt_patches", "inject_attributes", "meta_attack"]
+__all__ = [
+    "KINDS",
+    "Corruption",
+    "changed",
+    "corrupt",
+    "corrupt_cells",
+    "corrupt_patches",
+    "inject_attributes",
+    "meta_attack",
+]

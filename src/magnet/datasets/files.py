@@ -49,16 +49,16 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "magnet"
 
 
-def bases(root: str | os.PathLike[str] | None) -> list[Path]:
-    """The folders to look in, in order: ``root``, ``$MAGNET_DATA``, the cache."""
-    given = [Path(root)] if root is not None else []
-    shared = [Path(os.environ["MAGNET_DATA"])] if os.environ.get("MAGNET_DATA") else []
-    return [*given, *shared, cache_folder()]
+def bases(root: str | os.PathLike[str] | None) -> dict[str, Path]:
+    """The folders to look in, by name and in order: ``root``, ``$MAGNET_DATA``, the cache."""
+    shared = os.environ.get("MAGNET_DATA")
+    named = {"root": root, "$MAGNET_DATA": shared or None, "cache": cache_folder()}
+    return {name: Path(base) for name, base in named.items() if base is not None}
 
 
 def find(source: Source, root: str | os.PathLike[str] | None = None) -> Path | None:
     """The first folder that holds all files of ``source``, or None."""
-    for base in bases(root):
+    for base in bases(root).values():
         for folder in source.folders:
             if all((base / folder / name).is_file() for name in source.files):
                 return base / folder
@@ -138,7 +138,7 @@ def _key(source: Source, file: str) -> str:
 
 
 def _where(source: Source, root: str | os.PathLike[str] | None, missing: list[str]) -> str:
-    looked = ", ".join(str(base / source.folders[0]) for base in bases(root))
+    looked = ", ".join(str(base / source.folders[0]) for base in bases(root).values())
     remark = f" {source.remark}" if source.remark else ""
     return (
         f"{', '.join(missing)} not found (looked in {looked}). "

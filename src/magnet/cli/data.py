@@ -1,0 +1,128 @@
+"""``magnet datasets`` and ``magnet corrupt``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+
+def datasets(
+    root: Annotated[Path | None, typer.Option(help="Look for raw files here first.")] = None,
+) -> None:
+    """List the datasets: what they are, and where their files were found or how to get them."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    from magnet.datasets.catalogue import DATASETS
+    from magnet.datasets.files import bases
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for title in ("name", "nodes", "edges", "features", "classes", "homophily", "values", "splits", "where"):
+        number = title in ("nodes", "edges", "features", "classes", "homophily")
+        table.add_column(title, justify="right" if number else "left", no_wrap=number or title == "name")
+    notes = []
+    for entry in DATASETS.values():
+        limits = "{0, 1}" if entry.kind == "binary" else f"[{entry.low:g}, {entry.high:g}]"
+        counts = (entry.nodes, entry.edges, entry.features, entry.classes)
+        place, note = _where(entry, root)
+        table.add_row(
+            "bsd68/1..68" if entry.name == "bsd68/1" else entry.name,
+            *(f"{count:,}".replace(",", " ") if count else "-" for count in counts),
+            "-" if entry.homophily is None else f"{entry.homophily:.3f}",
+            f"{entry.kind} {limits}",
+            entry.splits,
+            place,
+        )
+        if entry.stands_for:
+            notes.append(f"{entry.name} stands in for {entry.stands_for} where that cannot be downloaded.")
+        if note:
+            notes.append(note)
+    # Cut-off numbers would be worse than long lines where the window is narrow or there is none.
+    Console(width=max(Console().width, 136)).print(table)
+    for label, base in bases(root).items():
+        typer.echo(f"{label}: {base}")
+    for note in (*notes, "Also: magnet.datasets.synthetic(...), random graphs of any size."):
+        typer.echo(note)
+
+
+def _where(entry: Any, root: Path | None) -> tuple[str, str]:
+    """Where the files of a dataset are, in a word, and how to get them if that is not just a download."""
+    from magnet.datasets.files import bases, cache_folder
+
+    if entry.source is None:
+        return "built in", ""
+    found = entry.found(root)
+    if found is not None:
+        return next(label for label, base in bases(root).items() if found.is_relative_to(base)), ""
+    if entry.source.can_download:
+        return "download", ""
+    files = ", ".join(entry.source.files)
+    return "missing", f"{entry.name}: put {files} into {cache_folder() / entry.source.folders[0]}"
+
+
+def corrupt(
+    dataset: Annotated[str, typer.Argument(help="Name of a dataset; see `magnet datasets`.")],
+    kind: Annotated[
+        str,
+        typer.Option(
+            help="inject-far, inject-random, meta, meta-control, cells-flip, cells-outlier, cells-swap, "
+            "cells-gaussian or patches."
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The .npz file to write.")],
+    seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
+    split: Annotated[int, typer.Option(help="Which split of the dataset.")] = 0,
+    ratio: Annotated[float | None, typer.Option(help="Share of nodes (inject) or of cells (cells).")] = None,
+    candidates: Annotated[int | None, typer.Option(help="Candidate rows per node (inject-far).")] = None,
+    node_share: Annotated[float | None, typer.Option(help="Share of nodes touched (cells).")] = None,
+    scale: Annotated[float | None, typer.Option(help="Size in standard deviations (cells).")] = None,
+    budget: Annotated[int | None, typer.Option(help="Number of cells changed (meta).")] = None,
+    flips_per_step: Annotated[int | None, typer.Option(help="Cells changed per meta-gradient (meta).")] = None,
+    device: Annotated[str | None, typer.Option(help="cpu or cuda (meta).")] = None,
+    root: Annotated[Path | None, typer.Option(help="Look for raw files here first.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
+) -> None:
+    """Corrupt a dataset and write it, with the truth about every cell, to an .npz file."""
+    if output.suffix != ".npz":
+        _fail(f"{output}: the output must be an .npz file", 2)
+    if output.exists() and not force:
+        _fail(f"{output} exists; --force overwrites it", 2)
+
+    from magnet.corruption import kinds
+    from magnet.datasets import load
+
+    options = {
+        "ratio": ratio,
+        "candidates": candidates,
+        "node_share": node_share,
+        "scale": scale,
+        "budget": budget,
+        "flips_per_step": flips_per_step,
+        "device": device,
+    }
+    try:
+        allowed = kinds.check_options(kind, options)
+        if "progress" in allowed:
+            options["progress"] = True
+        result = kinds.corrupt(load(dataset, root=root, split=split), kind, seed, **options)
+    except ValueError as error:
+        _fail(str(error), 1 if str(error).startswith("damaged file") else 2)
+    except (OSError, ImportError, RuntimeError) as error:
+        _fail(str(error), 1)
+    try:
+        result.save(output)
+    except OSError as error:
+        _fail(f"cannot write {output}: {error.strerror or error}", 1)
+    cells, nodes = int(result.cells.sum()), int(result.nodes.sum())
+    typer.echo(
+        f"{output}: {cells} wrong cells ({result.info['cell_share']:.3%}) on {nodes} nodes "
+        f"({result.info['node_share']:.1%}), checksum {result.info['checksum'][:12]}"
+    )
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    typer.echo(f"magnet: {message}", err=True)
+    raise typer.Exit(code)

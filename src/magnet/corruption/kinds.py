@@ -1,0 +1,75 @@
+"""Corruptions by name, with the paper's settings as defaults: one entry each in :data:`KINDS`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from typing import Any
+
+from torch_geometric.data import Data
+
+from magnet.corruption.cells import corrupt_cells
+from magnet.corruption.injection import inject_attributes
+from magnet.corruption.meta import meta_attack
+from magnet.corruption.patches import corrupt_patches
+from magnet.corruption.result import Corruption
+from magnet.datasets import DATASETS
+
+# name: (function, fixed options, options that may be given)
+KINDS: dict[str, tuple[Callable[..., Corruption], dict[str, Any], tuple[str, ...]]] = {
+    "inject-far": (inject_attributes, {"select": "farthest"}, ("ratio", "candidates", "replace")),
+    "inject-random": (inject_attributes, {"select": "random"}, ("ratio", "replace")),
+    "meta": (meta_attack, {"strategy": "meta"}, ("budget", "flips_per_step", "device", "progress")),
+    "meta-control": (meta_attack, {"strategy": "random"}, ("budget", "device", "progress")),
+    "cells-flip": (corrupt_cells, {"kind": "flip"}, ("ratio", "node_share")),
+    "cells-outlier": (corrupt_cells, {"kind": "outlier"}, ("ratio", "node_share", "scale")),
+    "cells-swap": (corrupt_cells, {"kind": "swap"}, ("ratio", "node_share")),
+    "cells-gaussian": (corrupt_cells, {"kind": "gaussian"}, ("ratio", "node_share", "scale")),
+    "patches": (corrupt_patches, {}, ("patches", "sigma", "mode")),
+}
+
+
+def corrupt(data: Data, kind: str, seed: int = 0, **options: Any) -> Corruption:
+    """Apply a corruption by name.
+
+    Options that are not given take the values that the experiments use: the paper's candidate set for a
+    known dataset, the calibrated budget for the meta attack, and 30 % of the nodes x 2 % of their cells for
+    scattered cells (5 % for outliers).
+
+    Args:
+        data: a graph; it is not modified.
+        kind: one of :data:`KINDS`.
+        seed: seed of all draws. (default: ``0``)
+        options: passed on to the function behind the name; ``None`` stands for the default.
+
+    Example:
+        >>> from magnet.datasets import synthetic
+        >>> corrupt(synthetic(nodes=100, features=50), "cells-flip").info["node_share"]
+        0.3
+    """
+    check_options(kind, options)
+    function, fixed, _ = KINDS[kind]
+    given = {key: value for key, value in options.items() if value is not None}
+    return function(data, **fixed, **(_defaults(data, kind) | given), seed=seed)
+
+
+def check_options(kind: str, options: dict[str, Any]) -> tuple[str, ...]:
+    """The options that a corruption takes, after a check that it exists and takes those that are given."""
+    if kind not in KINDS:
+        near = difflib.get_close_matches(str(kind), KINDS, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"unknown corruption {kind!r}{hint} (known: {', '.join(KINDS)})")
+    allowed = KINDS[kind][2]
+    for key, value in options.items():
+        if value is not None and key not in allowed:
+            raise ValueError(f"{kind} has no option {key!r}; it has {', '.join(allowed)}")
+    return allowed
+
+
+def _defaults(data: Data, kind: str) -> dict[str, Any]:
+    entry = DATASETS.get(getattr(data, "name", None) or "")
+    if kind == "inject-far" and entry is not None:
+        return {"candidates": entry.candidates}
+    if kind.startswith("cells-"):
+        return {"node_share": 0.3, "ratio": 0.05 if kind == "cells-outlier" else 0.02}
+    return {}
