@@ -128,3 +128,10 @@ def test_distinct_draws_are_uniform(size: int) -> None:
 def test_bad_options_are_named(options: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         inject_attributes(graph(), **options)  # type: ignore[arg-type]
+
+
+def test_missing_values_are_refused() -> None:
+    data = graph()
+    data.x[3, 1] = float("nan")
+    with pytest.raises(ValueError, match="missing or infinite"):
+        inject_attributes(data)

@@ -36,6 +36,7 @@ def meta_attack(
     nodes (with its own predictions on the clean graph as labels: Meta-Self) is taken with respect to the
     features, through the training. The cells that promise the largest rise of that loss change: 0/1 features
     flip, others move to the end of their column's range. No cell changes twice; edges stay as they are.
+    Sparse features are made dense for the time of the attack.
 
     Args:
         data: a graph with ``x``, ``edge_index``, ``y`` and ``train_mask``; it is not modified. Only the

@@ -15,7 +15,7 @@ import torch
 from torch_geometric.data import Data
 
 from magnet.datasets import DATASETS
-from magnet.datasets.features import checksum, is_sparse, row_blocks, to_scipy
+from magnet.datasets.features import CELLS_PER_BLOCK, checksum, is_sparse, to_scipy
 from magnet.datasets.files import damaged
 from magnet.datasets.npz import load_graph, save_graph
 
@@ -87,7 +87,9 @@ def changed(old: torch.Tensor, new: torch.Tensor, tolerance: float = 0.0) -> tor
         difference.data = difference.data > tolerance
         return torch.from_numpy(sp.csr_matrix(difference, dtype=bool).toarray()).to(old.device)
     cells = torch.empty(old.shape, dtype=torch.bool, device=old.device)
-    for rows, _ in row_blocks(old):
+    step = max(1, CELLS_PER_BLOCK // old.shape[1])
+    for start in range(0, old.shape[0], step):
+        rows = slice(start, start + step)
         cells[rows] = (new[rows] - old[rows]).abs() > tolerance
     return cells
 
@@ -106,6 +108,8 @@ def check_features(data: Data) -> tuple[int, int]:
     nodes, columns = int(x.shape[0]), int(x.shape[1])
     if nodes == 0 or columns == 0:
         raise ValueError(f"data.x has shape {nodes} x {columns}: there is nothing to corrupt")
+    if not torch.isfinite(x.values() if x.layout == torch.sparse_csr else x).all():
+        raise ValueError("data.x holds missing or infinite values; what is wrong already cannot be corrupted")
     return nodes, columns
 
 

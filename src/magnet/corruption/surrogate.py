@@ -28,6 +28,14 @@ from magnet.datasets.features import to_torch_csr
 Weights = tuple[torch.Tensor, torch.Tensor]
 
 
+def gcn_operator(edge_index: torch.Tensor, nodes: int) -> sp.csr_matrix:
+    r""":math:`\hat A = \tilde D^{-1/2} (A + I) \tilde D^{-1/2}`, the propagation of a GCN."""
+    row, col = edge_index.cpu().numpy()
+    looped = sp.csr_matrix((np.ones(row.size), (row, col)), shape=(nodes, nodes)) + sp.identity(nodes)
+    scale = sp.diags(1 / np.sqrt(np.asarray(looped.sum(axis=1)).ravel()))
+    return (scale @ looped @ scale).tocsr()
+
+
 @dataclass(frozen=True, eq=False)
 class Surrogate:
     """A linear GCN on a fixed graph.
@@ -64,11 +72,7 @@ class Surrogate:
         **options: Any,
     ) -> Surrogate:
         """The surrogate of a graph, with the dtype and device of ``like``."""
-        nodes = train_mask.numel()
-        row, col = edge_index.cpu().numpy()
-        adjacency = sp.csr_matrix((np.ones(row.size), (row, col)), shape=(nodes, nodes)) + sp.identity(nodes)
-        scale = sp.diags(1 / np.sqrt(np.asarray(adjacency.sum(axis=1)).ravel()))
-        a_hat = (scale @ adjacency @ scale).tocsr()
+        a_hat = gcn_operator(edge_index, train_mask.numel())
         train = train_mask.nonzero().ravel().cpu()
         rows = a_hat[train.numpy()] @ a_hat
         return cls(

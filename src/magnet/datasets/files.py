@@ -7,16 +7,17 @@ final name before it is complete and verified.
 from __future__ import annotations
 
 import hashlib
+import http.client
 import os
 import shutil
-import urllib.error
 import urllib.request
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 TIMEOUT = 20.0  # seconds without an answer before a download gives up
 
@@ -35,7 +36,7 @@ class Source:
     folders: tuple[str, ...]
     files: Mapping[str, str]
     archive: tuple[str, str] | None = None
-    remark: str = field(default="", compare=False)
+    remark: str = ""
 
     @property
     def can_download(self) -> bool:
@@ -96,7 +97,7 @@ def download(url: str, path: Path, sha256: str | None = None) -> None:
 
     path.parent.mkdir(parents=True, exist_ok=True)
     with complete_or_absent(path) as part:
-        with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
+        with _connection(url) as answer:
             length = int(answer.headers.get("Content-Length") or 0)
             stream = wrap_file(answer, total=length, description=f"downloading {path.name}")
             with stream as reader, part.open("wb") as file:
@@ -108,6 +109,15 @@ def download(url: str, path: Path, sha256: str | None = None) -> None:
             raise ConnectionError(f"{url} has an unexpected checksum: the file is not the published one")
         if path.suffix in (".npz", ".zip"):
             _check_archive(part, url)
+
+
+@contextmanager
+def _connection(url: str) -> Iterator[Any]:
+    try:
+        with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
+            yield answer
+    except http.client.HTTPException as error:
+        raise ConnectionError(f"{url} broke off ({type(error).__name__})") from None
 
 
 @contextmanager
@@ -177,7 +187,7 @@ def damaged(path: Path) -> Iterator[None]:
     """Turns whatever goes wrong while ``path`` is read into one clear error."""
     try:
         yield
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError, MemoryError):
         raise
     except Exception as error:
         if isinstance(error, ValueError) and str(error).startswith("damaged file"):
