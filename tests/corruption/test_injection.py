@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -135,3 +136,23 @@ def test_missing_values_are_refused() -> None:
     data.x[3, 1] = float("nan")
     with pytest.raises(ValueError, match="missing or infinite"):
         inject_attributes(data)
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_all_of_coauthor_cs_in_seconds_and_sparse(raw_data: Path) -> None:
+    data = load("coauthor-cs")
+    start = time.perf_counter()
+    bad = inject_attributes(data, candidates=500)
+    assert time.perf_counter() - start < 60
+    assert bad.data.x.layout == torch.sparse_csr
+    clean = data.x.to_dense()
+    corrupted = bad.data.x.to_dense()
+    assert torch.equal(bad.cells, corrupted != clean)
+    moved = bad.nodes.nonzero().ravel()[:200]
+    # The farthest of 500 rows is farther away than nearly all rows are.
+    gap = (corrupted[moved] - clean[moved]).square().sum(1)
+    typical = (
+        (clean[torch.randperm(18333, generator=torch.Generator().manual_seed(0))[:200]] - clean[moved]).square().sum(1)
+    )
+    assert float((gap > typical).float().mean()) > 0.97

@@ -2,6 +2,7 @@
 
 from magnet.corruption.cells import corrupt_cells
 from magnet.corruption.injection import inject_attributes
+from magnet.corruption.kept import corrupt_once
 from magnet.corruption.kinds import KINDS, corrupt
 from magnet.corruption.meta import meta_attack
 from magnet.corruption.patches import corrupt_patches
@@ -13,6 +14,7 @@ __all__ = [
     "changed",
     "corrupt",
     "corrupt_cells",
+    "corrupt_once",
     "corrupt_patches",
     "inject_attributes",
     "meta_attack",
