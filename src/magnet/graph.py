@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -31,11 +32,12 @@ class Graph:
         adjacency: symmetric CSR matrix with positive weights and an empty diagonal.
         lambda_max: upper end of the spectrum that the filters are stretched over. (default: ``2.0``,
             the bound that holds for every graph)
+        cache: operators in other forms (per dtype and device, for the kernels), made on first use.
     """
 
     adjacency: sp.csr_matrix
     lambda_max: float = 2.0
-    _operators: dict[Any, torch.Tensor] = field(default_factory=dict, repr=False)
+    cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def from_edges(
@@ -111,7 +113,7 @@ class Graph:
 
     @cached_property
     def shifted(self) -> sp.csr_matrix:
-        r""":math:`\tilde L = 2 L / \lambda_{\max} - I`, whose spectrum lies in [-1, 1]; zeros are not stored."""
+        r""":math:`\tilde L = 2 L / \lambda_{\max} - I`, with its spectrum in [-1, 1] (zeros not stored)."""
         matrix = (self.laplacian * (2.0 / self.lambda_max) - sp.identity(self.num_nodes)).tocsr()
         matrix.eliminate_zeros()
         matrix.sort_indices()
@@ -131,29 +133,27 @@ class Graph:
         else:
             start = np.random.default_rng(0).standard_normal(self.num_nodes)
             largest = float(
-                sp.linalg.eigsh(
-                    self.laplacian, k=1, which="LA", tol=1e-3, v0=start, return_eigenvectors=False
-                )[0]
+                sp.linalg.eigsh(self.laplacian, k=1, which="LA", tol=1e-3, v0=start, return_eigenvectors=False)[0]
             )
         return min(2.0, 1.01 * largest)
 
     def operator(self, name: Literal["shifted", "normalized"], like: torch.Tensor) -> torch.Tensor:
         """One of the matrices as a torch CSR tensor with the dtype and device of ``like`` (cached)."""
         key = (name, like.dtype, like.device)
-        if key not in self._operators:
+        if key not in self.cache:
             matrix: sp.csr_matrix = getattr(self, name)
-            self._operators[key] = torch.sparse_csr_tensor(
-                torch.from_numpy(matrix.indptr.astype(np.int64)),
-                torch.from_numpy(matrix.indices.astype(np.int64)),
-                torch.from_numpy(matrix.data).to(like.dtype),
-                size=matrix.shape,
-            ).to(like.device)
-        return self._operators[key]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # torch calls its CSR tensors "beta"
+                self.cache[key] = torch.sparse_csr_tensor(
+                    torch.from_numpy(matrix.indptr.astype(np.int64)),
+                    torch.from_numpy(matrix.indices.astype(np.int64)),
+                    torch.from_numpy(matrix.data).to(like.dtype),
+                    size=matrix.shape,
+                ).to(like.device)
+        return self.cache[key]
 
     def __repr__(self) -> str:
-        return (
-            f"Graph(num_nodes={self.num_nodes}, num_edges={self.num_edges}, lambda_max={self.lambda_max:g})"
-        )
+        return f"Graph(num_nodes={self.num_nodes}, num_edges={self.num_edges}, lambda_max={self.lambda_max:g})"
 
 
 class _SymmetricProduct(torch.autograd.Function):
@@ -172,7 +172,7 @@ class _SymmetricProduct(torch.autograd.Function):
 def symmetric_product(matrix: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     """Differentiable ``matrix @ x`` for a symmetric sparse matrix and dense ``x`` ``[n, d]``."""
     if torch.is_grad_enabled() and x.requires_grad:
-        return _SymmetricProduct.apply(matrix, x)
+        return _SymmetricProduct.apply(matrix, x)  # type: ignore[no-untyped-call]
     return matrix @ x
 
 
@@ -189,9 +189,7 @@ def _check_edges(edge_index: Any, num_nodes: int | None) -> tuple[NDArray[Any], 
         raise ValueError(f"num_nodes is {num_nodes}: the graph is empty; at least one node is needed")
     if edges.size and (edges.min() < 0 or edges.max() >= num_nodes):
         bad = int(edges.min()) if edges.min() < 0 else int(edges.max())
-        raise ValueError(
-            f"edge_index holds node {bad}; nodes are 0 to {num_nodes - 1} (num_nodes={num_nodes})"
-        )
+        raise ValueError(f"edge_index holds node {bad}; nodes are 0 to {num_nodes - 1} (num_nodes={num_nodes})")
     return edges[0], edges[1], int(num_nodes)
 
 
@@ -201,18 +199,14 @@ def _check_weights(edge_weight: Any, num_edges: int) -> FloatArray:
     values = edge_weight.detach().cpu() if isinstance(edge_weight, torch.Tensor) else edge_weight
     weight = np.asarray(values, dtype=np.float64)
     if weight.shape != (num_edges,):
-        raise ValueError(
-            f"edge_weight has shape {tuple(weight.shape)}; it must be [{num_edges}], one per edge"
-        )
+        raise ValueError(f"edge_weight has shape {tuple(weight.shape)}; it must be [{num_edges}], one per edge")
     if not np.isfinite(weight).all() or (weight < 0).any():
         bad = weight[~np.isfinite(weight) | (weight < 0)][0]
         raise ValueError(f"edge_weight holds {bad}; weights must be finite and not negative")
     return weight
 
 
-def _largest_weight(
-    low: NDArray[Any], high: NDArray[Any], weight: FloatArray, num_nodes: int
-) -> sp.csr_matrix:
+def _largest_weight(low: NDArray[Any], high: NDArray[Any], weight: FloatArray, num_nodes: int) -> sp.csr_matrix:
     """Strictly upper-triangular adjacency in which each pair carries its largest weight."""
     pair = low * np.int64(num_nodes) + high
     order = np.lexsort((-weight, pair))

@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+import torch
+
+from magnet.graph import Graph, symmetric_product
+
+
+def test_path_of_three_nodes_by_hand():
+    g = Graph.from_edges([[0, 1], [1, 2]], num_nodes=3)
+    r = 1 / np.sqrt(2)
+    assert np.allclose(g.normalized.toarray(), [[0, r, 0], [r, 0, r], [0, r, 0]])
+    assert np.allclose(g.laplacian.toarray(), np.eye(3) - g.normalized.toarray())
+    # with lambda_max = 2 the shifted operator is -A_hat and stores no diagonal
+    assert np.allclose(g.shifted.toarray(), -g.normalized.toarray())
+    assert g.shifted.nnz == 4
+
+
+def test_directed_duplicate_and_loop_edges_are_merged():
+    g = Graph.from_edges([[0, 1, 0, 2, 2], [1, 0, 1, 2, 1]], num_nodes=3, edge_weight=[1.0, 5.0, 2.0, 9.0, 3.0])
+    assert g.adjacency.toarray().tolist() == [[0, 5, 0], [5, 0, 3], [0, 3, 0]]
+    assert g.num_edges == 2
+
+
+def test_isolated_node_has_zero_laplacian_and_weight_one():
+    g = Graph.from_edges([[0], [1]], num_nodes=3, edge_weight=[4.0])
+    assert g.laplacian.toarray()[2].tolist() == [0, 0, 0]
+    assert g.degree_weights.tolist() == [4, 4, 1]
+    assert g.components.tolist() == [0, 0, 1]
+
+
+def test_an_edge_of_weight_zero_is_no_edge():
+    g = Graph.from_edges([[0, 1], [1, 2]], num_nodes=3, edge_weight=[1.0, 0.0])
+    assert g.isolated.tolist() == [False, False, True]
+
+
+def test_lanczos_bounds_the_spectrum_from_above_and_closely():
+    rng = np.random.default_rng(1)
+    g = Graph.from_edges(rng.integers(0, 200, (2, 900)), num_nodes=200)
+    largest = np.linalg.eigvalsh(g.laplacian.toarray())[-1]
+    assert largest <= g.estimate_lambda_max() <= 1.03 * largest
+    assert Graph.from_edges([[0], [1]], 2, lambda_max="lanczos").lambda_max == 2.0
+
+
+def test_product_carries_the_gradient_back():
+    g = Graph.from_edges([[0, 1, 2], [1, 2, 3]], num_nodes=5)
+    x = torch.randn(5, 2, dtype=torch.float64, requires_grad=True)
+    operator = g.operator("normalized", x)
+    assert torch.autograd.gradcheck(lambda x: symmetric_product(operator, x), x)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"edge_index": [[0, 1]], "num_nodes": 2}, r"edge_index has shape \(1, 2\)"),
+        ({"edge_index": [[0.5], [1.0]], "num_nodes": 2}, "edge_index has dtype float64"),
+        ({"edge_index": [[0], [3]], "num_nodes": 3}, "edge_index holds node 3; nodes are 0 to 2"),
+        ({"edge_index": [[-1], [0]], "num_nodes": 3}, "edge_index holds node -1"),
+        ({"edge_index": np.zeros((2, 0), int)}, "num_nodes is 0: the graph is empty"),
+        ({"edge_index": [[0], [1]], "edge_weight": [-1.0]}, "edge_weight holds -1.0"),
+        ({"edge_index": [[0], [1]], "edge_weight": [np.nan]}, "edge_weight holds nan"),
+        ({"edge_index": [[0], [1]], "edge_weight": [1.0, 2.0]}, r"edge_weight has shape \(2,\)"),
+        ({"edge_index": [[0], [1]], "lambda_max": -1.0}, "lambda_max is -1.0"),
+    ],
+)
+def test_bad_edges_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Graph.from_edges(**arguments)
