@@ -1,0 +1,125 @@
+"""Feature matrices of any kind, read a few columns at a time as dense tensors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A matrix ``[n, d]`` that hands out dense column ranges.
+
+    Attributes:
+        shape: ``(n, d)``.
+        dtype: the dtype in which it is handed out.
+        device: where the results are wanted.
+        is_tensor: whether the user gave a tensor (and expects one back).
+        read: ``read(first, last)`` gives ``[n, last - first]``.
+    """
+
+    shape: tuple[int, int]
+    dtype: torch.dtype
+    device: torch.device
+    is_tensor: bool
+    read: Callable[[int, int], Tensor]
+
+
+def columns(value: Any, name: str) -> Columns:
+    """Wrap a tensor (dense or sparse), array, memory map, SciPy sparse matrix or path of a ``.npy`` file."""
+    if isinstance(value, str | os.PathLike):
+        value = _open(value, name)
+    if isinstance(value, Tensor) and value.layout == torch.strided:
+        _check_shape(value.shape, name)
+        tensor = value if value.is_floating_point() else value.to(torch.get_default_dtype())
+        return Columns(_pair(value.shape), tensor.dtype, value.device, True, lambda a, b: tensor[:, a:b])
+    if isinstance(value, Tensor):
+        _check_shape(value.shape, name)
+        matrix, device = _to_scipy(value), value.device
+    elif sp.issparse(value):
+        matrix, device = value.tocsc(), torch.device("cpu")
+    else:
+        return _from_array(value, name)
+    _check_shape(matrix.shape, name)
+    dtype = _float(matrix.dtype)
+
+    def read(first: int, last: int) -> Tensor:
+        dense = matrix[:, first:last].toarray(order="C")
+        return torch.from_numpy(dense).to(device=device, dtype=dtype)
+
+    return Columns(_pair(matrix.shape), dtype, device, isinstance(value, Tensor), read)
+
+
+def trust_columns(value: Any, x: Columns) -> Columns:
+    """The trust that belongs to ``x``; ``None`` is all ones, ``[n]`` and ``[n, 1]`` hold for whole rows."""
+    n, d = x.shape
+    if value is None:
+
+        def ones(first: int, last: int) -> Tensor:
+            return torch.ones(1, 1, dtype=x.dtype, device=x.device).expand(n, last - first)
+
+        return Columns(x.shape, x.dtype, x.device, x.is_tensor, ones)
+    if isinstance(value, Tensor | np.ndarray) and value.ndim == 1:
+        value = value[:, None]
+    wrapped = columns(value, "trust")
+    if wrapped.shape not in ((n, d), (n, 1)):
+        raise ValueError(f"trust has shape {list(wrapped.shape)}; x has {[n, d]}, and one per row is [{n}, 1]")
+    whole_rows = wrapped.shape[1] == 1 and d != 1
+
+    def read(first: int, last: int) -> Tensor:
+        block = wrapped.read(0, 1).expand(n, last - first) if whole_rows else wrapped.read(first, last)
+        return block.to(device=x.device, dtype=x.dtype)
+
+    return Columns(x.shape, x.dtype, x.device, x.is_tensor, read)
+
+
+def _from_array(value: Any, name: str) -> Columns:
+    array = value if isinstance(value, np.ndarray) else np.asarray(value)
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"{name} has dtype {array.dtype}; it must hold numbers")
+    _check_shape(array.shape, name)
+    dtype = _float(array.dtype)
+
+    def read(first: int, last: int) -> Tensor:
+        block = np.ascontiguousarray(array[:, first:last])
+        if not block.flags.writeable or block.base is not None:
+            block = block.copy()
+        return torch.from_numpy(block).to(dtype)
+
+    return Columns(_pair(array.shape), dtype, torch.device("cpu"), False, read)
+
+
+def _open(path: str | os.PathLike[str], name: str) -> Any:
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{name}: {os.fspath(path)!r} cannot be read as a .npy file ({error})") from None
+
+
+def _to_scipy(value: Tensor) -> Any:
+    coo = value.detach().cpu().to_sparse_coo().coalesce()
+    rows, cols = coo.indices().numpy()
+    return sp.csc_matrix((coo.values().numpy(), (rows, cols)), shape=tuple(value.shape))
+
+
+def _float(dtype: Any) -> torch.dtype:
+    """Whole numbers and booleans become float32, as PyG features are."""
+    return torch.from_numpy(np.zeros(1, dtype)).dtype if np.dtype(dtype).kind == "f" else torch.float32
+
+
+def _check_shape(shape: Any, name: str) -> None:
+    if len(shape) != 2:
+        raise ValueError(f"{name} has shape {list(shape)}; it must be [nodes, features]")
+    if shape[0] == 0 or shape[1] == 0:
+        raise ValueError(f"{name} has shape {list(shape)}; at least one node and one feature are needed")
+
+
+def _pair(shape: Any) -> tuple[int, int]:
+    return int(shape[0]), int(shape[1])

@@ -1,0 +1,483 @@
+r"""Fused CPU kernels (Numba): all iterations on one block of columns, whose state stays in cache.
+
+**Without history** (:func:`solve_fast`). The low-pass band is not penalised, so its dual is a function of U
+and, by :math:`\sum_b W_b^\top W_b = I`, it never has to be computed. With everything divided by gamma and
+:math:`\tilde U_k = U_k + a_k (U_k - U_{k-1})` the ADMM of :mod:`magnet.recovery.admm` becomes, over the
+high-pass bands alone,
+
+.. math::
+    P_k &= 2 U_k - \tilde U_{k-1} \\
+    \zeta_b &= F_b + W_b P_k, \qquad E_b^+ = \zeta_b - \mathrm{prox}(\zeta_b), \qquad
+    F_b^+ = E_b^+ + a_k (E_b^+ - E_b) \\
+    U_{k+1} &= X + \mathrm{prox}_{\omega |.|^q / 2 \gamma}\bigl(\tilde U_k - \textstyle\sum_b W_b^\top F_b^+ - X\bigr)
+
+with the same iterates U. One array per band is all the state there is; analysis adds into it and the prox
+happens in the last step of the recurrence.
+
+**With history** (:func:`solve_tracked`): the equations as they stand, all bands explicit, which also holds
+for loose transforms.
+
+Arrays are flat blocks ``[n, LANES]``. Bands come as tuples of such arrays: their number is then known when the
+kernel is compiled, and the loops over them disappear. The sparse matrix is CSR with the last index of each row
+stored as ``~index``: a loop that ends at a sign, not at a count, is one the compiler does not unroll, and rows
+are short.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from magnet.prox import NEWTON_STEPS
+from magnet.recovery.simd import LANES, drop_above, load, maximum, minimum, splat, store
+
+#: How the scalar maps are computed: one vector instruction or two, or a loop over the lanes.
+SOFT, HARD, GENERAL, QUADRATIC = 0, 1, 2, 3
+
+#: Rows summed in the working precision before they are added to the float64 totals.
+FLUSH = 64
+
+_jit = njit(nogil=True, cache=True, error_model="numpy")
+
+
+@_jit
+def lp_scalar(z: Any, t: Any, p: Any) -> Any:
+    """:func:`magnet.prox.lp` of one number, 0 < p < 1."""
+    size = abs(z)
+    if t <= 0:
+        return z
+    lowest = (2 * t * (1 - p)) ** (1 / (2 - p))
+    if size <= lowest + t * p * lowest ** (p - 1):
+        return z * 0
+    x = size
+    for _ in range(NEWTON_STEPS):
+        x = max(x - (x + t * p * x ** (p - 1) - size) / (1 - t * p * (1 - p) * x ** (p - 2)), lowest)
+    return math.copysign(x, z)
+
+
+@_jit
+def lq_scalar(z: Any, t: Any, q: Any) -> Any:
+    """:func:`magnet.prox.lq` of one number, 1 < q < 2."""
+    size, tau = abs(z), q * t
+    if size == 0 or tau == 0:
+        return z
+    if tau * size ** (q - 1) <= size:
+        s = size / 2
+        for _ in range(NEWTON_STEPS):
+            s -= (s + tau * s ** (q - 1) - size) / (1 + tau * (q - 1) * s ** (q - 2))
+    else:
+        n = 1 / (q - 1)
+        v = size / tau
+        for _ in range(NEWTON_STEPS):
+            v -= (v**n + tau * v - size) / (n * v ** (n - 1) + tau)
+        s = max(v, 0.0) ** n
+    return math.copysign(s, z)
+
+
+@_jit
+def _lp_rest(zeta: Any, threshold: Any, p: Any, scratch: Any) -> Any:
+    """``zeta - prox(zeta)`` for 0 < p < 1, lane by lane."""
+    store(scratch, 0, zeta)
+    store(scratch, LANES, threshold)
+    for c in range(LANES):
+        z = scratch[c]
+        scratch[c] = z - lp_scalar(z, scratch[LANES + c], p)
+    return load(scratch, 0)
+
+
+@_jit
+def _lq_each(z: Any, weight: Any, q: Any, scratch: Any) -> Any:
+    """The prox of ``weight |.|^q`` for 1 < q < 2, lane by lane."""
+    store(scratch, 0, z)
+    store(scratch, LANES, weight)
+    for c in range(LANES):
+        scratch[c] = lq_scalar(scratch[c], scratch[LANES + c], q)
+    return load(scratch, 0)
+
+
+@_jit
+def _rest(zeta: Any, threshold: Any, how: Any, p: Any, scratch: Any) -> Any:
+    """``zeta - prox(zeta)`` of the penalty."""
+    if how == SOFT:
+        return minimum(maximum(zeta, threshold * scratch.dtype.type(-1)), threshold)
+    if how == HARD:
+        return drop_above(zeta, threshold)
+    return _lp_rest(zeta, threshold, p, scratch)
+
+
+@_jit
+def _move(b: Any, X: Any, weight: Any, how: Any, q: Any, scratch: Any) -> Any:
+    """``U - X`` of the U-step; ``weight`` is ``1 / (1 + omega)`` for q = 2, else ``omega / 2``."""
+    z = b - X
+    if how == QUADRATIC:
+        return z * weight
+    if how == SOFT:
+        return z - minimum(maximum(z, weight * scratch.dtype.type(-1)), weight)
+    return _lq_each(z, weight, q, scratch)
+
+
+@_jit
+def _gather(indptr: Any, indices: Any, values: Any, source: Any, i: Any) -> Any:
+    """Row i of the sparse product; every row of the shifted Laplacian stores something."""
+    edge = indptr[i]
+    j = indices[edge]
+    if j < 0:
+        return load(source, ~j * LANES) * values[edge]
+    total = load(source, j * LANES) * values[edge]
+    edge += 1
+    j = indices[edge]
+    while j >= 0:
+        total = total + load(source, j * LANES) * values[edge]
+        edge += 1
+        j = indices[edge]
+    return total + load(source, ~j * LANES) * values[edge]
+
+
+@_jit
+def _mix(coefficients: Any, F: Any, position: Any, k: Any) -> Any:
+    """``sum_b c_{b,k} F_b`` at one row."""
+    total = load(F[0], position) * coefficients[k * len(F)]
+    for b in range(1, len(F)):
+        total = total + load(F[b], position) * coefficients[k * len(F) + b]
+    return total
+
+
+@_jit
+def _ascend(
+    indptr: Any,
+    indices: Any,
+    doubled: Any,
+    coefficients: Any,
+    F: Any,
+    source: Any,
+    target: Any,
+    overwrite: Any,
+) -> Any:
+    """The Chebyshev recurrence from ``T_0`` (in ``source``) to ``T_{m-1}``, its terms added to the bands.
+
+    Three terms are added at a time, since at step j rows of ``T_{j-2}``, ``T_{j-1}`` and ``T_j`` are at hand: that is a
+    third of the traffic. What is left over after ``T_{m-1}`` is the caller's, together with ``T_m``. Returns the
+    arrays of ``T_{m-1}`` and ``T_{m-2}``.
+    """
+    n = indptr.size - 1
+    bands = len(F)
+    degree = coefficients.size // bands - 1
+    half = source.dtype.type(0.5)
+    for j in range(1, degree):
+        if j % 3 < 2:
+            for i in range(n):
+                position = i * LANES
+                row = _gather(indptr, indices, doubled, source, i)
+                if j == 1:
+                    row = row * half
+                else:
+                    row = row - load(target, position)
+                store(target, position, row)
+        else:
+            for i in range(n):
+                position = i * LANES
+                oldest, middle = load(target, position), load(source, position)
+                row = _gather(indptr, indices, doubled, source, i) - oldest
+                store(target, position, row)
+                for b in range(bands):
+                    total = row * coefficients[j * bands + b]
+                    total = total + middle * coefficients[(j - 1) * bands + b]
+                    total = total + oldest * coefficients[(j - 2) * bands + b]
+                    if j > 2 or not overwrite:
+                        total = total + load(F[b], position)
+                    store(F[b], position, total)
+        source, target = target, source
+    return source, target
+
+
+@_jit
+def _descend(indptr: Any, indices: Any, doubled: Any, coefficients: Any, F: Any, current: Any, other: Any) -> Any:
+    """Clenshaw's recurrence from ``b_m`` (in ``current``) down to ``b_1``: returns the arrays of b_1, b_2."""
+    n = indptr.size - 1
+    degree = coefficients.size // len(F) - 1
+    for k in range(degree - 1, 0, -1):
+        for i in range(n):
+            position = i * LANES
+            row = _gather(indptr, indices, doubled, current, i)
+            if k < degree - 1:
+                row = row - load(other, position)
+            store(other, position, row + _mix(coefficients, F, position, k))
+        current, other = other, current
+    return current, other
+
+
+@_jit
+def solve_fast(
+    indptr: Any,
+    indices: Any,
+    doubled: Any,
+    coefficients: Any,
+    spread: Any,
+    threshold: Any,
+    X: Any,
+    weight: Any,
+    U: Any,
+    source: Any,
+    target: Any,
+    F: Any,
+    E: Any,
+    U_before: Any,
+    iterations: Any,
+    inertia: Any,
+    prox_p: Any,
+    p: Any,
+    prox_q: Any,
+    q: Any,
+) -> None:
+    """``iterations`` steps on one block; ``U`` is the start and becomes the result.
+
+    Args:
+        indptr, indices, doubled: twice the shifted Laplacian.
+        coefficients: Chebyshev coefficients of the high-pass bands, ``[degree + 1, bands]`` flat.
+        spread: ``[n]``, multiplies the thresholds of a row (the degree, or its root for p = 0).
+        threshold: ``[bands, LANES]`` flat.
+        X, weight, U: blocks; see :func:`_move` for the weight.
+        source, target: two blocks to work in.
+        F: a block of zeros for each band.
+        E, U_before: the same again, and one more block; used when there is inertia.
+    """
+    n = indptr.size - 1
+    bands = len(F)
+    degree = coefficients.size // bands - 1
+    zero, half, two = U.dtype.type(0), U.dtype.type(0.5), U.dtype.type(2)
+    scratch = np.empty(2 * LANES, U.dtype)
+    for i in range(n):
+        store(source, i * LANES, load(U, i * LANES))
+    for k in range(iterations):
+        a = inertia if k > 0 else zero
+        source, target = _ascend(indptr, indices, doubled, coefficients, F, source, target, False)
+        for i in range(n):
+            position = i * LANES
+            row = _gather(indptr, indices, doubled, source, i)
+            if degree > 1:
+                row = row - load(target, position)
+            else:
+                row = row * half
+            top = row * zero
+            for b in range(bands):
+                zeta = load(F[b], position) + row * coefficients[degree * bands + b]
+                if degree % 3 > 0:
+                    zeta = zeta + load(source, position) * coefficients[(degree - 1) * bands + b]
+                if degree % 3 > 1:
+                    zeta = zeta + load(target, position) * coefficients[(degree - 2) * bands + b]
+                limit = load(threshold, b * LANES) * spread[i]
+                zeta = _rest(zeta, limit, prox_p, p, scratch)
+                if inertia > 0:
+                    before = load(E[b], position)
+                    store(E[b], position, zeta)
+                    zeta = zeta + (zeta - before) * a
+                top = top + zeta * coefficients[degree * bands + b]
+                store(F[b], position, zeta)
+            store(target, position, top)
+        source, target = target, source
+        source, target = _descend(indptr, indices, doubled, coefficients, F, source, target)
+        for i in range(n):
+            position = i * LANES
+            row = _gather(indptr, indices, doubled, source, i) * half
+            row = row + _mix(coefficients, F, position, 0)
+            if degree > 1:
+                row = row - load(target, position)
+            ahead = load(U, position)
+            if inertia > 0:
+                before = load(U_before, position)
+                store(U_before, position, ahead)
+                ahead = ahead + (ahead - before) * a
+            x = load(X, position)
+            fitted = x + _move(ahead - row, x, load(weight, position), prox_q, q, scratch)
+            store(U, position, fitted)
+            store(target, position, fitted * two - ahead)
+        source, target = target, source
+
+
+@_jit
+def solve_tracked(
+    indptr: Any,
+    indices: Any,
+    doubled: Any,
+    coefficients: Any,
+    spread: Any,
+    penalty: Any,
+    threshold: Any,
+    X: Any,
+    weight: Any,
+    U: Any,
+    source: Any,
+    target: Any,
+    WU: Any,
+    fresh: Any,
+    Y: Any,
+    V: Any,
+    Z: Any,
+    out: Any,
+    measured: Any,
+    stopped: Any,
+    tol: Any,
+    inertia: Any,
+    prox_p: Any,
+    p: Any,
+    prox_q: Any,
+    q: Any,
+) -> None:
+    """Like :func:`solve_fast` with all bands explicit, the residuals of every step, and columns that stop.
+
+    Args:
+        spread: ``[2, n]``: the multiplier of the thresholds, and the degree weights of the penalty.
+        penalty: ``[bands, LANES]`` flat, nu / gamma.
+        WU, fresh, Y, V, Z: a block of zeros for each band.
+        out: receives each column of U when it stops.
+        measured: ``[iterations, 6, LANES]``: objective / gamma and the squared norms of primal, dual / gamma,
+            WU, Z, Y / gamma.
+        stopped: ``[LANES]``, the iteration after which a column's residuals were below ``tol``, 0 if never.
+    """
+    n = indptr.size - 1
+    bands = len(WU)
+    degree = coefficients.size // bands - 1
+    zero, half, minus = U.dtype.type(0), U.dtype.type(0.5), U.dtype.type(-1)
+    scratch = np.empty(2 * LANES, U.dtype)
+    sums = np.zeros(6 * LANES, U.dtype)
+    for k in range(-1, measured.shape[0]):
+        # k = -1 only computes W U_0
+        a = inertia if k > 0 else zero
+        if k < 0:
+            for i in range(n):
+                store(source, i * LANES, load(U, i * LANES))
+        else:
+            for i in range(n):
+                position = i * LANES
+                top = load(WU[0], position) * zero
+                for b in range(bands):
+                    y = load(Y[b], position)
+                    zeta = load(WU[b], position) + y
+                    limit = load(threshold, b * LANES) * spread[0, i]
+                    z = zeta - _rest(zeta, limit, prox_p, p, scratch)
+                    v = y - z
+                    tilted = v
+                    if inertia > 0:
+                        tilted = v + (v - load(V[b], position)) * a
+                    store(Z[b], position, z)
+                    store(V[b], position, v)
+                    store(Y[b], position, tilted)
+                    top = top + tilted * coefficients[degree * bands + b]
+                store(source, position, top)
+            source, target = _descend(indptr, indices, doubled, coefficients, Y, source, target)
+            for i in range(n):
+                position = i * LANES
+                row = _gather(indptr, indices, doubled, source, i) * half
+                row = row + _mix(coefficients, Y, position, 0)
+                if degree > 1:
+                    row = row - load(target, position)
+                x, w = load(X, position), load(weight, position)
+                moved = _move(row * minus, x, w, prox_q, q, scratch)
+                store(U, position, x + moved)
+                store(target, position, x + moved)
+                _add_fidelity(sums, moved, row * minus - x, w, prox_q, q, scratch)
+                if i % FLUSH == FLUSH - 1:
+                    _flush(sums, measured[k])
+            source, target = target, source
+        source, target = _ascend(indptr, indices, doubled, coefficients, fresh, source, target, True)
+        for i in range(n):
+            position = i * LANES
+            row = _gather(indptr, indices, doubled, source, i)
+            if degree > 1:
+                row = row - load(target, position)
+            else:
+                row = row * half
+            for b in range(bands):
+                wu = row * coefficients[degree * bands + b]
+                if degree > 2:
+                    wu = wu + load(fresh[b], position)
+                if degree % 3 > 0:
+                    wu = wu + load(source, position) * coefficients[(degree - 1) * bands + b]
+                if degree % 3 > 1:
+                    wu = wu + load(target, position) * coefficients[(degree - 2) * bands + b]
+                before, tilted = load(WU[b], position), load(Y[b], position)
+                store(WU[b], position, wu)
+                if k < 0:
+                    continue
+                y = tilted + wu
+                store(Y[b], position, y)
+                z = load(Z[b], position)
+                _add_square(sums, LANES, wu - z)
+                _add_square(sums, 2 * LANES, wu - before + (tilted - load(V[b], position)))
+                _add_square(sums, 3 * LANES, wu)
+                _add_square(sums, 4 * LANES, z)
+                _add_square(sums, 5 * LANES, y)
+                cost = load(penalty, b * LANES) * spread[1, i]
+                _add_penalty(sums, cost, wu if prox_p == SOFT else z, prox_p, p, scratch)
+            if k >= 0 and i % FLUSH == FLUSH - 1:
+                _flush(sums, measured[k])
+        if k >= 0:
+            _flush(sums, measured[k])
+            if _stop(measured, k, stopped, tol, U, out):
+                return
+    for c in range(LANES):
+        if stopped[c] == 0:
+            for i in range(n):
+                out[i * LANES + c] = U[i * LANES + c]
+
+
+@_jit
+def _add_square(sums: Any, at: Any, value: Any) -> None:
+    store(sums, at, load(sums, at) + value * value)
+
+
+@_jit
+def _add_penalty(sums: Any, cost: Any, value: Any, how: Any, p: Any, scratch: Any) -> None:
+    if how == SOFT:
+        size = maximum(value, value * scratch.dtype.type(-1))
+        store(sums, 0, load(sums, 0) + size * cost)
+        return
+    store(scratch, 0, value)
+    store(scratch, LANES, cost)
+    for c in range(LANES):
+        size = abs(scratch[c])
+        sums[c] += scratch[LANES + c] * (size**p if p > 0 else size * 0 + (size > 0))
+
+
+@_jit
+def _add_fidelity(sums: Any, moved: Any, z: Any, weight: Any, how: Any, q: Any, scratch: Any) -> None:
+    """``omega / 2 |U - X|^q``; for q = 2, ``omega (U - X)^2 = (1 - w) w z^2`` with ``w = 1 / (1 + omega)``."""
+    if how == QUADRATIC:
+        one = splat(scratch.dtype.type(1))
+        store(sums, 0, load(sums, 0) + z * z * (one - weight) * weight * scratch.dtype.type(0.5))
+        return
+    store(scratch, 0, moved)
+    store(scratch, LANES, weight)
+    for c in range(LANES):
+        sums[c] += scratch[LANES + c] * abs(scratch[c]) ** q
+
+
+@_jit
+def _flush(sums: Any, totals: Any) -> None:
+    for row in range(6):
+        for c in range(LANES):
+            totals[row, c] += sums[row * LANES + c]
+            sums[row * LANES + c] = 0
+
+
+@_jit
+def _stop(measured: Any, k: Any, stopped: Any, tol: Any, U: Any, out: Any) -> Any:
+    """Copy out the columns that have converged; true when all have. Stopped columns keep their numbers."""
+    everything = True
+    for c in range(LANES):
+        if stopped[c] > 0:
+            for row in range(6):
+                measured[k, row, c] = measured[k - 1, row, c]
+            continue
+        primal, dual = measured[k, 1, c], measured[k, 2, c]
+        scale = max(measured[k, 3, c], measured[k, 4, c])
+        if tol > 0 and primal <= tol * tol * scale and dual <= tol * tol * measured[k, 5, c]:
+            stopped[c] = k + 1
+            for i in range(out.size // LANES):
+                out[i * LANES + c] = U[i * LANES + c]
+        else:
+            everything = False
+    return everything

@@ -1,0 +1,216 @@
+"""The recovery problem in numbers: checked settings, penalty weights and the objective."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from magnet import prox
+from magnet.framelets import FrameletTransform
+
+Inner = Literal["closed", "cg", "gd"]
+
+#: ``preset="paper"``: 15 iterations of Zhou et al. (2023) with their weights; ``"default"``: ours.
+PRESETS: dict[str, dict[str, Any]] = {
+    "default": {"nu0": "auto", "gamma": "auto", "inertia": 0.15, "max_iter": 200, "tol": 1e-3},
+    "paper": {"nu0": 10.0, "gamma": 10.0, "inertia": 0.0, "max_iter": 15, "tol": 0.0},
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of :func:`magnet.recover`, checked. See there for their meaning."""
+
+    p: float = 1.0
+    q: float = 2.0
+    nu0: Any = "auto"
+    strength: float = 1.0
+    gamma: Any = "auto"
+    inertia: float = 0.15
+    max_iter: int = 200
+    tol: float = 1e-3
+    penalty: Literal["element", "group"] = "element"
+    coordinates: Literal["plain", "degree"] = "plain"
+    degree_weights: bool = True
+    start: Literal["observed", "propagated"] = "observed"
+    keep_trusted: bool = False
+    hard: prox.Hard = "exact"
+    inner: Inner = "closed"
+    inner_steps: int = 10
+    balance: bool = False
+    variant: Literal["exact", "released"] = "exact"
+
+    def __post_init__(self) -> None:
+        prox.check_p(self.p)
+        prox.check_q(self.q)
+        _one_of("penalty", self.penalty, ("element", "group"))
+        _one_of("coordinates", self.coordinates, ("plain", "degree"))
+        _one_of("start", self.start, ("observed", "propagated"))
+        _one_of("hard", self.hard, ("exact", "paper"))
+        _one_of("inner", self.inner, ("closed", "cg", "gd"))
+        _one_of("variant", self.variant, ("exact", "released"))
+        if isinstance(self.nu0, str):
+            _one_of("nu0", self.nu0, ("auto",))
+        elif not isinstance(self.nu0, Tensor):
+            _at_least("nu0", self.nu0, 0)
+        if isinstance(self.gamma, str):
+            _one_of("gamma", self.gamma, ("auto",))
+        elif not (float(torch.as_tensor(self.gamma).detach().min()) > 0):
+            raise ValueError(f"gamma is {self.gamma}; it must be positive or 'auto'")
+        _at_least("strength", self.strength, 0)
+        _at_least("tol", self.tol, 0)
+        _at_least("max_iter", self.max_iter, 1)
+        _at_least("inner_steps", self.inner_steps, 1)
+        if not 0 <= self.inertia < 1 / 3:
+            raise ValueError(f"inertia is {self.inertia}; it must lie in [0, 1/3), where convergence is proved")
+        if self.penalty == "group" and self.p != 1:
+            raise ValueError(f"p is {self.p} with penalty='group'; the group penalty is defined for p = 1")
+        if self.inner != "closed" and self.q != 2:
+            raise ValueError(f"q is {self.q} with inner={self.inner!r}; the inexact solvers are for q = 2")
+        if self.inner != "closed" and self.keep_trusted:
+            raise ValueError("keep_trusted needs inner='closed'")
+
+    def resolved(self) -> Settings:
+        """The released solver's conventions spelt out, and what the coordinates imply."""
+        settings = self
+        if self.variant == "released":
+            settings = replace(settings, hard="paper", inertia=0.0)
+        if self.coordinates == "degree":
+            settings = replace(settings, degree_weights=False)
+        return settings
+
+
+@dataclass(frozen=True)
+class Problem:
+    r"""One solve, in solver coordinates.
+
+    .. math::
+        \min_U \; \sum_b \sum_{i,j} \nu_{b,j}\, d_i\, |(W_b U)_{ij}|^p
+                 + \tfrac12 \sum_{i,j} \omega_{ij} |U_{ij} - X_{ij}|^q,
+        \qquad \omega_{ij} = d_i M_{ij}^q.
+
+    Attributes:
+        X: ``[n, d]`` observations; any finite number where the trust is 0.
+        M: ``[n, d]`` trust.
+        d: ``[n, 1]`` degree weights (ones when they are off).
+        nu: ``[bands, d]`` or ``[bands, 1]`` penalty weights.
+        gamma: ``[d]`` or ``[1]`` step parameter of each column.
+    """
+
+    transform: FrameletTransform
+    settings: Settings
+    X: Tensor
+    M: Tensor
+    d: Tensor
+    nu: Tensor
+    gamma: Tensor
+
+    @property
+    def omega(self) -> Tensor:
+        return self.d * self.M**self.settings.q
+
+    def penalty(self, coefficients: Tensor) -> Tensor:
+        """``h``: the penalty of some coefficients ``[bands, n, d]``, per column ``[d]``.
+
+        The group penalty has no columns: its total is shared out evenly.
+        """
+        nu = self.nu.unsqueeze(1)
+        if self.settings.penalty == "group":
+            rows = torch.linalg.vector_norm(coefficients, dim=-1, keepdim=True)
+            columns = coefficients.shape[-1]
+            return (nu[..., :1] * self.d * rows).sum().expand(columns) / columns
+        p = self.settings.p
+        size = (coefficients != 0).to(coefficients.dtype) if p == 0 else coefficients.abs() ** p
+        return (nu * self.d * size).sum(dim=(0, 1))
+
+    def fidelity(self, U: Tensor) -> Tensor:
+        """``f``: half the weighted distance to the observations, per column."""
+        difference = (U - self.X).abs() ** self.settings.q
+        if self.settings.keep_trusted:
+            difference = torch.where(self.M == 1, torch.zeros_like(difference), difference)
+        return (0.5 * self.omega * difference).sum(dim=0)
+
+
+def degree_weights(transform: FrameletTransform, settings: Settings, like: Tensor) -> Tensor:
+    """``d_i`` as a column ``[n, 1]``."""
+    weights = transform.graph.degree_weights if settings.degree_weights else np.ones(transform.num_nodes)
+    return torch.as_tensor(weights, dtype=like.dtype, device=like.device).unsqueeze(1)
+
+
+def penalty_weights(settings: Settings, transform: FrameletTransform, start: Tensor, trust: Tensor) -> Tensor:
+    r"""``nu``, ``[bands, d]`` for ``"auto"`` and ``[bands, 1]`` for a number.
+
+    A number gives :math:`\nu_l = 4^{-l-1} \nu_0` (``variant="released"``: :math:`\nu_0 / 4^{l-1}`).
+    ``"auto"`` is relative to the data: :math:`\nu_b = \mathrm{strength} \cdot \sigma^{q-p}` with
+    :math:`\sigma` the spread of the coefficients at trusted cells, so that scaling x scales the result.
+    The low-pass band is never penalised.
+    """
+    if isinstance(settings.nu0, Tensor) and settings.nu0.dim() > 0:
+        if settings.nu0.shape[0] != transform.num_bands:
+            found = list(settings.nu0.shape)
+            raise ValueError(f"nu0 has shape {found}; a tensor gives one weight per band ({transform.num_bands})")
+        return settings.nu0.to(start).reshape(transform.num_bands, -1)
+    levels = torch.as_tensor(transform.band_levels, dtype=start.dtype, device=start.device)
+    if not isinstance(settings.nu0, str):
+        first = levels - 1 if settings.variant == "released" else levels + 1
+        return (settings.nu0 * 4.0**-first * (levels > 0)).unsqueeze(1)
+    with torch.no_grad():
+        coefficients = transform.analysis(start)
+        if settings.penalty == "group":
+            sigma = _row_spread(coefficients)
+        else:
+            sigma = torch.stack([_spread(band, trust > 0.5) for band in coefficients])
+        exponent = settings.q - (1.0 if settings.penalty == "group" else settings.p)
+        return settings.strength * sigma**exponent * (levels > 0).unsqueeze(1)
+
+
+def step_parameter(settings: Settings, d: Tensor, X: Tensor, trust: Tensor) -> Tensor:
+    r"""``gamma`` per column, ``[d]`` or ``[1]``.
+
+    ``"auto"`` is twice the mean degree weight (the fastest of a few on graphs of several kinds), times
+    :math:`s^{q-2}` with s the root mean square of the column's trusted cells, which makes every iterate (not only
+    the limit) scale with the data.
+    """
+    if not isinstance(settings.gamma, str):
+        return torch.as_tensor(settings.gamma, dtype=X.dtype, device=X.device).reshape(-1)
+    base = 2 * d.mean().reshape(1)
+    if settings.q == 2:
+        return base
+    with torch.no_grad():
+        weight = (trust > 0).to(X.dtype)
+        scale = torch.sqrt((weight * X**2).sum(0) / weight.sum(0).clamp(min=1))
+        if settings.penalty == "group":
+            scale = scale.square().mean().sqrt().reshape(1)
+        return base * torch.where(scale > 0, scale, torch.ones_like(scale)) ** (settings.q - 2)
+
+
+def _spread(values: Tensor, trusted: Tensor) -> Tensor:
+    """Robust standard deviation of each column ``[d]``: 1.4826 MAD, or the rms where that is tiny."""
+    hidden = torch.where(trusted, values, torch.full_like(values, torch.nan))
+    centre = hidden.nanmedian(dim=0).values
+    mad = 1.4826 * (hidden - centre).abs().nanmedian(dim=0).values
+    count = trusted.sum(0)
+    rms = torch.sqrt(torch.where(trusted, values**2, torch.zeros_like(values)).sum(0) / count.clamp(min=1))
+    return torch.where((count > 0) & (mad >= 0.01 * rms), mad, rms)
+
+
+def _row_spread(coefficients: Tensor) -> Tensor:
+    """The typical row norm of each band ``[bands, 1]``: the median, or the rms where that is tiny."""
+    rows = torch.linalg.vector_norm(coefficients, dim=-1)
+    median = rows.median(dim=1).values
+    rms = rows.square().mean(dim=1).sqrt()
+    return torch.where(median >= 0.01 * rms, median, rms).unsqueeze(1)
+
+
+def _one_of(name: str, value: str, accepted: tuple[str, ...]) -> None:
+    if value not in accepted:
+        raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, accepted))}")
+
+
+def _at_least(name: str, value: float, least: float) -> None:
+    if not (np.isfinite(value) and value >= least):
+        raise ValueError(f"{name} is {value}; it must be a finite number of at least {least}")

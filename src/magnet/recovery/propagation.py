@@ -1,0 +1,179 @@
+r"""Weighted propagation: the minimiser of a Dirichlet energy, with Feature Propagation as its limit."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from magnet.framelets import FrameletTransform
+from magnet.graph import Graph
+from magnet.recovery.columns import columns, trust_columns
+from magnet.recovery.output import Memory
+from magnet.recovery.prepare import fill_missing
+from magnet.recovery.recover import RecoveryResult, _range_width, _read
+
+
+def propagate(
+    x: Any,
+    weights: Any,
+    W: FrameletTransform | Graph,
+    *,
+    lam: float = 1.0,
+    coordinates: Literal["plain", "degree"] = "plain",
+    solver: Literal["cg", "iterate"] = "cg",
+    max_iter: int | None = None,
+    tol: float = 1e-5,
+) -> RecoveryResult:
+    r"""Replace each cell by a compromise between what was observed and what its neighbours say.
+
+    .. math::
+        \min_U \tfrac12 \sum w_{ij} (U_{ij} - X_{ij})^2 + \tfrac\lambda2 \mathrm{tr}(U^\top L U)
+        \quad\Longleftrightarrow\quad U = \frac{w X + \lambda \hat A U}{w + \lambda [d > 0]}
+
+    ``lam = 0`` is the limit: cells of positive weight are kept, the others become harmonic; with 0/1 weights that
+    is Feature Propagation ("On the Unreasonable Effectiveness of Feature Propagation", Rossi et al., LoG 2022).
+
+    Isolated nodes stay as they are. A component without any weight in a column takes that column's trusted median.
+
+    Args:
+        x: observed features ``[n, d]``, as for :func:`magnet.recover`; cells of weight 0 may be NaN.
+        weights: ``w`` in [0, 1], ``[n, d]``, ``[n]`` for whole rows, or ``None`` for all ones.
+        W: the graph, or a framelet transform of it.
+        lam: amount of smoothing. (default: ``1``)
+        coordinates: ``"plain"`` uses the symmetric operator, ``"degree"`` the average ``D^-1 A``, for which constants
+            are fixed points.
+        solver: ``"cg"`` solves to ``tol``; ``"iterate"`` repeats the fixed-point map ``max_iter`` times (with
+            ``lam=0`` and 40 times that is PyG's ``FeaturePropagation``, to the bit pattern of its sums).
+        max_iter: (default: ``500`` for ``"cg"``, ``40`` for ``"iterate"``)
+        tol: relative residual at which a column stops. (default: ``1e-5``)
+
+    Example:
+        >>> g = Graph.from_edges([[0, 1], [1, 2]], num_nodes=3)
+        >>> x = torch.tensor([[1.0], [float("nan")], [3.0]])
+        >>> w = torch.tensor([[1.0], [0.0], [1.0]])
+        >>> propagate(x, w, g, lam=0.0, coordinates="degree").x.flatten().tolist()
+        [1.0, 2.0, 3.0]
+    """
+    graph = W.graph if isinstance(W, FrameletTransform) else W
+    if not isinstance(graph, Graph):
+        raise ValueError(f"W is a {type(W).__name__}; it must be a Graph or a FrameletTransform")
+    if not (np.isfinite(lam) and lam >= 0):
+        raise ValueError(f"lam is {lam}; it must be a finite number of at least 0")
+    if coordinates not in ("plain", "degree"):
+        raise ValueError(f"coordinates is {coordinates!r}; it must be 'plain' or 'degree'")
+    if solver not in ("cg", "iterate"):
+        raise ValueError(f"solver is {solver!r}; it must be 'cg' or 'iterate'")
+    X = columns(x, "x")
+    if X.shape[0] != graph.num_nodes:
+        raise ValueError(f"x has {X.shape[0]} rows; the graph has {graph.num_nodes} nodes")
+    M = trust_columns(weights, X)
+    rounds = max_iter or (500 if solver == "cg" else 40)
+    target = Memory(X.shape, X.dtype, X.device, X.is_tensor)
+    differentiable = torch.is_grad_enabled() and any(isinstance(v, Tensor) and v.requires_grad for v in (x, weights))
+    width = X.shape[1] if differentiable else _range_width(X, False, None)
+    iterations, residual = [], []
+    for first in range(0, X.shape[1], width):
+        block, w = _read(X, M, first, min(first + width, X.shape[1]))
+        observed, median = fill_missing(block, w, first, always=True)
+        assert median is not None
+        solution = _Propagation(graph, observed, w, median, lam, coordinates)
+        U, steps, left = solution.cg(rounds, tol) if solver == "cg" else solution.iterate(rounds)
+        iterations.append(steps)
+        residual.append(left)
+        target.write(first, U, (steps, left <= tol, np.zeros((6, 0))))
+    left = np.concatenate(residual)
+    empty = np.zeros(0)
+    return RecoveryResult(
+        x=target.result(),
+        objective=empty,
+        primal=np.array([left.max()]),
+        dual=empty,
+        column_iterations=np.concatenate(iterations),
+        converged=left <= tol,
+        backend="torch",
+    )
+
+
+def harmonic(x: Tensor, trust: Tensor, graph: Graph) -> Tensor:
+    """Untrusted cells by Feature Propagation from the cells of positive trust, the start of ``"propagated"``."""
+    observed, median = fill_missing(x, trust, 0, always=True)
+    assert median is not None
+    return _Propagation(graph, observed, trust, median, 0.0, "plain").cg(500, 1e-4)[0]
+
+
+class _Propagation:
+    """The linear system ``(w + lam L) U = w X`` on the free cells of some columns; the others are fixed."""
+
+    def __init__(self, graph: Graph, x: Tensor, w: Tensor, median: Tensor, lam: float, coordinates: str) -> None:
+        self.operator = graph.operator("normalized", x)
+        component = torch.as_tensor(graph.components, dtype=torch.long, device=x.device)
+        isolated = torch.as_tensor(graph.isolated, device=x.device).unsqueeze(1)
+        count = int(component.max()) + 1
+        evidence = torch.zeros(count, x.shape[1], dtype=x.dtype, device=x.device)
+        evidence = evidence.index_add(0, component, w.detach())
+        hopeless = (evidence == 0)[component] & ~isolated
+        known = torch.where(hopeless, median, x)
+        self.root = torch.ones(1, 1, dtype=x.dtype, device=x.device)
+        self.centre = torch.zeros_like(median)
+        if coordinates == "degree":
+            self.root = torch.sqrt(torch.as_tensor(graph.degree_weights).to(x)).unsqueeze(1)
+            self.centre = median
+        fixed = hopeless | isolated | (w > 0 if lam == 0 else torch.zeros_like(hopeless))
+        self.free = (~fixed).to(x.dtype)
+        self.x = self.root * (known - self.centre)
+        self.w = torch.zeros_like(x) if lam == 0 else w
+        self.lam = lam if lam > 0 else 1.0
+        self.user = known
+
+    def _normal(self, U: Tensor) -> Tensor:
+        return self.free * ((self.w + self.lam) * U - self.lam * (self.operator @ U))
+
+    def _finish(self, U: Tensor) -> Tensor:
+        """Back in user units, the fixed cells to the bit as they were."""
+        return torch.where(self.free > 0, U / self.root + self.centre, self.user)
+
+    def cg(self, rounds: int, tol: float) -> tuple[Tensor, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Jacobi-preconditioned conjugate gradients, every column for itself."""
+        tiny = torch.finfo(self.x.dtype).tiny
+        fixed = self.x * (1 - self.free)
+        right = self.free * (self.w * self.x + self.lam * (self.operator @ fixed))
+        scale = self.w + self.lam
+        U = self.free * self.x
+        r = right - self._normal(U)
+        z = r / scale
+        direction, rho = z, (r * z).sum(0)
+        size = torch.linalg.vector_norm(right, dim=0)
+        size = torch.where(size > 0, size, torch.linalg.vector_norm(r, dim=0)).clamp(min=tiny)
+        steps = torch.zeros(U.shape[1], dtype=torch.long, device=U.device)
+        for _ in range(rounds):
+            going = torch.linalg.vector_norm(r, dim=0) > tol * size
+            if not bool(going.any()):
+                break
+            steps += going
+            image = self._normal(direction)
+            curvature = (direction * image).sum(0)
+            alpha = torch.where(going & (curvature > 0), rho / curvature.clamp(min=tiny), torch.zeros_like(rho))
+            U = U + alpha * direction
+            r = r - alpha * image
+            z = r / scale
+            rho_next = (r * z).sum(0)
+            beta = torch.where(rho > 0, rho_next / rho.clamp(min=tiny), torch.zeros_like(rho))
+            direction, rho = z + beta * direction, rho_next
+        left = (torch.linalg.vector_norm(r, dim=0) / size).detach()
+        return self._finish(U + fixed), steps.cpu().numpy(), left.double().cpu().numpy()
+
+    def iterate(self, rounds: int) -> tuple[Tensor, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """The fixed-point map. At ``lam = 0`` unknown cells start at zero, as Feature Propagation does."""
+        fixed = self.x * (1 - self.free)
+        U = fixed if not bool(self.w.any()) else self.x
+        change = U
+        for _ in range(rounds):
+            after = (self.w * self.x + self.lam * (self.operator @ U)) / (self.w + self.lam)
+            after = self.free * after + fixed
+            change, U = after - U, after
+        size = torch.linalg.vector_norm(U, dim=0).clamp(min=torch.finfo(U.dtype).tiny)
+        left = (torch.linalg.vector_norm(change, dim=0) / size).detach().double().cpu().numpy()
+        return self._finish(U), np.full(U.shape[1], rounds, dtype=np.int64), left

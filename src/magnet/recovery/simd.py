@@ -1,0 +1,135 @@
+"""Short vectors inside Numba functions.
+
+Numba has no vector type, and its loop vectoriser gives up on our inner loops (a few columns wide, several
+arrays that might overlap). A :class:`Vector` is an LLVM vector of ``LANES`` numbers: one row of a column
+block. It is kept in registers, so a sparse product accumulates without touching memory.
+
+Arrays are flat; positions count elements. (Numba's cache on disk does not notice a change of this file: after one,
+delete the ``*.nbi`` and ``*.nbc`` files beside the kernels.)
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, models, overload, register_model
+
+#: Columns in a block: 16 float32 numbers are one 64-byte cache line.
+LANES = 16
+
+
+class Vector(types.Type):
+    """The Numba type of ``LANES`` numbers of one kind."""
+
+    def __init__(self, element: types.Float) -> None:
+        self.element = element
+        super().__init__(name=f"Vector({element}, {LANES})")
+
+
+@register_model(Vector)
+class _VectorModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, vector: Vector) -> None:
+        super().__init__(manager, vector, ir.VectorType(_llvm(vector.element), LANES))
+
+
+def _llvm(element: types.Float) -> ir.Type:
+    return ir.FloatType() if element.bitwidth == 32 else ir.DoubleType()
+
+
+def _pointer(context: Any, builder: Any, array_type: Any, array: Any, position: Any) -> Any:
+    data = context.make_array(array_type)(context, builder, array).data
+    pointer = builder.gep(data, [position])
+    return builder.bitcast(pointer, ir.VectorType(_llvm(array_type.dtype), LANES).as_pointer())
+
+
+@intrinsic
+def load(typing_context: Any, array: Any, position: Any) -> Any:
+    """``array[position : position + LANES]``."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _pointer(context, builder, signature.args[0], args[0], args[1])
+        return builder.load(pointer, align=array.dtype.bitwidth // 8)
+
+    return Vector(array.dtype)(array, types.intp), generate
+
+
+@intrinsic
+def store(typing_context: Any, array: Any, position: Any, vector: Any) -> Any:
+    """``array[position : position + LANES] = vector``."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _pointer(context, builder, signature.args[0], args[0], args[1])
+        builder.store(args[2], pointer, align=array.dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.none(array, types.intp, vector), generate
+
+
+@intrinsic
+def splat(typing_context: Any, scalar: Any) -> Any:
+    """A vector with the same number in every lane."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _splat(builder, args[0])
+
+    return Vector(scalar)(scalar), generate
+
+
+def _splat(builder: Any, scalar: Any) -> Any:
+    empty = ir.Constant(ir.VectorType(scalar.type, LANES), ir.Undefined)
+    first = builder.insert_element(empty, scalar, cgutils.int32_t(0))
+    return builder.shuffle_vector(first, empty, ir.Constant(ir.VectorType(cgutils.int32_t, LANES), [0] * LANES))
+
+
+def _binary(emit: Callable[[Any, Any, Any], Any]) -> Any:
+    @intrinsic
+    def apply(typing_context: Any, left: Any, right: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return emit(builder, args[0], args[1])
+
+        return left(left, right), generate
+
+    return apply
+
+
+# "contract" lets a product and a sum fuse into one instruction; the order of sums stays as written
+_FLAGS = ("contract",)
+_add = _binary(lambda builder, a, b: builder.fadd(a, b, flags=_FLAGS))
+_sub = _binary(lambda builder, a, b: builder.fsub(a, b, flags=_FLAGS))
+_mul = _binary(lambda builder, a, b: builder.fmul(a, b, flags=_FLAGS))
+_div = _binary(lambda builder, a, b: builder.fdiv(a, b))
+_scale = _binary(lambda builder, a, s: builder.fmul(a, _splat(builder, s), flags=_FLAGS))
+minimum = _binary(lambda builder, a, b: builder.select(builder.fcmp_ordered("<", a, b), a, b))
+maximum = _binary(lambda builder, a, b: builder.select(builder.fcmp_ordered(">", a, b), a, b))
+
+
+def _emit_drop(builder: Any, value: Any, limit: Any) -> Any:
+    outside = builder.or_(
+        builder.fcmp_ordered(">", value, limit), builder.fcmp_ordered("<", value, builder.fneg(limit))
+    )
+    return builder.select(outside, ir.Constant(value.type, None), value)
+
+
+drop_above = _binary(_emit_drop)
+drop_above.__doc__ = "The first vector with 0 in the lanes whose magnitude exceeds the second."
+
+
+def _overload(symbol: Any, vectors: Any, scaled: Any = None) -> None:
+    @overload(symbol, strict=False)
+    def choose(left: Any, right: Any) -> Any:
+        if isinstance(left, Vector) and left == right:
+            return lambda left, right: vectors(left, right)
+        if scaled is not None and isinstance(left, Vector) and right == left.element:
+            return lambda left, right: scaled(left, right)
+        return None
+
+
+_overload(operator.add, _add)
+_overload(operator.sub, _sub)
+_overload(operator.truediv, _div)
+_overload(operator.mul, _mul, _scale)
