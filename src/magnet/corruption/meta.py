@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import torch
+from rich.console import Console
 from rich.progress import track
 from torch_geometric.data import Data
 
@@ -106,7 +107,8 @@ def _attack(
     labels = surrogate.predict(x, y, generator)
     touched = torch.zeros_like(x, dtype=torch.bool)
     batches = [per_step] * (budget // per_step) + [budget % per_step] * (budget % per_step > 0)
-    for count in track(batches, description="meta attack", disable=not progress):
+    console = Console(stderr=True)
+    for count in track(batches, description="meta attack", disable=not progress, console=console):
         gradient = surrogate.meta_gradient(x, labels, surrogate.initial(x.shape[1], generator))
         cells = _best_cells(x, gradient, low, high, touched, count)
         column = cells % x.shape[1]

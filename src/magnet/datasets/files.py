@@ -93,13 +93,15 @@ def download(url: str, path: Path, sha256: str | None = None) -> None:
     The bytes go to a ``.part`` file beside it, which takes the final name only when it has the announced
     length, the expected checksum (where known) and, for archives, intact members.
     """
+    from rich.console import Console
     from rich.progress import wrap_file
 
     path.parent.mkdir(parents=True, exist_ok=True)
     with complete_or_absent(path) as part:
         with _connection(url) as answer:
             length = int(answer.headers.get("Content-Length") or 0)
-            stream = wrap_file(answer, total=length, description=f"downloading {path.name}")
+            what = f"downloading {path.name}"
+            stream = wrap_file(answer, total=length, description=what, console=Console(stderr=True))
             with stream as reader, part.open("wb") as file:
                 shutil.copyfileobj(reader, file)
         received = part.stat().st_size
