@@ -62,7 +62,7 @@ def test_corrupt_does_not_overwrite_unasked(tmp_path: Path) -> None:
         (("digits", "--kind", "inject-fart", "-o", "OUT.npz"), 2, "did you mean 'inject-far'?"),
         (("digits", "--kind", "inject-far", "--ratio", "7", "-o", "OUT.npz"), 2, "ratio is 7.0"),
         (("digits", "--kind", "inject-far", "--budget", "7", "-o", "OUT.npz"), 2, "no option 'budget'"),
-        (("digits", "--kind", "meta", "-o", "OUT.npz"), 2, "no calibrated budget for 'digits'"),
+        (("digits", "--kind", "meta", "-o", "OUT.npz"), 2, "have a calibrated budget"),
         (("digits", "--kind", "meta", "--budget", "999999", "-o", "OUT.npz"), 2, "has 115008 cells"),
         (("digits", "--kind", "cells-flip", "-o", "OUT.npz"), 2, "all 0 or 1"),
         (("texas", "--kind", "inject-far", "--split", "99", "-o", "OUT.npz"), 2, "texas has splits 0 to 9"),

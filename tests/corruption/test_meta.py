@@ -121,7 +121,7 @@ def test_device_cuda_finds_nearly_the_same_cells() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"budget": None}, "no calibrated budget"),
+        ({"budget": None}, "have a calibrated budget"),
         ({"budget": 0}, "budget is 0"),
         ({"budget": 2001}, "has 2000 cells"),
         ({"budget": 2.5}, "budget is 2.5"),
@@ -132,6 +132,15 @@ def test_device_cuda_finds_nearly_the_same_cells() -> None:
 def test_bad_options_are_named(options: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         meta_attack(graph(), **options)  # type: ignore[arg-type]
+
+
+def test_a_known_dataset_brings_its_calibrated_budget() -> None:
+    data = graph()
+    data.name = "pubmed"
+    assert meta_attack(data, train_steps=5).info["budget"] == 60
+    assert meta_attack(data, train_steps=5).info["flips_per_step"] == 3
+    assert meta_attack(data, 100, train_steps=5).info["flips_per_step"] == 2
+    assert meta_attack(data, train_steps=5, flips_per_step=30).info["flips_per_step"] == 30
 
 
 def test_labels_are_needed() -> None:
