@@ -77,7 +77,7 @@ def as_markdown(frame: pd.DataFrame, command: str) -> str:
         "of words the row sum alone finds the corrupted nodes. Always show `inject-random` beside it, where the row",
         "sum knows nothing; there, too, copied rows occur twice, which exact duplicates give away in part.",
         "",
-        "The same goes for `cells-flip` on sparse bags of words: nearly all flips add a word (29 to a row that has 18 on",
+        "The same goes for `cells-flip` on sparse bags of words: nearly all flips add a word (29 to a row of 18 on",
         "Cora), so touched nodes are known by their row sum. Judge it by cells, not by nodes.",
         "",
         "| dataset | corruption | wrong nodes | wrong cells | " + " | ".join(SCORES) + " |",
