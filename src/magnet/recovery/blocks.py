@@ -69,7 +69,7 @@ class _Workspace:
 
     def __init__(self, run: _Run) -> None:
         def block() -> NDArray[Any]:
-            return np.zeros(run.n * LANES, run.dtype)
+            return _aligned(run.n * LANES, run.dtype)
 
         def band_blocks() -> tuple[NDArray[Any], ...]:
             return tuple(block() for _ in range(run.bands))
@@ -203,9 +203,18 @@ def kernel_matrix(graph: Graph) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any
         indices = matrix.indices.astype(np.int32 if small else np.int64)
         last = matrix.indptr[1:] - 1
         indices[last] = ~indices[last]
+        indices = np.concatenate([indices, np.zeros(cpu.AHEAD + 1, indices.dtype)])
         graph.cache["kernel"] = (order, matrix.indptr.astype(np.int64), indices, 2 * matrix.data)
     found: tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]] = graph.cache["kernel"]
     return found
+
+
+def _aligned(size: int, dtype: Any) -> NDArray[Any]:
+    """Zeros that begin at a cache line, so that a row of a block is one line and not parts of two."""
+    line = 64
+    raw = np.zeros(size * np.dtype(dtype).itemsize + line, np.uint8)
+    shift = -raw.ctypes.data % line
+    return raw[shift : shift + size * np.dtype(dtype).itemsize].view(dtype)
 
 
 def _padded(values: NDArray[np.float64], fill: float) -> NDArray[np.float64]:

@@ -32,10 +32,13 @@ import numpy as np
 from numba import njit
 
 from magnet.prox import NEWTON_STEPS
-from magnet.recovery.simd import LANES, drop_above, load, maximum, minimum, splat, store
+from magnet.recovery.simd import LANES, drop_above, load, maximum, minimum, prefetch, splat, store
 
 #: How the scalar maps are computed: one vector instruction or two, or a loop over the lanes.
 SOFT, HARD, GENERAL, QUADRATIC = 0, 1, 2, 3
+
+#: How many edges ahead rows are asked for; the index array goes on that long after its end.
+AHEAD = 24
 
 #: Rows summed in the working precision before they are added to the float64 totals.
 FLUSH = 64
@@ -121,18 +124,28 @@ def _move(b: Any, X: Any, weight: Any, how: Any, q: Any, scratch: Any) -> Any:
 
 @_jit
 def _gather(indptr: Any, indices: Any, values: Any, source: Any, i: Any) -> Any:
-    """Row i of the sparse product; every row of the shifted Laplacian stores something."""
+    """Row i of the sparse product; every row of the shifted Laplacian stores something.
+
+    Rows are asked for some edges before their turn: the processor cannot look that far through loops whose
+    lengths it has to guess.
+    """
     edge = indptr[i]
     j = indices[edge]
+    soon = indices[edge + AHEAD]
+    prefetch(source, max(soon, ~soon) * LANES)
     if j < 0:
         return load(source, ~j * LANES) * values[edge]
     total = load(source, j * LANES) * values[edge]
     edge += 1
     j = indices[edge]
     while j >= 0:
+        soon = indices[edge + AHEAD]
+        prefetch(source, max(soon, ~soon) * LANES)
         total = total + load(source, j * LANES) * values[edge]
         edge += 1
         j = indices[edge]
+    soon = indices[edge + AHEAD]
+    prefetch(source, max(soon, ~soon) * LANES)
     return total + load(source, ~j * LANES) * values[edge]
 
 

@@ -25,8 +25,9 @@ from magnet.recovery.problem import Problem
 
 SOFT, HARD, GENERAL, QUADRATIC = 0, 1, 2, 3
 
-#: Columns solved together: the gathered array of a block then mostly stays in the L2 cache.
-BLOCK_COLUMNS = 64
+#: Columns solved together, columns of one program (all rows of which run before the next columns, so that what is
+#: gathered mostly stays in the L2 cache), and neighbours loaded at a time: the best of a search on an H200.
+BLOCK_COLUMNS, BLOCK, EDGES = 256, 64, 16
 
 #: A cell that must be kept gets this fidelity weight where the weight cannot be infinite.
 _KEEP = 1e30
@@ -91,20 +92,21 @@ def _lq_each(z, t, q, STEPS: tl.constexpr):
 
 
 @triton.jit
-def _place(n, width, BLOCK: tl.constexpr):
-    row = tl.program_id(0).to(tl.int64)
+def _place(order, width, BLOCK: tl.constexpr):
+    """Which row and columns this program has. Rows come by falling degree: the long ones must not come last."""
+    row = tl.load(order + tl.program_id(0))
     cols = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     return row, cols, cols < width, row * width + cols
 
 
 @triton.jit
 def _advance_kernel(
-    indptr, indices, values, coefficients, F, source, target, n, width, j,
+    order, indptr, indices, values, coefficients, F, source, target, n, width, j,
     FIRST: tl.constexpr, TERMS: tl.constexpr, OVERWRITE: tl.constexpr,
     BANDS: tl.constexpr, EDGES: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """``T_j``, and its last ``TERMS`` terms added to the bands."""
-    row, cols, inside, at = _place(n, width, BLOCK)
+    row, cols, inside, at = _place(order, width, BLOCK)
     new = _product(indptr, indices, values, source, row, cols, inside, width, EDGES, BLOCK)
     oldest = new
     if FIRST:
@@ -128,12 +130,12 @@ def _advance_kernel(
 
 @triton.jit
 def _shrink_kernel(
-    indptr, indices, values, coefficients, F, E, source, target, spread, threshold, inertia, p, n, width,
+    order, indptr, indices, values, coefficients, F, E, source, target, spread, threshold, inertia, p, n, width,
     DEGREE: tl.constexpr, HOW: tl.constexpr, INERTIAL: tl.constexpr, STEPS: tl.constexpr,
     BANDS: tl.constexpr, EDGES: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """The last step of the recurrence, the prox, and the start ``b_m`` of Clenshaw's."""
-    row, cols, inside, at = _place(n, width, BLOCK)
+    row, cols, inside, at = _place(order, width, BLOCK)
     new = _product(indptr, indices, values, source, row, cols, inside, width, EDGES, BLOCK)
     oldest = tl.load(target + at, mask=inside)
     if DEGREE == 1:
@@ -174,12 +176,12 @@ def _mix(coefficients, F, at, inside, k, size, BANDS: tl.constexpr):
 
 @triton.jit
 def _descend_kernel(
-    indptr, indices, values, coefficients, F, current, other, n, width, k,
+    order, indptr, indices, values, coefficients, F, current, other, n, width, k,
     SCALE: tl.constexpr, SUBTRACT: tl.constexpr, PRODUCT: tl.constexpr,
     BANDS: tl.constexpr, EDGES: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """``b_k = sum_b c_{b,k} F_b + 2 L b_{k+1} - b_{k+2}``, written over ``b_{k+2}``."""
-    row, cols, inside, at = _place(n, width, BLOCK)
+    row, cols, inside, at = _place(order, width, BLOCK)
     new = _mix(coefficients, F, at, inside, k, n * width, BANDS)
     if PRODUCT:
         new += _product(indptr, indices, values, current, row, cols, inside, width, EDGES, BLOCK) * SCALE
@@ -190,12 +192,12 @@ def _descend_kernel(
 
 @triton.jit
 def _fit_kernel(
-    indptr, indices, values, coefficients, F, current, other, X, weight, U, U_before, inertia, q, n, width,
+    order, indptr, indices, values, coefficients, F, current, other, X, weight, U, U_before, inertia, q, n, width,
     SUBTRACT: tl.constexpr, HOW: tl.constexpr, INERTIAL: tl.constexpr, STEPS: tl.constexpr,
     BANDS: tl.constexpr, EDGES: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """The last step of Clenshaw's recurrence, the U-step, and ``P`` of the next iteration."""
-    row, cols, inside, at = _place(n, width, BLOCK)
+    row, cols, inside, at = _place(order, width, BLOCK)
     new = _product(indptr, indices, values, current, row, cols, inside, width, EDGES, BLOCK) * 0.5
     new += _mix(coefficients, F, at, inside, 0, n * width, BANDS)
     if SUBTRACT:
@@ -230,8 +232,8 @@ class _Launcher:
         self.sparse = _doubled(transform.graph, like)
 
     def shape(self, width: int) -> tuple[tuple[int, int], dict[str, Any]]:
-        block = min(128, max(32, triton.next_power_of_2(width)))
-        options = {"BANDS": self.bands, "EDGES": 8, "BLOCK": block, "num_warps": 1}
+        block = min(BLOCK, max(32, triton.next_power_of_2(width)))
+        options = {"BANDS": self.bands, "EDGES": EDGES, "BLOCK": block, "num_warps": 1}
         return (self.n, triton.cdiv(width, block)), options
 
     def ascend(self, F: Tensor, source: Tensor, target: Tensor, last: int, overwrite: bool) -> Any:
@@ -258,17 +260,19 @@ class _Launcher:
         return current, other
 
 
-def _doubled(graph: Graph, like: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Twice the shifted Laplacian on the device (cached)."""
+def _doubled(graph: Graph, like: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The order of the rows and twice the shifted Laplacian on the device (cached)."""
     key = ("triton", like.dtype, like.device)
     if key not in graph.cache:
         matrix = graph.shifted
+        order = np.argsort(-np.diff(matrix.indptr), kind="stable").astype(np.int64)
         graph.cache[key] = (
+            torch.as_tensor(order, device=like.device),
             torch.as_tensor(matrix.indptr.astype(np.int64), device=like.device),
             torch.as_tensor(matrix.indices.astype(np.int32), device=like.device),
             torch.as_tensor(2 * matrix.data, dtype=like.dtype, device=like.device),
         )
-    found: tuple[Tensor, Tensor, Tensor] = graph.cache[key]
+    found: tuple[Tensor, Tensor, Tensor, Tensor] = graph.cache[key]
     return found
 
 

@@ -71,6 +71,21 @@ def store(typing_context: Any, array: Any, position: Any, vector: Any) -> Any:
 
 
 @intrinsic
+def prefetch(typing_context: Any, array: Any, position: Any) -> Any:
+    """Ask for the cache line at ``position`` before it is needed."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        pointer = builder.bitcast(builder.gep(data, [args[1]]), cgutils.voidptr_t)
+        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t] + [cgutils.int32_t] * 3)
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(function, [pointer, cgutils.int32_t(0), cgutils.int32_t(3), cgutils.int32_t(1)])
+        return context.get_dummy_value()
+
+    return types.none(array, types.intp), generate
+
+
+@intrinsic
 def splat(typing_context: Any, scalar: Any) -> Any:
     """A vector with the same number in every lane."""
 

@@ -1,0 +1,335 @@
+"""Recovery: the engine against plain ways of running the same iterations.
+
+    python benchmarks/recovery.py [--datasets cora,wordnet] [--device cuda] [--save results/recovery.md]
+
+Every line is measured in a process of its own, 15 iterations of the paper's solver (two Haar levels, degree 8,
+float32, no history). The rivals:
+
+* separate:  torch operations, every band by its own recurrence
+* torch:     our torch backend (one recurrence for all bands)
+* explicit:  the operators as sparse matrices, made first (only where they fit in 8 GB)
+
+On the larger datasets the rivals get the first columns only and their time is scaled up (marked ~): columns are
+independent. "difference" is relative to the torch backend on the columns that both have.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from magnet import FrameletTransform, recover
+from magnet.graph import Graph
+
+ITERATIONS, NU0, GAMMA = 15, 10.0, 10.0
+EXPLICIT_LIMIT = 8 << 30
+
+#: Columns the rivals get where all of them would take too long (all, where nothing is said).
+RIVAL_COLUMNS = {"pubmed": 64, "coauthor-cs": 128, "wordnet": 16, "power-law-1m": 8}
+EXPLICIT_COLUMNS = 128
+DATASETS = {"cpu": ["cora", "pubmed", "coauthor-cs", "wordnet", "power-law-1m"], "cuda": ["arxiv-sized"]}
+ENGINES = {"cpu": ["engine", "torch", "separate", "explicit"], "cuda": ["engine", "torch", "separate"]}
+
+
+def load(name: str) -> tuple[object, torch.Tensor, int]:
+    """Features (dense or sparse), edges and number of nodes."""
+    from magnet import datasets
+
+    if name.startswith("power-law"):
+        size = {"power-law-1m": 1_000_000}.get(name) or int(name.rsplit("-", 1)[1])
+        data = datasets.synthetic(size, features=64, average_degree=10.0, degree="power", seed=0)
+    elif name == "arxiv-sized":
+        data = datasets.synthetic(169_343, features=128, average_degree=2 * 1_166_243 / 169_343, degree="power", seed=0)
+    else:
+        data = datasets.load(name)
+    return data.x, data.edge_index, data.num_nodes
+
+
+def trust_for(shape: tuple[int, int]) -> torch.Tensor:
+    """5 % of the cells are not believed."""
+    generator = torch.Generator().manual_seed(0)
+    return (torch.rand(shape[0], 1, generator=generator) > 0.05).float().expand(shape).contiguous()
+
+
+def separate(x: torch.Tensor, trust: torch.Tensor, W: FrameletTransform) -> torch.Tensor:
+    """The same iterations as separate torch operations, each band by its own recurrence."""
+    shifted = W.graph.operator("shifted", x)
+    c = W.coefficients
+    d = torch.as_tensor(W.graph.degree_weights, dtype=x.dtype, device=x.device).unsqueeze(1)
+    nu = [0.0, *(NU0 * 4.0 ** (-level - 1) for level in W.band_levels[1:])]
+
+    def apply(band: int, x: torch.Tensor) -> torch.Tensor:
+        before, current = x, shifted @ x
+        total = c[band, 0] * before + c[band, 1] * current
+        for k in range(2, W.degree + 1):
+            before, current = current, 2 * (shifted @ current) - before
+            total = total + c[band, k] * current
+        return total
+
+    U = x
+    Y = [torch.zeros_like(x) for _ in range(W.num_bands)]
+    for _ in range(ITERATIONS):
+        V = []
+        for b in range(W.num_bands):
+            z = apply(b, U) + Y[b] / GAMMA
+            Z = torch.sign(z) * torch.relu(z.abs() - nu[b] * d / GAMMA)
+            V.append(Y[b] - GAMMA * Z)
+        S = sum(apply(b, V[b]) for b in range(W.num_bands))
+        U = (d * trust**2 * x - S) / (d * trust**2 + GAMMA)
+        Y = [V[b] + GAMMA * apply(b, U) for b in range(W.num_bands)]
+    return U
+
+
+def explicit_operators(W: FrameletTransform) -> list[torch.Tensor] | None:
+    """``W_b`` as sparse matrices, or ``None`` when they outgrow the limit."""
+    import scipy.sparse as sp
+
+    shifted = W.graph.shifted.astype(np.float32)
+    before, current = sp.identity(W.num_nodes, dtype=np.float32, format="csr"), shifted
+    bands = [W.coefficients[b, 0] * before + W.coefficients[b, 1] * current for b in range(W.num_bands)]
+    for k in range(2, W.degree + 1):
+        before, current = current, (2 * (shifted @ current) - before).tocsr()
+        if 12 * current.nnz * (W.num_bands + 2) > EXPLICIT_LIMIT:
+            return None
+        bands = [(band + W.coefficients[b, k] * current).tocsr() for b, band in enumerate(bands)]
+    return [
+        torch.sparse_csr_tensor(
+            torch.as_tensor(band.indptr, dtype=torch.int64),
+            torch.as_tensor(band.indices, dtype=torch.int64),
+            torch.as_tensor(band.data, dtype=torch.float32),
+            size=band.shape,
+        )
+        for band in bands
+    ]
+
+
+def explicit(x: torch.Tensor, trust: torch.Tensor, W: FrameletTransform, operators: list[torch.Tensor]) -> torch.Tensor:
+    """The iterations with explicit operators."""
+    d = torch.as_tensor(W.graph.degree_weights, dtype=x.dtype).unsqueeze(1)
+    nu = [0.0, *(NU0 * 4.0 ** (-level - 1) for level in W.band_levels[1:])]
+    U = x
+    Y = [torch.zeros_like(x) for _ in operators]
+    for _ in range(ITERATIONS):
+        V = []
+        for b, operator in enumerate(operators):
+            z = operator @ U + Y[b] / GAMMA
+            V.append(Y[b] - GAMMA * torch.sign(z) * torch.relu(z.abs() - nu[b] * d / GAMMA))
+        S = sum(operator @ v for operator, v in zip(operators, V, strict=True))
+        U = (d * trust**2 * x - S) / (d * trust**2 + GAMMA)
+        Y = [v + GAMMA * (operator @ U) for operator, v in zip(operators, V, strict=True)]
+    return U
+
+
+class PeakMemory:
+    """Most memory taken above what there was at the start, sampled every few milliseconds (CUDA: exact)."""
+
+    def __init__(self, device: str) -> None:
+        self.device = device
+        self.peak = 0
+
+    def _resident(self) -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def __enter__(self) -> PeakMemory:
+        if self.device == "cuda":
+            torch.cuda.reset_peak_memory_stats()
+            self.base = torch.cuda.memory_allocated()
+            return self
+        self.base, self.running = self._resident(), True
+        self.thread = threading.Thread(target=self._sample)
+        self.thread.start()
+        return self
+
+    def _sample(self) -> None:
+        while self.running:
+            self.peak = max(self.peak, self._resident() - self.base)
+            time.sleep(0.003)
+
+    def __exit__(self, *_: object) -> None:
+        if self.device == "cuda":
+            self.peak = torch.cuda.max_memory_allocated() - self.base
+            return
+        self.running = False
+        self.thread.join()
+
+
+def measure_one(dataset: str, engine: str, device: str, keep: Path) -> dict[str, object]:
+    """Run one engine on one dataset in this process."""
+    x, edges, n = load(dataset)
+    columns = x.shape[1]
+    used = columns if engine == "engine" else RIVAL_COLUMNS.get(dataset, columns)
+    used = min(used, EXPLICIT_COLUMNS) if engine == "explicit" else used
+    if used < columns or engine != "engine":
+        dense = x.to_dense() if x.layout != torch.strided else x
+        x = dense[:, :used].contiguous()
+        del dense
+    trust = trust_for((n, used))
+    W = FrameletTransform(edges, n)
+    _ = W.coefficients, W.graph.shifted
+    if device == "cuda":
+        x, trust = x.cuda(), trust.cuda()
+    operators, once = None, 0.0
+    if engine == "explicit":
+        began = time.perf_counter()
+        operators = explicit_operators(W)
+        once = time.perf_counter() - began
+        if operators is None:
+            return {"dataset": dataset, "engine": engine, "skipped": True}
+    options = {"preset": "paper", "nu0": NU0, "gamma": GAMMA, "history": False}
+    runs = {
+        "engine": lambda: recover(x, trust, W, **options).x,
+        "torch": lambda: recover(x, trust, W, backend="torch", **options).x,
+        "separate": lambda: separate(x, trust, W),
+        "explicit": lambda: explicit(x, trust, W, operators),
+    }
+    if engine == "engine":  # compile, and lay out the operator
+        tiny = x[:, :20].contiguous() if x.layout == torch.strided else torch.zeros(n, 20)
+        recover(tiny, trust[:, :20].contiguous(), W, **options)
+    seconds, result = [], None
+    with PeakMemory(device) as memory:
+        while len(seconds) < 5 and sum(seconds) < 8:
+            _synchronise(device)
+            began = time.perf_counter()
+            result = runs[engine]()
+            _synchronise(device)
+            seconds.append(time.perf_counter() - began)
+    np.save(keep, result[:, :8].cpu().numpy())
+    # the engine's result is part of its peak: what counts is what it takes above input and output
+    own = result.element_size() * result.nelement()
+    found = {
+        "dataset": dataset, "engine": engine, "nodes": n, "edges": W.graph.num_edges, "columns": columns,
+        "used": used, "seconds": once + min(seconds) * columns / used, "memory": max(memory.peak - own, 0),
+    }  # fmt: skip
+    if device == "cuda" and engine == "engine":
+        found["bandwidth"] = bandwidth_fraction(W.graph, columns, W.degree, W.num_bands - 1, min(seconds))
+    return found
+
+
+def _synchronise(device: str) -> None:
+    if device == "cuda":
+        torch.cuda.synchronize()
+
+
+def bandwidth_fraction(graph: Graph, columns: int, degree: int, bands: int, seconds: float) -> float:
+    """Bytes the fused iteration must move, each array once per launch, over what a copy moves in that time."""
+    accumulating = sum(1 for j in range(2, degree) if j % 3 == 2)
+    ascend = 2 + 3 * (degree - 2) + 2 * bands * accumulating
+    arrays = ascend + (3 + 2 * bands) + (2 + bands) + (degree - 2) * (3 + bands) + (7 + bands)
+    per_product = graph.shifted.nnz * 8 + graph.num_nodes * 8
+    moved = ITERATIONS * (arrays * graph.num_nodes * columns * 4 + 2 * degree * per_product)
+    source = torch.empty(1 << 28, device="cuda")
+    target = torch.empty_like(source)
+    times = []
+    for _ in range(10):
+        torch.cuda.synchronize()
+        began = time.perf_counter()
+        target.copy_(source)
+        torch.cuda.synchronize()
+        times.append(time.perf_counter() - began)
+    copied = 2 * source.element_size() * source.nelement() / min(times)
+    return moved / seconds / copied
+
+
+def spawn(dataset: str, engine: str, device: str, keep: Path) -> dict[str, object] | None:
+    command = [sys.executable, __file__, "--one", dataset, engine, "--device", device, "--keep", str(keep)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        print(f"  {dataset} {engine}: failed ({last})", file=sys.stderr)
+        return None
+    found: dict[str, object] = json.loads(done.stdout.strip().splitlines()[-1])
+    return None if found.get("skipped") else found
+
+
+def machine(device: str) -> str:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    text = f"{cores} CPU cores ({platform.machine()}), Python {platform.python_version()}, torch {torch.__version__}"
+    return f"{torch.cuda.get_device_name()}, {text}" if device == "cuda" else text
+
+
+def compare(datasets: list[str], device: str) -> list[str]:
+    lines = [
+        "| dataset | nodes x features | edges | engine | seconds | engine is faster by | memory above in and out | difference |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for dataset in datasets:
+        with tempfile.TemporaryDirectory() as folder:
+            kept = {engine: Path(folder) / f"{engine}.npy" for engine in ENGINES[device]}
+            rows = {engine: spawn(dataset, engine, device, kept[engine]) for engine in ENGINES[device]}
+            rows = {engine: row for engine, row in rows.items() if row is not None}
+            if "engine" not in rows:
+                continue
+            base = np.load(kept["torch"]) if "torch" in rows else None
+            for engine, row in rows.items():
+                difference = "-"
+                if base is not None and engine != "torch":
+                    other = np.load(kept[engine])
+                    difference = f"{np.linalg.norm(other - base) / np.linalg.norm(base):.1e}"
+                scaled = "~" if row["used"] < row["columns"] else ""
+                ratio = row["seconds"] / rows["engine"]["seconds"]
+                name = f"**{engine}**" if engine == "engine" else engine
+                memory = row["memory"] / 2**30 * (row["columns"] / row["used"] if engine != "engine" else 1)
+                lines.append(
+                    f"| {dataset} | {row['nodes']} x {row['columns']} | {row['edges']} | {name} | "
+                    f"{scaled}{row['seconds']:.3f} | {'-' if engine == 'engine' else f'{ratio:.1f} x'} | "
+                    f"{scaled}{memory:.2f} GiB | {difference} |"
+                )
+                print(lines[-1], flush=True)
+            if "bandwidth" in rows["engine"]:
+                share = rows["engine"]["bandwidth"]
+                lines.append(f"\nThe engine moves its necessary bytes at {share:.0%} of the speed of a copy.\n")
+                print(lines[-1])
+    return lines
+
+
+def scaling(sizes: list[int]) -> list[str]:
+    """Time against edges x features on power-law graphs of growing size."""
+    lines = ["| nodes | edges | seconds | nanoseconds per edge and feature |", "|---|---|---|---|"]
+    for size in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            row = spawn(f"power-law-{size}", "engine", "cpu", Path(folder) / "x.npy")
+        if row is not None:
+            each = row["seconds"] / (row["edges"] * row["columns"]) * 1e9
+            lines.append(f"| {size} | {row['edges']} | {row['seconds']:.2f} | {each:.1f} |")
+            print(lines[-1], flush=True)
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--datasets", help="comma-separated; all by default")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--scaling", action="store_true", help="also time growing power-law graphs")
+    parser.add_argument("--save", type=Path, help="write the tables to this file")
+    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--keep", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(measure_one(*options.one, options.device, options.keep)))
+        return
+    chosen = options.datasets.split(",") if options.datasets else DATASETS[options.device]
+    where = machine(options.device)
+    print(where)
+    lines = compare(chosen, options.device)
+    if options.scaling:
+        lines += ["", *scaling([62_500, 125_000, 250_000, 500_000, 1_000_000])]
+    if options.save:
+        command = " ".join(["python", "benchmarks/recovery.py", *sys.argv[1:]])
+        header = [f"# Recovery: time and memory ({options.device})", "", f"`{command}` on {where}:", ""]
+        options.save.parent.mkdir(parents=True, exist_ok=True)
+        options.save.write_text("\n".join([*header, *lines, ""]), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

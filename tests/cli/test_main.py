@@ -1,0 +1,62 @@
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+from magnet.cli import app
+
+runner = CliRunner()
+
+
+def test_help_answers_fast_and_lists_the_commands():
+    command = [sys.executable, "-c", "from magnet.cli import app; app(['--help'])"]
+    took = []
+    for _ in range(3):
+        began = time.perf_counter()
+        done = subprocess.run(command, capture_output=True, text=True)
+        took.append(time.perf_counter() - began)
+    assert done.returncode == 0
+    assert all(name in done.stdout for name in ("demo", "bench", "datasets", "corrupt"))
+    assert min(took) < 1.0
+
+
+def test_the_package_imports_nothing_heavy():
+    code = "import sys, magnet, magnet.cli; print(any(m in sys.modules for m in ('torch', 'numba', 'pandas')))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
+
+
+def test_public_names_are_there():
+    import magnet
+
+    assert {"recover", "propagate", "FrameletTransform", "datasets", "corruption"} <= set(dir(magnet))
+    assert magnet.recover is magnet.recovery.recover
+    with pytest.raises(AttributeError, match="no attribute 'recovr'"):
+        _ = magnet.recovr
+
+
+def test_demo_repairs_and_draws(tmp_path):
+    result = runner.invoke(app, ["demo", "--out", str(tmp_path / "new" / "folder")])
+    assert result.exit_code == 0, result.output
+    picture = tmp_path / "new" / "folder" / "digits.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert [path.name for path in picture.parent.iterdir()] == ["digits.png"]
+    errors = {line.split("│")[1].strip(): line.split("│")[2] for line in result.output.splitlines() if "│" in line}
+    assert float(errors["MAGnet (framelet"]) < 0.5 * float(errors["column median"])
+
+
+def test_bench_lists_and_refuses_unknown_names():
+    listed = runner.invoke(app, ["bench"])
+    assert listed.exit_code == 0
+    assert "recovery" in listed.output
+    unknown = runner.invoke(app, ["bench", "speed"])
+    assert unknown.exit_code == 2
+    assert "no benchmark 'speed'; there are:" in unknown.output
+
+
+def test_bench_runs_a_benchmark_and_passes_its_options_on():
+    command = [sys.executable, "-c", "from magnet.cli import app; app(['bench', 'recovery', '--', '--help'])"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "--datasets" in done.stdout
