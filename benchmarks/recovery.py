@@ -260,7 +260,8 @@ def machine(device: str) -> str:
 
 def compare(datasets: list[str], device: str) -> list[str]:
     lines = [
-        "| dataset | nodes x features | edges | engine | seconds | engine is faster by | memory above in and out | difference |",
+        "| dataset | nodes x features | edges | engine | seconds | engine is faster by | memory above in and out "
+        "| difference |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for dataset in datasets:

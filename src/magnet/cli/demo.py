@@ -35,7 +35,8 @@ def demo(
     trust = (~bad.cells).to(data.x.dtype)
     W = FrameletTransform(data.edge_index, data.num_nodes)
     console.print(
-        f"{data.num_nodes} handwritten digits of {data.num_features} pixels, each linked to the digits most like it (by the true pixels); "
+        f"{data.num_nodes} handwritten digits of {data.num_features} pixels, each linked to those most like it (by "
+        f"the true pixels); "
         f"{int(bad.cells.sum())} pixels ({bad.cells.float().mean():.0%}) hold the value of another digit."
     )
     began = time.perf_counter()
