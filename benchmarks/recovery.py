@@ -99,6 +99,9 @@ def explicit_operators(W: FrameletTransform) -> list[torch.Tensor] | None:
     before, current = sp.identity(W.num_nodes, dtype=np.float32, format="csr"), shifted
     bands = [W.coefficients[b, 0] * before + W.coefficients[b, 1] * current for b in range(W.num_bands)]
     for k in range(2, W.degree + 1):
+        most = int(np.diff(current.indptr)[shifted.indices].sum(dtype=np.int64))
+        if 12 * most > 8 * EXPLICIT_LIMIT:  # before duplicates are merged: not even worth trying
+            return None
         before, current = current, (2 * (shifted @ current) - before).tocsr()
         if 12 * current.nnz * (W.num_bands + 2) > EXPLICIT_LIMIT:
             return None

@@ -142,18 +142,25 @@ class Graph:
         key = (name, like.dtype, like.device)
         if key not in self.cache:
             matrix: sp.csr_matrix = getattr(self, name)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # torch calls its CSR tensors "beta"
-                self.cache[key] = torch.sparse_csr_tensor(
-                    torch.from_numpy(matrix.indptr.astype(np.int64)),
-                    torch.from_numpy(matrix.indices.astype(np.int64)),
-                    torch.from_numpy(matrix.data).to(like.dtype),
-                    size=matrix.shape,
-                ).to(like.device)
+            self.cache[key] = csr_tensor(matrix, like.dtype, like.device)
         return self.cache[key]
 
     def __repr__(self) -> str:
         return f"Graph(num_nodes={self.num_nodes}, num_edges={self.num_edges}, lambda_max={self.lambda_max:g})"
+
+
+def csr_tensor(matrix: sp.csr_matrix, dtype: torch.dtype, device: Any = None) -> torch.Tensor:
+    """A SciPy CSR matrix as a torch CSR tensor, without torch's remarks that these are "beta" and unchecked."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse", UserWarning)
+        return torch.sparse_csr_tensor(
+            torch.from_numpy(matrix.indptr.astype(np.int64)),
+            torch.from_numpy(matrix.indices.astype(np.int64)),
+            torch.from_numpy(np.ascontiguousarray(matrix.data)).to(dtype),
+            size=matrix.shape,
+            device=device,
+            check_invariants=False,
+        )
 
 
 class _SymmetricProduct(torch.autograd.Function):

@@ -8,7 +8,6 @@ what it was given.
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +16,8 @@ import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 from torch_geometric.data import Data
+
+from magnet.graph import csr_tensor
 
 # Dense rows are looked at in pieces of this many cells, so that temporaries stay small.
 CELLS_PER_BLOCK = 1 << 22
@@ -46,16 +47,7 @@ def to_torch_csr(matrix: Any, dtype: torch.dtype = torch.float32, device: Any = 
     """A scipy sparse matrix as a torch sparse CSR tensor."""
     matrix = sp.csr_matrix(matrix)
     matrix.sort_indices()
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
-        return torch.sparse_csr_tensor(
-            torch.from_numpy(matrix.indptr.astype(np.int64)),
-            torch.from_numpy(matrix.indices.astype(np.int64)),
-            torch.from_numpy(np.ascontiguousarray(matrix.data)).to(dtype),
-            size=matrix.shape,
-            device=device,
-            check_invariants=False,
-        )
+    return csr_tensor(matrix, dtype, device)
 
 
 def is_sparse(x: Any) -> bool:
