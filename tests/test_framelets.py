@@ -76,6 +76,17 @@ def test_float32_stays_float32(graph):
     assert (W.synthesis(c) - x).abs().max() < 1e-5
 
 
+def test_recorded_and_plain_paths_agree(graph):
+    W = FrameletTransform(graph, levels=3, bank="linear")
+    x = torch.randn(60, 4, dtype=torch.float64)
+    tracked = x.clone().requires_grad_()
+    assert torch.allclose(W.analysis(tracked), W.analysis(x), atol=1e-14)
+    v = torch.randn(W.num_bands, 60, 4, dtype=torch.float64)
+    assert torch.allclose(W.synthesis(v.clone().requires_grad_()), W.synthesis(v), atol=1e-14)
+    assert torch.autograd.gradcheck(W.analysis, tracked[:, :1].detach().requires_grad_())
+    assert torch.autograd.gradcheck(W.synthesis, v[..., :1].clone().requires_grad_())
+
+
 def test_estimated_lambda_max_keeps_it_tight(graph):
     tight = Graph(graph.adjacency, graph.estimate_lambda_max())
     x = torch.randn(60, 3, dtype=torch.float64)

@@ -108,6 +108,18 @@ def _node_angles(size: int) -> FloatArray:
     return np.pi * (np.arange(size) + 0.5) / size
 
 
+def _recorded(value: torch.Tensor) -> bool:
+    """Whether autograd keeps track of what happens to ``value``."""
+    return torch.is_grad_enabled() and value.requires_grad
+
+
+def _twice_minus(matrix: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """``2 matrix x - y``, in one pass where no gradient is wanted."""
+    if _recorded(x) or _recorded(y):
+        return 2 * symmetric_product(matrix, x) - y
+    return torch.addmm(y, matrix, x, beta=-1.0, alpha=2.0)
+
+
 class FrameletTransform:
     r"""The undecimated framelet transform of node signals.
 
@@ -216,8 +228,12 @@ class FrameletTransform:
         before, current = x, symmetric_product(shifted, x)
         bands = c[:, 0, None, None] * before + c[:, 1, None, None] * current
         for k in range(2, self.degree + 1):
-            before, current = current, 2 * symmetric_product(shifted, current) - before
-            bands = bands + c[:, k, None, None] * current
+            before, current = current, _twice_minus(shifted, current, before)
+            if _recorded(bands):
+                bands = bands + c[:, k, None, None] * current
+            else:
+                for band, factor in zip(bands, self.coefficients[:, k], strict=True):
+                    band.add_(current, alpha=float(factor))
         return bands
 
     def synthesis(self, coefficients: torch.Tensor) -> torch.Tensor:
@@ -235,7 +251,7 @@ class FrameletTransform:
 
         later, current = torch.zeros_like(coefficients[0]), mixed(self.degree)
         for k in range(self.degree - 1, 0, -1):
-            later, current = current, mixed(k) + 2 * symmetric_product(shifted, current) - later
+            later, current = current, mixed(k) + _twice_minus(shifted, current, later)
         return mixed(0) + symmetric_product(shifted, current) - later
 
     def frame_bounds(self) -> tuple[float, float]:
