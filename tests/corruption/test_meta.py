@@ -5,6 +5,7 @@ import torch
 from torch_geometric.data import Data
 
 from magnet.corruption import meta_attack
+from magnet.corruption.meta import CALIBRATED
 from magnet.corruption.surrogate import Surrogate
 from magnet.datasets import synthetic
 
@@ -137,9 +138,9 @@ def test_bad_options_are_named(options: dict[str, object], message: str) -> None
 def test_a_known_dataset_brings_its_calibrated_budget() -> None:
     data = graph()
     data.name = "pubmed"
-    assert meta_attack(data, train_steps=5).info["budget"] == 60
-    assert meta_attack(data, train_steps=5).info["flips_per_step"] == 3
-    assert meta_attack(data, 100, train_steps=5).info["flips_per_step"] == 2
+    assert meta_attack(data, train_steps=5).info["budget"] == CALIBRATED["pubmed"][0]
+    assert meta_attack(data, train_steps=5).info["flips_per_step"] == CALIBRATED["pubmed"][1]
+    assert meta_attack(data, 200, train_steps=5).info["flips_per_step"] == 4
     assert meta_attack(data, train_steps=5, flips_per_step=30).info["flips_per_step"] == 30
 
 
