@@ -7,6 +7,7 @@ rows), and the distance to the mean row. Written to results/shortcuts.md and res
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -60,13 +61,30 @@ def measure(datasets: list[str], kinds: list[str], seeds: int) -> pd.DataFrame:
                             "node_auroc": roc_auc_score(bad.nodes.numpy(), values),
                             "node_share": bad.info["node_share"],
                             "cell_share": bad.info["cell_share"],
+                            "command": command(),
                         }
                     )
             print(f"{name} {kind} done", flush=True)
     return pd.DataFrame(records)
 
 
-def as_markdown(frame: pd.DataFrame, command: str) -> str:
+def command() -> str:
+    return " ".join(["python benchmarks/shortcuts.py", *sys.argv[1:]])
+
+
+def with_kept_rows(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """The new rows, and from the file those of the datasets and corruptions that were not run again."""
+    if not path.is_file():
+        return frame
+    kept = pd.read_csv(path)
+    pairs = set(zip(frame["dataset"], frame["corruption"], strict=True))
+    again = [pair in pairs for pair in zip(kept["dataset"], kept["corruption"], strict=True)]
+    both = pd.concat([kept[~pd.Series(again)], frame], ignore_index=True)
+    order = {name: place for place, name in enumerate(dict.fromkeys(kept["dataset"]))}
+    return both.sort_values("dataset", key=lambda names: names.map(order), kind="stable", ignore_index=True)
+
+
+def as_markdown(frame: pd.DataFrame) -> str:
     lines = [
         "# Shortcuts: trivial scores against every corruption",
         "",
@@ -89,7 +107,7 @@ def as_markdown(frame: pd.DataFrame, command: str) -> str:
         lines.append(
             f"| {name} | {kind} | {group['node_share'].mean():.1%} | {group['cell_share'].mean():.3%} | {cells} |"
         )
-    return "\n".join([*lines, "", f"Made by `{command}`.", ""])
+    return "\n".join([*lines, "", "Made by:", "", *(f"    {line}" for line in frame["command"].unique()), ""])
 
 
 def main() -> None:
@@ -103,13 +121,11 @@ def main() -> None:
     options = parser.parse_args()
     start = time.perf_counter()
     frame = measure(options.datasets.split(","), options.kinds.split(","), options.seeds)
-    command = (
-        f"python benchmarks/shortcuts.py --datasets {options.datasets} --kinds {options.kinds} --seeds {options.seeds}"
-    )
     options.output.mkdir(parents=True, exist_ok=True)
+    frame = with_kept_rows(frame, options.output / "shortcuts.csv")
     frame.to_csv(options.output / "shortcuts.csv", index=False, float_format="%.5f")
-    (options.output / "shortcuts.md").write_text(as_markdown(frame, command), encoding="utf-8")
-    print(as_markdown(frame, command))
+    (options.output / "shortcuts.md").write_text(as_markdown(frame), encoding="utf-8")
+    print(as_markdown(frame))
     print(f"{time.perf_counter() - start:.0f} s")
 
 

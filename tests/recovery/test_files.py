@@ -81,6 +81,17 @@ def test_a_killed_run_continues_and_does_not_redo_finished_columns(files):
     assert not journal.exists()
 
 
+def test_the_result_can_go_into_an_array_or_memory_map_of_the_user(files):
+    W, x, trust, folder = files
+    expected = recover(x, trust, W, max_iter=5).x
+    mapped = np.lib.format.open_memmap(folder / "mine.npy", mode="w+", dtype=np.float32, shape=x.shape)
+    r = recover(folder / "x.npy", trust, W, max_iter=5, out=mapped, block_columns=30)
+    assert r.x is mapped
+    assert np.array_equal(np.load(folder / "mine.npy"), expected)
+    with pytest.raises(ValueError, match=r"out is an array \[3, 3\] of float32; it must be \[200, 100\]"):
+        recover(x, trust, W, out=np.zeros((3, 3), np.float32))
+
+
 def test_other_settings_start_anew(files):
     W, x, trust, folder = files
     out = folder / "u.npy"

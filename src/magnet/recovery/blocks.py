@@ -22,24 +22,16 @@ from magnet.recovery.simd import LANES
 #: A cell that must be kept gets this fidelity weight where the weight cannot be infinite.
 _KEEP = 1e30
 
-#: Largest gap of the frame bounds to 1 at which the low-pass band may be left implicit.
-TIGHT = 1e-6
-
 
 def available_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def is_tight(problem: Problem) -> bool:
-    lower, upper = problem.transform.frame_bounds()
-    return max(upper - 1, 1 - lower) <= TIGHT and not bool(problem.nu[0].any())
 
 
 def solve(problem: Problem, start: torch.Tensor, *, history: bool, threads: int | None = None) -> Solution:
     """The CPU counterpart of :func:`magnet.recovery.driver.solve`, elementwise penalty only."""
     settings = problem.settings
     columns = problem.X.shape[1]
-    tracked = history or settings.tol > 0 or not is_tight(problem)
+    tracked = history or settings.tol > 0 or not problem.low_pass_is_implicit
     run = _Run(problem, start, tracked)
     starts = range(0, columns, LANES)
     threads = min(threads or available_threads(), len(starts))

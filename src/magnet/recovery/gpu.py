@@ -303,9 +303,7 @@ class FusedTransform(FrameletTransform):
 def solve(problem: Problem, start: Tensor, *, history: bool) -> Solution:
     """The CUDA counterpart of :func:`magnet.recovery.driver.solve`, elementwise penalty only."""
     settings = problem.settings
-    lower, upper = problem.transform.frame_bounds()
-    tight = max(upper - 1, 1 - lower) <= 1e-6 and not bool(problem.nu[0].any())
-    if history or settings.tol > 0 or not tight:
+    if history or settings.tol > 0 or not problem.low_pass_is_implicit:
         problem = replace(problem, transform=FusedTransform(problem.transform))
         return driver.solve(problem, admm.initial(problem, start), history=history)
     columns = start.shape[1]

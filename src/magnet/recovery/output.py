@@ -1,4 +1,4 @@
-"""Where recovered columns go: into memory, or into a file that survives a kill."""
+"""Where recovered columns go: into memory, an array of the user's, or a file that survives a kill."""
 
 from __future__ import annotations
 
@@ -48,6 +48,29 @@ class Memory:
     def result(self) -> Any:
         assert self._whole is not None
         return self._whole if self._tensor else self._whole.detach().cpu().numpy()
+
+
+class Given:
+    """Fills an array or memory map of the user's."""
+
+    def __init__(self, array: NDArray[Any], shape: tuple[int, int]) -> None:
+        if array.shape != shape or array.dtype.kind != "f" or not array.flags.writeable:
+            raise ValueError(
+                f"out is an array {list(array.shape)} of {array.dtype}; it must be {list(shape)}, of floating-point "
+                "numbers and writeable"
+            )
+        self._array = array
+
+    def finished(self, first: int) -> Record | None:
+        return None
+
+    def write(self, first: int, values: Tensor, record: Record) -> None:
+        self._array[:, first : first + values.shape[1]] = values.detach().cpu().numpy()
+
+    def result(self) -> Any:
+        if isinstance(self._array, np.memmap):
+            self._array.flush()
+        return self._array
 
 
 class File:

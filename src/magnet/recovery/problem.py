@@ -14,6 +14,9 @@ from magnet.framelets import FrameletTransform
 
 Inner = Literal["closed", "cg", "gd"]
 
+#: Largest gap of the frame bounds to 1 at which the kernels may leave the low-pass band implicit.
+TIGHT = 1e-6
+
 #: ``preset="paper"``: 15 iterations of Zhou et al. (2023) with their weights; ``"default"``: ours.
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {"nu0": "auto", "gamma": "auto", "inertia": 0.15, "max_iter": 200, "tol": 1e-3},
@@ -112,6 +115,12 @@ class Problem:
     @property
     def omega(self) -> Tensor:
         return self.d * self.M**self.settings.q
+
+    @property
+    def low_pass_is_implicit(self) -> bool:
+        """Whether the low-pass band is not penalised and ``W^T W = I`` gives it from the others."""
+        lower, upper = self.transform.frame_bounds()
+        return max(upper - 1, 1 - lower) <= TIGHT and not bool(self.nu[0].any())
 
     def penalty(self, coefficients: Tensor) -> Tensor:
         """``h``: the penalty of some coefficients ``[bands, n, d]``, per column ``[d]``.

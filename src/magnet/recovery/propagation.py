@@ -13,7 +13,7 @@ from magnet.graph import Graph
 from magnet.recovery.columns import columns, trust_columns
 from magnet.recovery.output import Memory
 from magnet.recovery.prepare import fill_missing
-from magnet.recovery.recover import RecoveryResult, _range_width, _read
+from magnet.recovery.recover import RecoveryResult, _read, range_width
 
 
 def propagate(
@@ -73,7 +73,7 @@ def propagate(
     rounds = max_iter or (500 if solver == "cg" else 40)
     target = Memory(X.shape, X.dtype, X.device, X.is_tensor)
     differentiable = torch.is_grad_enabled() and any(isinstance(v, Tensor) and v.requires_grad for v in (x, weights))
-    width = X.shape[1] if differentiable else _range_width(X, False, None)
+    width = X.shape[1] if differentiable else range_width(X, "torch")
     iterations, residual = [], []
     for first in range(0, X.shape[1], width):
         block, w = _read(X, M, first, min(first + width, X.shape[1]))

@@ -17,7 +17,7 @@ from torch import Tensor
 from magnet.framelets import FrameletTransform
 from magnet.recovery import admm, driver
 from magnet.recovery.columns import Columns, columns, trust_columns
-from magnet.recovery.output import File, Memory, Output, Record, fingerprint
+from magnet.recovery.output import File, Given, Memory, Output, Record, fingerprint
 from magnet.recovery.prepare import Prepared, prepare
 from magnet.recovery.problem import PRESETS, Inner, Settings
 
@@ -25,9 +25,10 @@ log = logging.getLogger("magnet")
 
 Backend = Literal["auto", "torch", "numba", "triton"]
 
-#: Bytes of one array of a range of columns: in memory small enough that the temporaries stay small, from
-#: files large enough that the file is read few times.
-RANGE_BYTES, FILE_RANGE_BYTES = 32 << 20, 128 << 20
+#: Bytes of one array of a range of columns. torch on a CPU: its temporaries then stay in cache. Kernels: they have
+#: blocks of their own, and only the preparation makes temporaries. Files: they are to be read few times. CUDA: launches
+#: are to be large.
+RANGE_BYTES = {"torch": 3 << 19, "numba": 32 << 20, "file": 128 << 20, "cuda": 256 << 20}
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def recover(
     callback: driver.Callback | None = None,
     warm_start: Any = None,
     keep_state: bool = False,
-    out: str | os.PathLike[str] | None = None,
+    out: str | os.PathLike[str] | NDArray[Any] | None = None,
     block_columns: int | None = None,
     threads: int | None = None,
     progress: bool | None = None,
@@ -139,7 +140,8 @@ def recover(
         callback: called with the :class:`~magnet.recovery.admm.State` after each iteration (torch backend).
         warm_start: features ``[n, d]`` to start from, or a :class:`RecoveryResult` with a state.
         keep_state: return the final iterates (torch backend).
-        out: write the result to this ``.npy`` file range by range; a killed run continues where it was.
+        out: write the result to this ``.npy`` file range by range (a killed run continues where it was), or into
+            this array or memory map.
         block_columns: columns handled at a time. The result does not depend on it.
         threads: CPU threads of the numba backend. (default: all)
         progress: show a progress bar. (default: when writing to a file from a terminal)
@@ -193,9 +195,11 @@ def recover(
             "out and block_columns handle columns separately; they do not go with penalty='group', gradients, "
             "callback, keep_state or a warm start from a result"
         )
-    width = X.shape[1] if whole else _range_width(X, out is not None, block_columns)
+    width = X.shape[1] if whole else range_width(X, name, out is not None, block_columns)
     if out is None:
         target: Output = Memory(X.shape, X.dtype, X.device, X.is_tensor)
+    elif isinstance(out, np.ndarray):
+        target = Given(out, X.shape)
     else:
         key = fingerprint(asdict(settings), repr(W), W.graph.shifted.data, W.graph.shifted.indices, width, x, trust)
         target = File(out, X.shape, torch.zeros(0, dtype=X.dtype).numpy().dtype, key)
@@ -313,13 +317,12 @@ def _choose_backend(backend: str, X: Columns, W: FrameletTransform, settings: Se
     return fused
 
 
-def _range_width(X: Columns, from_file: bool, block_columns: int | None) -> int:
+def range_width(X: Columns, backend: str, from_file: bool = False, block_columns: int | None = None) -> int:
+    """How many columns are handled at a time, in multiples of 64."""
     if block_columns is not None:
         return min(block_columns, X.shape[1])
-    budget = FILE_RANGE_BYTES if from_file else RANGE_BYTES
+    budget = RANGE_BYTES["cuda" if X.device.type == "cuda" else "file" if from_file else backend]
     width = budget // (X.shape[0] * X.dtype.itemsize)
-    if X.device.type == "cuda":
-        width *= 8
     return int(min(X.shape[1], max(64, width // 64 * 64)))
 
 
