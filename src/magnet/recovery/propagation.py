@@ -46,7 +46,7 @@ def propagate(
         coordinates: ``"plain"`` uses the symmetric operator, ``"degree"`` the average ``D^-1 A``, for which constants
             are fixed points.
         solver: ``"cg"`` solves to ``tol``; ``"iterate"`` repeats the fixed-point map ``max_iter`` times (with
-            ``lam=0`` and 40 times that is PyG's ``FeaturePropagation``, to the bit pattern of its sums).
+            ``lam=0`` and 40 times that is PyG's ``FeaturePropagation``, up to rounding).
         max_iter: (default: ``500`` for ``"cg"``, ``40`` for ``"iterate"``)
         tol: relative residual at which a column stops. (default: ``1e-5``)
 
