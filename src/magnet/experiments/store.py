@@ -1,0 +1,288 @@
+"""The result store: one row for every finished run, in an SQLite file that only ever grows."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import hashlib
+import json
+import os
+import socket
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import magnet
+
+#: A claim whose owner has not been heard of for this many seconds may be taken over.
+PATIENCE = 90.0
+
+#: Folders and files of the package that cannot change what a run computes.
+_PRESENTATION = (
+    "cli",
+    "report",
+    "experiments/exhibits",
+    "experiments/store",
+    "experiments/jobs",
+    "experiments/ray_jobs",
+)
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS runs (
+    key TEXT PRIMARY KEY, finished_at TEXT NOT NULL, kind TEXT NOT NULL, dataset TEXT, corruption TEXT, method TEXT,
+    seed INTEGER, config TEXT NOT NULL, result TEXT NOT NULL, seconds REAL, device TEXT, code TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS failures (key TEXT NOT NULL, failed_at TEXT NOT NULL, config TEXT NOT NULL, message TEXT);
+CREATE TABLE IF NOT EXISTS claims (
+    key TEXT PRIMARY KEY, host TEXT NOT NULL, process INTEGER NOT NULL, heard_at REAL NOT NULL
+);
+CREATE TRIGGER IF NOT EXISTS runs_are_not_changed BEFORE UPDATE ON runs
+    BEGIN SELECT RAISE(ABORT, 'finished runs are never changed'); END;
+CREATE TRIGGER IF NOT EXISTS runs_are_not_deleted BEFORE DELETE ON runs
+    BEGIN SELECT RAISE(ABORT, 'finished runs are never deleted'); END;
+"""
+
+
+@cache
+def code_version() -> str:
+    """The package's version and a digest of the sources that decide what a run computes.
+
+    What only shows results (the command line, reports, tables and figures) is left out, so that a new colour does not
+    make finished runs void.
+    """
+    root = Path(magnet.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        name = path.relative_to(root).as_posix()
+        if not name.startswith(_PRESENTATION):
+            digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return f"{magnet.__version__}+{digest.hexdigest()[:10]}"
+
+
+def run_key(config: Mapping[str, Any], code: str | None = None) -> str:
+    """The key of a run: a digest of its config and the code version.
+
+    Example:
+        >>> run_key({"dataset": "cora", "seed": 0}, "1") == run_key({"seed": 0, "dataset": "cora"}, "1")
+        True
+        >>> run_key({"seed": 0}, "1") == run_key({"seed": 0}, "2")
+        False
+    """
+    described = json.dumps([config, code or code_version()], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(described.encode()).hexdigest()[:20]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run: what was asked (``config``) and what came out (``result``)."""
+
+    key: str
+    finished_at: str
+    config: dict[str, Any]
+    result: dict[str, Any]
+    code: str
+
+
+class Store:
+    """An SQLite file of finished runs that several processes can write at once.
+
+    A row is inserted in one transaction when its run ends, so that a killed process leaves either the whole row or
+    none; rows are never changed or deleted (the file itself refuses it). Before it runs, a process *claims* a key, so
+    that two processes on one file do not do the same work. A claim ends with the run, or when its process is dead.
+
+    Args:
+        path: the file; it is made if there is none.
+        code: the version that keys are made with. (default: :func:`code_version`)
+
+    Example:
+        >>> import tempfile
+        >>> store = Store(Path(tempfile.mkdtemp()) / "runs.sqlite")
+        >>> config = {"kind": "classify", "dataset": "cora", "seed": 0}
+        >>> store.add(config, {"test_accuracy": 0.8})
+        True
+        >>> store.add(config, {"test_accuracy": 0.9})  # it is there already
+        False
+        >>> store.get(config).result
+        {'test_accuracy': 0.8}
+    """
+
+    def __init__(self, path: str | os.PathLike[str], code: str | None = None) -> None:
+        self.path = Path(path)
+        self.code = code or code_version()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
+        try:
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("PRAGMA synchronous=NORMAL")
+            self._connection.executescript(_SCHEMA)
+        except sqlite3.DatabaseError as error:
+            raise ValueError(f"{self.path} is not a result store: {error}") from None
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; everything written is then in it, without a journal beside it."""
+        with contextlib.suppress(sqlite3.OperationalError):
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._connection.close()
+
+    def key(self, config: Mapping[str, Any]) -> str:
+        return run_key(config, self.code)
+
+    def add(self, config: Mapping[str, Any], result: Mapping[str, Any]) -> bool:
+        """Write a finished run and release its claim; False if the run was there already (the old row stays)."""
+        key = self.key(config)
+        values = (
+            key,
+            datetime.now(UTC).isoformat(timespec="milliseconds"),
+            config.get("kind", ""),
+            *(config.get(name) for name in ("dataset", "corruption", "method", "seed")),
+            json.dumps(config, sort_keys=True),
+            json.dumps(result, default=_plain),
+            result.get("seconds"),
+            result.get("device"),
+            self.code,
+        )
+        with self._transaction():
+            inserted = self._connection.execute(
+                f"INSERT OR IGNORE INTO runs VALUES ({','.join('?' * len(values))})", values
+            )
+            self._connection.execute("DELETE FROM claims WHERE key = ?", (key,))
+        return inserted.rowcount == 1
+
+    def fail(self, config: Mapping[str, Any], message: str) -> None:
+        """Note that a run failed. It is not finished: the next time it is tried again."""
+        key = self.key(config)
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        with self._transaction():
+            values = (key, now, json.dumps(config, sort_keys=True), message)
+            self._connection.execute("INSERT INTO failures VALUES (?, ?, ?, ?)", values)
+            self._connection.execute("DELETE FROM claims WHERE key = ?", (key,))
+
+    def claim(self, keys: Iterable[str]) -> list[str]:
+        """Those of the keys that this process may run now: not finished, and not claimed by a living process."""
+        now, host, process = time.time(), socket.gethostname(), os.getpid()
+        granted = []
+        with self._transaction():
+            for key in keys:
+                if self._connection.execute("SELECT 1 FROM runs WHERE key = ?", (key,)).fetchone():
+                    continue
+                found = self._connection.execute(
+                    "SELECT host, process, heard_at FROM claims WHERE key = ?", (key,)
+                ).fetchone()
+                if found is not None and _alive(*found, now):
+                    continue
+                self._connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?)", (key, host, process, now))
+                granted.append(key)
+        return granted
+
+    def heartbeat(self) -> None:
+        """Say that the claims of this process still hold."""
+        owner = (time.time(), socket.gethostname(), os.getpid())
+        self._connection.execute("UPDATE claims SET heard_at = ? WHERE host = ? AND process = ?", owner)
+
+    def release(self, keys: Iterable[str]) -> None:
+        """Give up claims without a result."""
+        with self._transaction():
+            self._connection.executemany("DELETE FROM claims WHERE key = ?", [(key,) for key in keys])
+
+    def running(self) -> set[str]:
+        """The keys that living processes work on."""
+        now = time.time()
+        rows = self._connection.execute("SELECT key, host, process, heard_at FROM claims").fetchall()
+        return {key for key, *owner in rows if _alive(*owner, now)}
+
+    def finished(self) -> set[str]:
+        return {key for (key,) in self._connection.execute("SELECT key FROM runs")}
+
+    def failed(self) -> dict[str, str]:
+        """Keys that failed and did not finish afterwards, with the last message."""
+        query = "SELECT key, message FROM failures WHERE key NOT IN (SELECT key FROM runs) ORDER BY failed_at"
+        return dict(self._connection.execute(query).fetchall())
+
+    def get(self, config: Mapping[str, Any]) -> Run | None:
+        query = "SELECT key, finished_at, config, result, code FROM runs WHERE key = ?"
+        found = self._connection.execute(query, (self.key(config),)).fetchone()
+        return None if found is None else _run(found)
+
+    def runs(self) -> Iterator[Run]:
+        """All finished runs, of every code version, in the order in which they ended."""
+        query = "SELECT key, finished_at, config, result, code FROM runs ORDER BY finished_at, key"
+        for found in self._connection.execute(query):
+            yield _run(found)
+
+    def latest(self, any_code: bool = True) -> dict[str, Run]:
+        """The last finished run of every config, by the config as JSON with sorted keys."""
+        runs = (run for run in self.runs() if any_code or run.code == self.code)
+        return {json.dumps(run.config, sort_keys=True): run for run in runs}
+
+    def merge(self, other: str | os.PathLike[str]) -> int:
+        """Take over the finished runs of another store as they are; the number of new ones."""
+        before = len(self.finished())
+        self._connection.execute("ATTACH ? AS other", (str(other),))
+        try:
+            self._connection.execute("INSERT OR IGNORE INTO runs SELECT * FROM other.runs")
+        finally:
+            self._connection.execute("DETACH other")
+        return len(self.finished()) - before
+
+    def export(self, path: str | os.PathLike[str]) -> int:
+        """Write all finished runs to a CSV file; the number of rows."""
+        names = [row[1] for row in self._connection.execute("PRAGMA table_info(runs)")]
+        rows = self._connection.execute(
+            "SELECT * FROM runs ORDER BY kind, dataset, corruption, method, seed, config, finished_at"
+        ).fetchall()
+        partial = Path(path).with_name(Path(path).name + ".partial")
+        with partial.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(names)
+            writer.writerows(rows)
+        partial.replace(path)
+        return len(rows)
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+
+def _run(found: tuple[str, str, str, str, str]) -> Run:
+    key, finished_at, config, result, code = found
+    return Run(key, finished_at, json.loads(config), json.loads(result), code)
+
+
+def _alive(host: str, process: int, heard_at: float, now: float) -> bool:
+    """Whether the owner of a claim still works on it."""
+    if now - heard_at > PATIENCE:
+        return False
+    if host != socket.gethostname():
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _plain(value: Any) -> Any:
+    """NumPy and torch numbers, arrays and paths as what JSON knows."""
+    for method in ("tolist", "item"):
+        if hasattr(value, method):
+            return getattr(value, method)()
+    return str(value)

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from magnet.experiments import store as module
+from magnet.experiments.store import Store, code_version, run_key
+
+
+def config(seed: int, **more: object) -> dict[str, object]:
+    return {"kind": "classify", "dataset": "cora", "corruption": "none", "method": "gcn", "seed": seed, **more}
+
+
+def test_a_row_is_there_once_and_stays_as_it_was(tmp_path: Path) -> None:
+    with Store(tmp_path / "a.sqlite") as store:
+        assert store.add(config(0), {"test_accuracy": 0.5, "seconds": 2.0, "device": "cpu"})
+        assert not store.add(config(0), {"test_accuracy": 0.9})
+        with pytest.raises(sqlite3.DatabaseError, match="never changed"):
+            store._connection.execute("UPDATE runs SET result = '{}'")
+        with pytest.raises(sqlite3.DatabaseError, match="never deleted"):
+            store._connection.execute("DELETE FROM runs")
+    assert not (tmp_path / "a.sqlite-wal").exists()
+    with sqlite3.connect(tmp_path / "a.sqlite") as plain:
+        rows = plain.execute("SELECT key, finished_at, dataset, seed, seconds, code FROM runs").fetchall()
+    assert len(rows) == 1
+    assert rows[0][0] == run_key(config(0))
+    assert rows[0][1].startswith("20")
+    assert rows[0][2:] == ("cora", 0, 2.0, code_version())
+
+
+def test_the_key_depends_on_every_setting_and_on_the_code(tmp_path: Path) -> None:
+    keys = {run_key(c, code) for c in (config(0), config(1), config(0, lr=0.1), config(0, lr=0.2)) for code in "ab"}
+    assert len(keys) == 8
+    with Store(tmp_path / "a.sqlite", "1") as old:
+        old.add(config(0), {"test_accuracy": 0.1})
+    with Store(tmp_path / "a.sqlite", "2") as new:
+        assert new.get(config(0)) is None
+        new.add(config(0), {"test_accuracy": 0.2})
+        assert [run.result["test_accuracy"] for run in new.latest().values()] == [0.2]
+        assert len(list(new.runs())) == 2
+
+
+def test_presentation_does_not_change_the_code_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "magnet"
+    (package / "cli").mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    monkeypatch.setattr(module.magnet, "__file__", str(package / "__init__.py"))
+    version = code_version.__wrapped__()
+    (package / "cli" / "new.py").write_text("1")
+    assert code_version.__wrapped__() == version
+    (package / "graph.py").write_text("1")
+    assert code_version.__wrapped__() != version
+
+
+def test_a_claimed_run_is_left_to_its_owner_until_that_dies(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    script = (
+        "import sys, time; from magnet.experiments.store import Store; store = Store(sys.argv[1], '1');"
+        "print(store.claim(['a', 'b']), flush=True); time.sleep(60)"
+    )
+    other = subprocess.Popen([sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert other.stdout is not None
+        assert other.stdout.readline().strip() == "['a', 'b']"
+        with Store(path, "1") as store:
+            assert store.running() == {"a", "b"}
+            assert store.claim(["a", "b", "c"]) == ["c"]
+            other.kill()
+            other.wait()
+            assert store.claim(["a", "b", "c"]) == ["a", "b"]
+            store.release(["a"])
+            assert store.running() == {"b", "c"}
+    finally:
+        other.kill()
+
+
+def test_a_claim_from_another_machine_ends_when_it_falls_silent(tmp_path: Path) -> None:
+    with Store(tmp_path / "a.sqlite") as store:
+        for key, age in (("fresh", 0.0), ("stale", module.PATIENCE + 1)):
+            values = (key, "elsewhere", 1, time.time() - age)
+            store._connection.execute("INSERT INTO claims VALUES (?, ?, ?, ?)", values)
+        assert store.claim(["fresh", "stale"]) == ["stale"]
+
+
+def _add_many(path: Path, worker: int) -> None:
+    with Store(path, "1") as store:
+        for seed in range(50):
+            store.add(config(seed), {"worker": worker})
+
+
+def test_processes_write_at_the_same_time(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("fork")
+    workers = [context.Process(target=_add_many, args=(tmp_path / "a.sqlite", i)) for i in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0, 0, 0]
+    with Store(tmp_path / "a.sqlite", "1") as store:
+        assert sorted(run.config["seed"] for run in store.runs()) == list(range(50))
+
+
+def test_failures_are_noted_and_not_finished(tmp_path: Path) -> None:
+    with Store(tmp_path / "a.sqlite") as store:
+        store.claim([store.key(config(0))])
+        store.fail(config(0), "out of memory")
+        assert store.failed() == {store.key(config(0)): "out of memory"}
+        assert store.finished() == set()
+        assert store.running() == set()
+        store.add(config(0), {})
+        assert store.failed() == {}
+
+
+def test_merge_and_export(tmp_path: Path) -> None:
+    with Store(tmp_path / "a.sqlite", "1") as a, Store(tmp_path / "b.sqlite", "1") as b:
+        a.add(config(0), {"test_accuracy": 0.1})
+        b.add(config(0), {"test_accuracy": 0.2})
+        b.add(config(1), {"test_accuracy": 0.3})
+        assert a.merge(b.path) == 1
+        assert a.export(tmp_path / "a.csv") == 2
+        assert [run.result["test_accuracy"] for run in a.runs()] == [0.1, 0.3]
+    lines = (tmp_path / "a.csv").read_text().splitlines()
+    assert len(lines) == 3
+    assert lines[0].startswith("key,finished_at,kind,dataset")
+
+
+def test_another_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.sqlite").write_text("no database, but long enough to have a header " * 10)
+    with pytest.raises(ValueError, match="is not a result store"):
+        Store(tmp_path / "a.sqlite")
+    assert os.path.getsize(tmp_path / "a.sqlite") == 460
