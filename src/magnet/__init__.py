@@ -12,13 +12,16 @@ from typing import Any
 __version__ = "0.1.0"
 
 _NAMES = {
+    "CleanResult": "magnet.cleaner",
     "FrameletTransform": "magnet.framelets",
     "Graph": "magnet.graph",
+    "MAGnet": "magnet.cleaner",
     "RecoveryResult": "magnet.recovery",
+    "clean": "magnet.cleaner",
     "propagate": "magnet.recovery",
     "recover": "magnet.recovery",
 }
-_MODULES = ("corruption", "datasets", "framelets", "graph", "prox", "recovery")
+_MODULES = ("corruption", "datasets", "framelets", "graph", "prox", "recovery", "report", "tables", "transforms")
 
 __all__ = ["__version__", *_NAMES, *_MODULES]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from magnet.cli import bench, data, demo
+from magnet.cli import apply, bench, clean, data, demo
 
 app = typer.Typer(
     name="magnet",
@@ -14,6 +14,8 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
 )
 app.command("demo")(demo.demo)
+app.command("clean")(clean.clean)
+app.command("apply")(apply.apply)
 app.command("bench")(bench.bench)
 app.command("datasets")(data.datasets)
 app.command("corrupt")(data.corrupt)

@@ -1,0 +1,488 @@
+"""``MAGnet``: find wrong cells, recover them. ``clean``: the same for data frames."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import html
+import json
+import os
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Literal, Self
+
+import numpy as np
+import pandas as pd
+import torch
+from sklearn.base import BaseEstimator
+from torch import Tensor
+from torch_geometric.data import Data, HeteroData
+
+from magnet import tables
+from magnet.datasets.features import checksum, is_sparse
+from magnet.datasets.files import damaged
+from magnet.datasets.npz import save_arrays
+from magnet.framelets import FrameletTransform
+from magnet.graph import Graph
+from magnet.recovery import propagate, recover
+from magnet.tables.cells import FIXES, Findings, Fix, changed_frame, changes_of, list_cells
+from magnet.tables.fields import Field
+
+LISTED_FROM = 0.5  # times the threshold: less probable cells are not worth a line
+
+
+class MAGnet(BaseEstimator):  # type: ignore[misc]
+    """Find wrong node attributes and recover them.
+
+    Works on PyG ``Data`` (features as they are, recovered features out) and on a :class:`magnet.tables.Table` (any
+    columns in, the same columns in the same units out). Only cells judged wrong, and missing ones, are touched.
+
+    Args:
+        detector: name of a detector (see :func:`magnet.detection.make`), a detector, a given trust matrix ``[n, d]`` or
+            ``[n]`` (1 = believed), or ``"none"`` to believe everything. (default: ``"auto"``)
+        recovery: ``"propagate"`` extends the trusted values harmonically over the graph, ``"framelet"`` is the paper's
+            sparse recovery. (default: ``"propagate"``)
+        fix: which cells of a table are changed: ``"none"``, ``"confident"`` (those judged wrong; missing ones are
+            filled) or ``"all"`` (every listed one). (default: ``"confident"``)
+        max_share: never correct more than this share of a table's cells. (default: ``0.5``)
+        threshold, fdr, contamination: what counts as wrong, as for :func:`magnet.detection.make`.
+        options: further arguments of :func:`magnet.propagate` or :func:`magnet.recover`.
+        seed, device, progress: as for :func:`magnet.detection.make`.
+
+    After :meth:`fit`: ``scores_``, ``probability_``, ``flagged_``, ``trust_`` ``[n, d]``, ``x_`` (the recovered
+    features), ``share_`` (the estimated share of wrong rows), ``gate_`` (whether the neighbourhood says anything about
+    the rows), ``detector_``, ``columns_``.
+
+    Example:
+        >>> from magnet.datasets import synthetic
+        >>> data = synthetic(nodes=60, features=12, seed=0)
+        >>> trust = torch.ones(60, 12)
+        >>> trust[3, 4] = 0
+        >>> model = MAGnet(detector=trust).fit(data)
+        >>> int((model.x_ != data.x).sum()) <= 1
+        True
+    """
+
+    cells_: pd.DataFrame | None
+    fields_: tuple[Field, ...] | None
+
+    def __init__(
+        self,
+        detector: Any = "auto",
+        *,
+        recovery: Literal["propagate", "framelet"] = "propagate",
+        fix: Fix = "confident",
+        max_share: float = 0.5,
+        threshold: float | Literal["posterior"] = "posterior",
+        fdr: float | None = None,
+        contamination: float | None = None,
+        options: dict[str, Any] | None = None,
+        seed: int = 0,
+        device: Any = None,
+        progress: bool = False,
+    ) -> None:
+        self.detector = detector
+        self.recovery = recovery
+        self.fix = fix
+        self.max_share = max_share
+        self.threshold = threshold
+        self.fdr = fdr
+        self.contamination = contamination
+        self.options = options
+        self.seed = seed
+        self.device = device
+        self.progress = progress
+
+    def fit(self, data: Data | tables.Table, y: Any = None, *, trusted: Any = None) -> Self:
+        """Find what is wrong in ``data`` and recover it.
+
+        Args:
+            data: a graph with ``x`` and ``edge_index``, or a table.
+            y: not used; there for scikit-learn's pipelines.
+            trusted: bool ``[n, d]`` or ``[n]``, cells or rows known to be right (for a table ``[n, used columns]``).
+        """
+        self._check()
+        self._work(data, trusted, None)
+        return self
+
+    def transform(self, data: Data | tables.Table) -> Any:
+        """The recovered data: of the graph it was fitted on, what was found there; of another one with the same
+        columns, what is found there with the fitted column scales and thresholds."""
+        self._need_fit()
+        if _fingerprint(data) == self.fingerprint_:
+            return self._output(data)
+        other = copy.copy(self)
+        other._work(data, None, self)
+        return other._output(data)
+
+    def fit_transform(self, data: Data | tables.Table, y: Any = None, *, trusted: Any = None) -> Any:
+        """:meth:`fit`, then :meth:`transform` of the same data."""
+        return self.fit(data, trusted=trusted)._output(data)
+
+    def suspicious_cells(self) -> pd.DataFrame:
+        """One line per suspicious cell, the most probable first: node, column, observed, suggested, score, probability;
+        for a table also action, reason and row."""
+        self._need_fit()
+        if self.cells_ is None:
+            self.cells_ = _list_features(self)
+        return self.cells_.copy()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what was fitted to an ``.npz`` file: arrays and JSON, nothing that could run code."""
+        self._need_fit()
+        _save(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> MAGnet:
+        """Read what :meth:`save` wrote."""
+        return _load(Path(path))
+
+    def _check(self) -> None:
+        if self.recovery not in ("propagate", "framelet"):
+            raise ValueError(f"recovery is {self.recovery!r}; it must be 'propagate' or 'framelet'")
+        if self.fix not in FIXES:
+            raise ValueError(f"fix is {self.fix!r}; it must be one of {', '.join(map(repr, FIXES))}")
+        if not 0 <= self.max_share <= 1:
+            raise ValueError(f"max_share is {self.max_share}; it must lie between 0 and 1")
+
+    def _need_fit(self) -> None:
+        if not hasattr(self, "fingerprint_"):
+            raise ValueError("this MAGnet is not fitted yet; call fit or fit_transform first")
+
+    def _work(self, data: Data | tables.Table, trusted: Any, like: MAGnet | None) -> None:
+        table = data if isinstance(data, tables.Table) else None
+        if table is not None:
+            encoded = table.encode(like.fields_ if like is not None else None)
+            graph_data, columns = table.data(encoded), encoded.columns
+            if trusted is not None:
+                trusted = np.asarray(trusted, dtype=bool)
+                trusted = encoded.per_column(trusted) if trusted.ndim == 2 else trusted
+        else:
+            encoded, graph_data, columns = None, _checked(data), None
+        graph = Graph.from_edges(graph_data.edge_index, graph_data.num_nodes, graph_data.get("edge_weight"))
+        found = self._judge(graph_data, columns, trusted, like)
+        self.detector_, self.columns_ = found.detector, found.columns
+        self.scores_, self.probability_, self.flagged_ = found.scores, found.probability, found.flagged
+        self.share_, self.gate_ = found.share, found.gate
+        self.fields_ = encoded.fields if encoded is not None else None
+        self.fingerprint_ = _fingerprint(data)
+        if table is None or encoded is None:
+            self.trust_ = found.trust
+            self.x_ = self._recover(graph_data.x, found.trust, graph)
+            self.cells_, self._observed = None, graph_data.x
+            return
+        self.findings_ = self._find(encoded, found, graph)
+        self.trust_ = torch.from_numpy(encoded.per_column(self.findings_.trust).astype(np.float32))
+        self.x_ = torch.from_numpy(self.findings_.recovered)
+        self.encoded_ = encoded
+        self.cells_ = list_cells(table, encoded, self.findings_, graph.adjacency, self.fix, self.max_share)
+
+    def _judge(self, data: Data, columns: Any, trusted: Any, like: MAGnet | None) -> SimpleNamespace:
+        """What the detector says, or the trust that was given instead of one."""
+        if not isinstance(self.detector, str) and not hasattr(self.detector, "fit"):
+            return _given(data, self.detector, columns)
+        if isinstance(self.detector, str) and self.detector == "none":
+            return _given(data, torch.ones(data.num_nodes), columns)
+        from magnet import detection
+
+        detector = self.detector
+        if isinstance(detector, str):
+            choice = {"threshold": self.threshold, "fdr": self.fdr, "contamination": self.contamination}
+            detector = detection.make(detector, seed=self.seed, device=self.device, progress=self.progress, **choice)
+        else:
+            detector = copy.copy(detector)
+        known = {"columns": columns, "trusted": trusted}
+        if like is not None:
+            known["like"] = like.detector_
+        detector.fit(data, **{name: value for name, value in known.items() if value is not None})
+        return SimpleNamespace(
+            detector=detector,
+            columns=columns if columns is not None else detector.columns_,
+            scores=detector.scores_,
+            probability=detector.probability_,
+            flagged=detector.flagged_,
+            trust=detector.trust_,
+            share=float(detector.share_),
+            gate=getattr(detector, "gate_", None),
+            threshold=float(detector.threshold_),
+        )
+
+    def _find(self, encoded: tables.Encoded, found: SimpleNamespace, graph: Graph) -> Findings:
+        """The detector's verdict by field, and a suggestion for every cell that is not beyond suspicion."""
+        per_field = {
+            name: encoded.per_field(getattr(found, name).cpu().numpy())
+            for name in ("flagged", "probability", "scores", "trust")
+        }
+        known = ~np.isnan(encoded.per_field(encoded.x.numpy()))
+        flagged = per_field["flagged"] & known
+        open_to_doubt = (per_field["probability"] > LISTED_FROM * found.threshold) & known
+        listed = flagged | open_to_doubt | encoded.missing | encoded.unreadable
+        trust = (per_field["trust"] > 0.5) & known & ~listed
+        weights = torch.from_numpy(encoded.per_column(trust).astype(np.float32))
+        recovered = self._recover(encoded.x, weights, graph)
+        rows = np.zeros(len(flagged), dtype=bool)
+        if hasattr(found.detector, "explain"):
+            lines = found.detector.explain()
+            rows[lines.loc[lines["kind"] == "row", "node"].to_numpy(dtype=np.int64)] = True
+        return Findings(
+            flagged=flagged,
+            listed=listed,
+            score=per_field["scores"].astype(np.float64),
+            probability=per_field["probability"].astype(np.float64),
+            trust=trust,
+            rows=rows,
+            recovered=recovered.numpy(),
+        )
+
+    def _recover(self, x: Tensor, trust: Tensor, graph: Graph) -> Tensor:
+        """``x`` with the cells that are not trusted replaced by what the trusted ones say."""
+        if bool((trust >= 1).all()):
+            return x
+        options = {"coordinates": "degree", **(self.options or {})}
+        if self.recovery == "framelet":
+            W = FrameletTransform(graph)
+            return recover(x, trust, W, **{"keep_trusted": True, "start": "propagated", **options}).x
+        if not is_sparse(x):
+            # no evidence: an isolated node takes the column's median instead of keeping a wrong value
+            x = torch.where(trust > 0, x, torch.full_like(x, torch.nan))
+        return propagate(x, trust, graph, **{"lam": 0.0, **options}).x
+
+    def _output(self, data: Data | tables.Table) -> Any:
+        if isinstance(data, tables.Table):
+            assert self.cells_ is not None
+            return replace(data, frame=changed_frame(data.frame, changes_of(self.cells_)))
+        result = copy.copy(data)
+        result.x = self.x_.to(data.x.device)
+        return result
+
+
+def _checked(data: Any) -> Data:
+    if isinstance(data, HeteroData):
+        raise ValueError("data is a HeteroData; MAGnet cleans one kind of node: take a homogeneous Data of that kind")
+    x = getattr(data, "x", None)
+    if not isinstance(x, Tensor) or x.dim() != 2:
+        raise ValueError(f"data is a {type(data).__name__} without a feature matrix x [nodes, features]")
+    if not x.is_floating_point():
+        raise ValueError(f"data.x holds {x.dtype}; it must hold floating-point numbers (data.x.float())")
+    return data
+
+
+def _given(data: Data, trust: Any, columns: Any) -> SimpleNamespace:
+    """The verdict that a given trust matrix stands for."""
+    believed = torch.as_tensor(trust, dtype=torch.float32, device=data.x.device)
+    shape = (data.x.shape[0], data.x.shape[1])
+    if believed.dim() == 1:
+        believed = believed[:, None]
+    if believed.shape not in (shape, (shape[0], 1)):
+        raise ValueError(f"the given trust has shape {list(believed.shape)}; x has {list(shape)}")
+    believed = believed.expand(shape)
+    if not is_sparse(data.x):
+        believed = torch.where(data.x.isnan(), torch.zeros(()), believed)
+    doubt = 1 - believed
+    return SimpleNamespace(
+        detector=None,
+        columns=columns,
+        scores=doubt,
+        probability=doubt,
+        flagged=doubt > 0.5,
+        trust=believed,
+        share=float((doubt > 0.5).any(dim=1).float().mean()),
+        gate=None,
+        threshold=0.5,
+    )
+
+
+def _list_features(model: MAGnet) -> pd.DataFrame:
+    """The flagged cells of a feature matrix."""
+    row, column = model.flagged_.nonzero(as_tuple=True)
+
+    def at(values: Tensor) -> Any:
+        dense = values.to_dense() if is_sparse(values) else values
+        return dense[row, column].detach().cpu().numpy()
+
+    cells = pd.DataFrame(
+        {
+            "node": row.cpu().numpy(),
+            "column": column.cpu().numpy(),
+            "observed": at(model._observed),
+            "suggested": at(model.x_),
+            "score": at(model.scores_),
+            "probability": at(model.probability_),
+        }
+    )
+    return cells.sort_values(["probability", "score"], ascending=False, kind="stable", ignore_index=True)
+
+
+def _fingerprint(data: Data | tables.Table) -> str:
+    """What tells one graph from another."""
+    if isinstance(data, tables.Table):
+        rows = pd.util.hash_pandas_object(data.frame.astype("str"), index=False).to_numpy()
+        parts, edges = rows.tobytes(), data.links.edge_index
+    else:
+        parts, edges = checksum(_checked(data).x).encode(), data.edge_index
+    return hashlib.sha256(parts + edges.cpu().numpy().tobytes()).hexdigest()
+
+
+_MATRICES = ("x_", "scores_", "probability_", "flagged_", "trust_")
+
+
+def _save(model: MAGnet, path: Path) -> None:
+    if not isinstance(model.detector, str):
+        raise ValueError(f"detector is a {type(model.detector).__name__}; only models with a detector's name are saved")
+    fitted = model.detector_
+    facts = {
+        "parameters": model.get_params(deep=False),
+        "fingerprint": model.fingerprint_,
+        "share": model.share_,
+        "fields": None if model.fields_ is None else [asdict(f) for f in model.fields_],
+        "columns": None if model.columns_ is None else [asdict(c) for c in model.columns_],
+        "gate": asdict(model.gate_) if model.gate_ is not None else None,
+        "cells": model.suspicious_cells().to_dict("list"),
+        "detector": None if fitted is None else {"threshold": fitted.threshold_, "node_cut": fitted._node_cut},
+    }
+    arrays: dict[str, Any] = {"magnet": np.array(json.dumps(facts, default=_plain))}
+    for name in _MATRICES:
+        matrix = getattr(model, name)
+        arrays[name] = (matrix.to_dense() if is_sparse(matrix) else matrix).detach().cpu().numpy()
+    if fitted is not None:
+        arrays |= {f"scales_{k}": v.cpu().numpy() for k, v in vars(fitted.scales_).items()}
+    save_arrays(path, arrays)
+
+
+def _load(path: Path) -> MAGnet:
+    from magnet.detection.columns import Column, Scales
+
+    with damaged(path), np.load(path, allow_pickle=False) as arrays:
+        facts = json.loads(str(arrays["magnet"]))
+        model = MAGnet(**facts["parameters"])
+        for name in _MATRICES:
+            setattr(model, name, torch.from_numpy(arrays[name]))
+        scales = {key.removeprefix("scales_"): arrays[key] for key in arrays.files if key.startswith("scales_")}
+        model.detector_ = None
+        if facts["detector"] is not None:
+            model.detector_ = SimpleNamespace(
+                scales_=Scales(**{key: torch.from_numpy(value) for key, value in scales.items()}),
+                threshold_=facts["detector"]["threshold"],
+                _node_cut=facts["detector"]["node_cut"],
+            )
+        fields = facts["fields"]
+        model.fields_ = None if fields is None else tuple(Field(**_with_tuples(f)) for f in fields)
+        model.columns_ = None if facts["columns"] is None else [Column(**c) for c in facts["columns"]]
+        model.gate_ = SimpleNamespace(**facts["gate"]) if facts["gate"] is not None else None
+        model.cells_ = pd.DataFrame(facts["cells"])
+        model.share_, model.fingerprint_ = facts["share"], facts["fingerprint"]
+    return model
+
+
+def _with_tuples(f: dict[str, Any]) -> dict[str, Any]:
+    return f | {name: tuple(f[name]) for name in ("values", "missing")}
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else None if value is pd.NA else str(value)
+
+
+@dataclass(frozen=True, eq=False)
+class CleanResult:
+    """A cleaned table.
+
+    Args:
+        table: what was read.
+        model: the fitted cleaner.
+    """
+
+    table: tables.Table
+    model: MAGnet
+
+    @cached_property
+    def cleaned(self) -> pd.DataFrame:
+        """The table with the changes made: same columns, order and types."""
+        return changed_frame(self.table.frame, changes_of(self.suspicious_cells))
+
+    @cached_property
+    def suspicious_cells(self) -> pd.DataFrame:
+        """One line per suspicious cell: node, column, observed, suggested, action, score, probability, reason, row."""
+        return self.model.suspicious_cells()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many cells were corrected, filled and kept."""
+        actions = self.suspicious_cells["action"].value_counts()
+        return {name: int(actions.get(name, 0)) for name in ("corrected", "filled", "kept")}
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write the report, one HTML page that works offline."""
+        from magnet.report import write_report  # a page about a result is made above it; here only for convenience
+
+        return write_report(self, Path(path))
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{number} {name}" for name, number in self.counts.items())
+        return f"CleanResult({self.table}: {counts})"
+
+    def _repr_html_(self) -> str:
+        first = self.suspicious_cells.drop(columns=["row"]).head(20)
+        style = {"score": "{:.3g}".format, "probability": "{:.2f}".format}
+        return f"<p>{html.escape(repr(self))}</p>" + first.to_html(index=False, escape=True, formatters=style)
+
+
+def clean(
+    nodes: pd.DataFrame,
+    edges: pd.DataFrame | None = None,
+    *,
+    id: str | None = None,
+    label: str | None = None,
+    trusted: Any = None,
+    detector: Any = "auto",
+    fix: Fix = "confident",
+    seed: int = 0,
+    reading: dict[str, Any] | None = None,
+    **settings: Any,
+) -> CleanResult:
+    """Find and repair wrong cells of a table whose rows are linked.
+
+    Args:
+        nodes: one row per node; columns of any kind.
+        edges: two columns of node ids and, where there is one, a weight. Without edges, rows are linked to those most
+            like them.
+        id: the column of ``nodes`` with the ids. (default: found)
+        label: a column to leave alone.
+        trusted: bool data frame or array ``[n, columns]``, or ``[n]`` for rows: known to be right.
+        detector, fix, seed, settings: as for :class:`MAGnet`.
+        reading: further arguments of :func:`magnet.tables.from_frames` (``exclude``, ``knn``, ``override`` ...).
+
+    Example:
+        >>> ages = pd.DataFrame({"id": list("abcdef"), "age": [41, 40, None, 42, 39, 43]})
+        >>> pairs = pd.DataFrame({"source": list("abcdef"), "target": list("bcdefa")})
+        >>> result = clean(ages, pairs, detector="none")
+        >>> result.cleaned["age"].tolist()
+        [41.0, 40.0, 41.0, 42.0, 39.0, 43.0]
+    """
+    table = tables.from_frames(nodes, edges, id=id, label=label, **(reading or {}))
+    model = MAGnet(detector, fix=fix, seed=seed, **settings)
+    return CleanResult(table, model.fit(table, trusted=_trusted_fields(table, trusted)))
+
+
+def _trusted_fields(table: tables.Table, trusted: Any) -> Any:
+    """Trusted cells by used column."""
+    if trusted is None:
+        return None
+    if isinstance(trusted, pd.DataFrame):
+        return np.stack(
+            [
+                trusted[f.name].to_numpy(dtype=bool) if f.name in trusted.columns else np.zeros(table.num_nodes, bool)
+                for f in table.used
+            ],
+            axis=1,
+        )
+    array = np.asarray(trusted, dtype=bool)
+    if array.shape == (table.num_nodes, len(table.fields)):
+        return array[:, [k for k, f in enumerate(table.fields) if f.used]]
+    if array.shape not in ((table.num_nodes,), (table.num_nodes, len(table.used))):
+        raise ValueError(
+            f"trusted has shape {list(array.shape)}; it must be [{table.num_nodes}] or [{table.num_nodes}, "
+            f"{len(table.fields)}], one for each column"
+        )
+    return array

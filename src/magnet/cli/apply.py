@@ -1,0 +1,109 @@
+"""``magnet apply``: decisions made in a report, carried out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from magnet.cli.clean import clear_errors
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from magnet.tables.delimited import Change
+
+FORMAT = "magnet decisions"
+
+
+def apply(
+    decisions: Annotated[Path, typer.Argument(help="The file that the report exported.")],
+    nodes: Annotated[Path | None, typer.Argument(help="The table that was cleaned; found if not named.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The file to write.")] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite it; also go on where the table has changed.")
+    ] = False,
+) -> None:
+    """Write a table with the suggestions that were accepted in a report."""
+    with clear_errors():
+        _apply(decisions, nodes, output, force)
+
+
+def _apply(decisions: Path, nodes: Path | None, output: Path | None, force: bool) -> None:
+    from magnet.datasets.files import complete_or_absent, sha256_of
+    from magnet.tables.read import find_files, read_nodes
+
+    content = read_decisions(decisions)
+    path = find_files(nodes if nodes is not None else _recorded(content, decisions), None)[0]
+    target = output if output is not None else decisions.with_name(f"{path.stem}.cleaned{path.suffix}")
+    if target.suffix.lower() != path.suffix.lower():
+        raise ValueError(f"{target}: the table is a {path.suffix} file, and so must be what is written")
+    if target.exists() and (not force or target.samefile(path)):
+        reason = (
+            "is the table itself, which is never changed" if target.samefile(path) else "exists; --force overwrites it"
+        )
+        raise FileExistsError(f"{target} {reason}")
+    if content.get("sha256") and content["sha256"] != sha256_of(path) and not force:
+        raise ValueError(f"{path} is not the file that the decisions are about (its checksum differs); --force goes on")
+    source, _ = read_nodes(path, content.get("encoding"))
+    changes = accepted(content["cells"], source.frame, decisions)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with complete_or_absent(target) as part:
+        source.write(part, changes)
+    count = sum(len(rows) for rows, _ in changes.values())
+    typer.echo(f"{target}: {count} cells changed, {len(content['cells']) - count} left as they were")
+
+
+def _recorded(content: dict[str, Any], decisions: Path) -> Path:
+    name = content.get("nodes")
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"{decisions} does not say which table it is about; name it: magnet apply {decisions} NODES")
+    places = (Path(name), decisions.parent / name, decisions.parent / Path(name).name)
+    return next((place for place in places if place.exists()), places[0])
+
+
+def read_decisions(path: Path) -> dict[str, Any]:
+    """The content of a decisions file, checked."""
+    import json
+
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} does not exist")
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(f"{path} is not a JSON file: {error}") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT or not isinstance(content.get("cells"), list):
+        raise ValueError(f"{path} was not exported by a report of MAGnet")
+    if content.get("version") != 1:
+        raise ValueError(f"{path} has version {content.get('version')!r}; this magnet reads version 1")
+    for name in ("nodes", "sha256", "encoding"):
+        if not isinstance(content.get(name), str | None):
+            raise ValueError(f"{path}: {name} is {content[name]!r}; it must be a text")
+    return content
+
+
+def accepted(cells: list[Any], frame: pd.DataFrame, path: Path) -> dict[str, Change]:
+    """The changes that were accepted, by column."""
+    import numpy as np
+
+    from magnet.tables.fields import is_text
+
+    names = {str(name) for name in frame.columns}
+    text = {name: is_text(frame[name]) for name in names}
+    found: dict[str, dict[int, Any]] = {}
+    for place, cell in enumerate(cells):
+        where = f"{path}: decision {place + 1}"
+        if not isinstance(cell, dict) or not isinstance(cell.get("accept"), bool):
+            raise ValueError(f"{where} has no 'accept' that is true or false")
+        row, column, value = cell.get("row"), cell.get("column"), cell.get("suggested")
+        if column not in names:
+            raise ValueError(f"{where}: the table has no column {str(column)[:60]!r}")
+        if isinstance(row, bool) or not isinstance(row, int) or not 0 <= row < len(frame):
+            raise ValueError(f"{where}: row is {row!r}; the table has rows 0 to {len(frame) - 1}")
+        if not cell["accept"]:
+            continue
+        if not isinstance(value, str | int | float | bool) or (isinstance(value, str) and not text[column]):
+            raise ValueError(f"{where}: {str(value)[:60]!r} cannot be written to column {column[:60]!r}")
+        found.setdefault(column, {})[row] = value
+    return {name: (np.array(list(rows), dtype=np.int64), list(rows.values())) for name, rows in found.items()}

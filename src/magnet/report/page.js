@@ -1,0 +1,390 @@
+"use strict";
+(() => {
+  const D = JSON.parse(document.getElementById("data").textContent);
+  const $ = (id) => document.getElementById(id);
+  const SVG = "http://www.w3.org/2000/svg";
+  const ROW = 34;
+  const C = D.cells;
+  const N = C.row.length;
+  const ACTIONS = ["corrected", "filled", "kept"];
+  const FILLED = 1, KEPT = 2;
+  const spaced = (v) => Math.round(v).toString().replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
+
+  // Every text of the page goes through textContent: what users' data say is shown, never run.
+  function el(name, text, className) {
+    const e = document.createElement(name);
+    if (text !== undefined && text !== null) e.textContent = String(text);
+    if (className) e.className = className;
+    return e;
+  }
+  function svg(name, attributes, text) {
+    const e = document.createElementNS(SVG, name);
+    for (const key in attributes) e.setAttribute(key, attributes[key]);
+    if (text !== undefined) e.textContent = String(text);
+    return e;
+  }
+  const show = (v) => (v === null || v === undefined || v === "" ? "(none)" : typeof v === "number" ? number(v) : String(v));
+  function number(v) {
+    if (Number.isInteger(v)) return String(v);
+    const a = Math.abs(v);
+    return a >= 1e7 || (a > 0 && a < 1e-4) ? v.toExponential(3) : String(Number(v.toPrecision(6)));
+  }
+
+  // state
+  let threshold = D.threshold;
+  let moved = false;
+  const decision = new Uint8Array(N); // 0 by the threshold, 1 accepted, 2 rejected
+  let order = new Uint32Array(0);
+  let sortKey = "probability", sortDown = true;
+  let active = -1;
+  const words = new Array(N);
+
+  const probability = (i) => (C.probability[i] === null ? -1 : C.probability[i]);
+  function accepted(i) {
+    if (decision[i]) return decision[i] === 1;
+    if (!moved) return C.action[i] !== KEPT;
+    return C.action[i] === FILLED || probability(i) > threshold;
+  }
+
+  // head
+  document.title = `MAGnet: ${D.title}`;
+  $("title").textContent = D.title;
+  $("subtitle").textContent = D.subtitle;
+  for (const [value, label] of D.tiles) {
+    const tile = el("div", null, "tile");
+    tile.append(el("b", typeof value === "number" ? spaced(value) : value), el("span", label, "soft"));
+    $("tiles").append(tile);
+  }
+  for (const note of D.notes) $("notes").append(el("p", note, "note"));
+  $("apply").textContent = D.apply;
+  $("repeat").textContent = D.repeat;
+
+  function fillTable(table, titles, rows) {
+    const head = el("thead"), body = el("tbody"), line = el("tr");
+    titles.forEach((t) => line.append(el("th", t.replace("#", ""), t.startsWith("#") ? "number" : "")));
+    head.append(line);
+    for (const row of rows) {
+      const tr = el("tr");
+      row.forEach((cell, k) => {
+        const td = el("td", cell instanceof Node ? null : typeof cell === "number" ? spaced(cell) : cell, titles[k].startsWith("#") ? "number" : "");
+        if (cell instanceof Node) td.append(cell);
+        tr.append(td);
+      });
+      body.append(tr);
+    }
+    if (titles.some((t) => t.replace("#", "") !== "")) table.append(head);
+    table.append(body);
+  }
+  const bar = (share) => {
+    const b = el("span", null, "bar");
+    b.style.width = `${Math.max(share > 0 ? 2 : 0, Math.round(90 * share))}px`;
+    return b;
+  };
+  const most = Math.max(1, ...D.fields.map((f) => f.suspicious));
+  fillTable($("by-column"), ["column", "#suspicious", "#missing", ""], D.fields.filter((f) => f.used)
+    .sort((a, b) => b.suspicious - a.suspicious).map((f) => [f.name, f.suspicious, f.missing, bar(f.suspicious / most)]));
+  fillTable($("by-node"), ["node", "#suspicious cells", "#highest probability"],
+    D.nodes.map((n) => [n[0], n[1], n[2] === null ? "" : n[2].toFixed(2)]));
+  fillTable($("facts"), ["", "#"], D.facts);
+  fillTable($("schema"), ["column", "kind", "why"], D.fields.map((f) => [f.name, f.used ? f.kind : `${f.kind} (left alone)`, f.note]));
+
+  // histogram and threshold
+  const bars = [];
+  let cutLine;
+  (function drawHistogram() {
+    const W = 1100, H = 150, bins = D.histogram.length, top = Math.log10(1 + Math.max(...D.histogram));
+    const s = svg("svg", { viewBox: `0 0 ${W} ${H + 22}`, role: "img", "aria-label": "Number of cells by probability of being wrong" });
+    D.histogram.forEach((count, k) => {
+      const h = top ? (H - 8) * Math.log10(1 + count) / top : 0;
+      const r = svg("rect", { x: W * k / bins + 1, y: H - h, width: W / bins - 2, height: h, class: "hist" });
+      r.append(svg("title", {}, `${spaced(count)} cells, ${(k / bins).toFixed(2)} to ${((k + 1) / bins).toFixed(2)}`));
+      bars.push(r);
+      s.append(r);
+    });
+    s.append(svg("line", { x1: 0, x2: W, y1: H, y2: H, class: "axis" }));
+    for (let k = 0; k <= 10; k++) s.append(svg("text", { x: Math.min(W - 22, W * k / 10 + 2), y: H + 15 }, (k / 10).toFixed(1)));
+    cutLine = svg("line", { y1: 0, y2: H, class: "cut" });
+    s.append(cutLine);
+    $("histogram").append(s);
+    cutLine.W = W;
+  })();
+  function showThreshold() {
+    const k = Math.round(threshold * 100);
+    $("shown-threshold").textContent = threshold.toFixed(2);
+    $("counts").textContent = `${spaced(D.above[k])} cells on ${spaced(D.nodes_above[k])} nodes`;
+    cutLine.setAttribute("x1", cutLine.W * threshold);
+    cutLine.setAttribute("x2", cutLine.W * threshold);
+    bars.forEach((b, j) => b.setAttribute("class", j / bars.length >= threshold ? "hist over" : "hist"));
+  }
+  $("threshold").value = threshold;
+  $("threshold").addEventListener("input", (e) => {
+    threshold = Number(e.target.value);
+    moved = true;
+    showThreshold();
+    if ($("above").checked) select(); else paint();
+    countDecisions();
+  });
+  $("reset").addEventListener("click", () => {
+    threshold = D.threshold;
+    moved = false;
+    $("threshold").value = threshold;
+    showThreshold();
+    select();
+    countDecisions();
+  });
+
+  // the table: only the rows in view are in the page
+  const titles = [["node", "Node"], ["column", "Column"], ["observed", "Observed"], ["suggested", "Suggested"],
+    ["action", "Action"], ["probability", "P"], ["reason", "Reason"], [null, "Decision"]];
+  for (const [key, label] of titles) {
+    if (key === null) { $("head").append(el("span", label)); continue; }
+    const b = el("button", label);
+    b.type = "button";
+    b.setAttribute("role", "columnheader");
+    b.addEventListener("click", () => {
+      sortDown = sortKey === key ? !sortDown : key === "probability";
+      sortKey = key;
+      select();
+    });
+    b.dataset.key = key;
+    $("head").append(b);
+  }
+  D.fields.forEach((f, k) => {
+    if (!f.used) return;
+    const o = el("option", f.name);
+    o.value = k;
+    $("column").append(o);
+  });
+  const value = {
+    node: (i) => C.node[i], column: (i) => D.fields[C.column[i]].name, observed: (i) => C.observed[i],
+    suggested: (i) => C.suggested[i], action: (i) => ACTIONS[C.action[i]], probability, reason: (i) => C.reason[i],
+  };
+  function compare(a, b) {
+    const x = value[sortKey](a), y = value[sortKey](b);
+    const nx = Number(x), ny = Number(y);
+    const both = x !== "" && y !== "" && x !== null && y !== null && !Number.isNaN(nx) && !Number.isNaN(ny);
+    const d = both ? nx - ny : String(x) < String(y) ? -1 : String(x) > String(y) ? 1 : 0;
+    return (sortDown ? -d : d) || a - b;
+  }
+  function searchable(i) {
+    if (words[i] === undefined) {
+      words[i] = [C.node[i], D.fields[C.column[i]].name, C.observed[i], C.suggested[i], C.reason[i]].join("\u0001").toLowerCase();
+    }
+    return words[i];
+  }
+  function select() {
+    const text = $("search").value.trim().toLowerCase(), column = $("column").value, action = $("action").value;
+    const above = $("above").checked, found = [];
+    for (let i = 0; i < N; i++) {
+      if (column !== "" && C.column[i] !== Number(column)) continue;
+      if (action && ACTIONS[C.action[i]] !== action) continue;
+      if (above && probability(i) <= threshold) continue;
+      if (text && !searchable(i).includes(text)) continue;
+      found.push(i);
+    }
+    found.sort(compare);
+    order = Uint32Array.from(found);
+    $("space").style.height = `${order.length * ROW}px`;
+    $("matching").textContent = `${spaced(order.length)} of ${spaced(N)} cells`;
+    for (const b of $("head").querySelectorAll("button")) {
+      b.setAttribute("aria-sort", b.dataset.key === sortKey ? (sortDown ? "descending" : "ascending") : "none");
+    }
+    $("view").scrollTop = 0;
+    active = -1;
+    paint();
+  }
+  function decide(i, what) {
+    decision[i] = decision[i] === what ? 0 : what;
+    paint();
+    countDecisions();
+  }
+  function makeRow(place) {
+    const i = order[place], row = el("div", null, "row");
+    row.setAttribute("role", "row");
+    row.setAttribute("aria-rowindex", place + 1);
+    row.dataset.place = place;
+    row.style.top = `${place * ROW}px`;
+    if (place === active) { row.classList.add("active"); row.setAttribute("aria-selected", "true"); }
+    const yes = accepted(i);
+    if (!yes) row.classList.add("rejected");
+    const p = C.probability[i];
+    const texts = [[C.node[i]], [D.fields[C.column[i]].name], [show(C.observed[i]), "observed"], [show(C.suggested[i]), "suggested"],
+      [ACTIONS[C.action[i]]], [p === null ? "" : p.toFixed(2), "number"], [C.reason[i]]];
+    for (const [text, className] of texts) {
+      const s = el("span", text, className);
+      s.setAttribute("role", "gridcell");
+      s.title = String(text);
+      row.append(s);
+    }
+    const buttons = el("span");
+    for (const [label, what] of [["accept", 1], ["reject", 2]]) {
+      const b = el("button", label);
+      b.type = "button";
+      b.tabIndex = -1;
+      b.setAttribute("aria-pressed", String(decision[i] === what));
+      b.addEventListener("click", (e) => { e.stopPropagation(); decide(i, what); });
+      buttons.append(b);
+    }
+    row.append(buttons);
+    row.addEventListener("click", () => { activate(place); $("view").focus(); });
+    return row;
+  }
+  function paint() {
+    const view = $("view");
+    const first = Math.max(0, Math.floor(view.scrollTop / ROW) - 4);
+    const last = Math.min(order.length, Math.ceil((view.scrollTop + view.clientHeight) / ROW) + 4);
+    const rows = [];
+    for (let place = first; place < last; place++) rows.push(makeRow(place));
+    $("space").replaceChildren(...rows);
+  }
+  function activate(place) {
+    if (!order.length) return;
+    active = Math.max(0, Math.min(order.length - 1, place));
+    const view = $("view"), top = active * ROW;
+    if (top < view.scrollTop) view.scrollTop = top;
+    if (top + ROW > view.scrollTop + view.clientHeight) view.scrollTop = top + ROW - view.clientHeight;
+    paint();
+    detail(order[active]);
+  }
+  let waiting = false;
+  $("view").addEventListener("scroll", () => {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => { waiting = false; paint(); });
+  });
+  $("view").addEventListener("keydown", (e) => {
+    const page = Math.floor($("view").clientHeight / ROW);
+    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -N, End: N };
+    if (e.key in steps) { activate(active < 0 ? 0 : active + steps[e.key]); e.preventDefault(); return; }
+    if (active < 0 || e.ctrlKey || e.metaKey || e.altKey) return;
+    const i = order[active];
+    if (e.key === "a") { decision[i] = 0; decide(i, 1); }
+    else if (e.key === "r") { decision[i] = 0; decide(i, 2); }
+    else if (e.key === "u") { decision[i] = 0; paint(); countDecisions(); }
+  });
+  let typing;
+  $("search").addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(select, 120); });
+  for (const id of ["column", "action", "above"]) $(id).addEventListener("change", select);
+
+  // one cell and its neighbours
+  function detail(i) {
+    const box = $("detail"), f = D.fields[C.column[i]];
+    box.replaceChildren(el("h3", `${C.node[i]}: ${f.name}`), el("p", C.reason[i]));
+    box.append(el("p", `observed ${show(C.observed[i])}, suggested ${show(C.suggested[i])}, ${ACTIONS[C.action[i]]}` +
+      (C.score[i] === null ? "" : `, score ${number(C.score[i])}`), "soft"));
+    const neighbours = D.neighbours[i] || [[], []];
+    if (!neighbours[0].length && !neighbours[1].length) { box.append(el("p", "It has no neighbours with a value.", "soft")); return; }
+    box.append(f.categories ? votes(f, i, neighbours) : strip(f, i, neighbours));
+  }
+  function strip(f, i, [trusted, doubtful]) {
+    const W = 760, H = 96, left = 20, right = W - 20;
+    const asNumber = (v) => (v === null || v === "" ? NaN : f.comma ? Number(String(v).replace(",", ".")) : Number(v));
+    const seen = asNumber(C.observed[i]), wanted = asNumber(C.suggested[i]);
+    const all = [...trusted, ...doubtful, seen, wanted, f.low, f.high].filter((v) => v !== null && Number.isFinite(v));
+    const log = f.log && Math.min(...all) > -1;
+    const t = (v) => (log ? Math.log1p(v) : v);
+    const low = t(Math.min(...all)), span = t(Math.max(...all)) - low || 1;
+    const x = (v) => left + (right - left) * (t(v) - low) / span;
+    const s = svg("svg", { viewBox: `0 0 ${W} ${H}`, width: W, role: "img", class: "strip", "aria-label": "Values of the neighbours" });
+    if (f.low !== null) s.append(svg("rect", { x: x(f.low), y: 22, width: Math.max(1, x(f.high) - x(f.low)), height: 40, class: "column" }));
+    s.append(svg("line", { x1: left, x2: right, y1: 62, y2: 62, class: "axis" }));
+    const dot = (v, k, className) => { if (Number.isFinite(v)) s.append(svg("circle", { cx: x(v), cy: 34 + (k % 4) * 7, r: 4.5, class: className })); };
+    trusted.forEach((v, k) => dot(v, k, "trusted"));
+    doubtful.forEach((v, k) => dot(v, k, "doubtful"));
+    const mark = (v, className, y, label) => {
+      if (!Number.isFinite(v)) return;
+      s.append(svg("path", { d: `M${x(v)},${y - 7} l6,7 l-6,7 l-6,-7 z`, class: className }));
+      s.append(svg("text", { x: Math.min(right - 60, Math.max(0, x(v) - 24)), y: y < 40 ? 10 : 90 }, label));
+    };
+    mark(wanted, "suggested", 22, "suggested");
+    mark(seen, "observed", 72, "observed");
+    s.append(svg("text", { x: left, y: 78 }, number(log ? Math.expm1(low) : low)));
+    const end = svg("text", { x: right, y: 78, "text-anchor": "end" }, number(log ? Math.expm1(low + span) : low + span));
+    s.append(end);
+    const box = el("div");
+    box.append(s, el("p", "Blue: neighbours that are believed; hollow: neighbours that are suspicious themselves; band: the middle 98 % of the column.", "soft"));
+    return box;
+  }
+  function votes(f, i, [trusted, doubtful]) {
+    const count = new Map();
+    for (const k of trusted) count.set(k, (count.get(k) || 0) + 1);
+    for (const v of [C.observed[i], C.suggested[i]]) {
+      const k = f.categories.findIndex((c) => String(c) === String(v === null ? "" : v).trim());
+      if (k >= 0 && !count.has(k)) count.set(k, 0);
+    }
+    const list = [...count].sort((a, b) => b[1] - a[1]).slice(0, 8), top = Math.max(1, list[0] ? list[0][1] : 1);
+    const s = svg("svg", { viewBox: `0 0 760 ${list.length * 22 + 6}`, width: 760, role: "img", class: "votes", "aria-label": "Values of the neighbours" });
+    list.forEach(([k, c], row) => {
+      const text = String(f.categories[k]);
+      const className = text === String(C.suggested[i]) ? "suggested" : text === String(C.observed[i]).trim() ? "observed" : "trusted";
+      s.append(svg("text", { x: 0, y: row * 22 + 15 }, text.length > 34 ? text.slice(0, 33) + "…" : text));
+      s.append(svg("rect", { x: 240, y: row * 22 + 3, width: Math.max(2, 440 * c / top), height: 15, class: className }));
+      s.append(svg("text", { x: 246 + Math.max(2, 440 * c / top), y: row * 22 + 15 }, c));
+    });
+    const box = el("div");
+    box.append(s, el("p", `How many of ${trusted.length} believed neighbours hold each value (red: this cell's, green: the suggestion).` +
+      (doubtful.length ? ` ${doubtful.length} neighbours are suspicious themselves.` : ""), "soft"));
+    return box;
+  }
+
+  // decisions
+  function countDecisions() {
+    let yes = 0, by = 0;
+    for (let i = 0; i < N; i++) { if (accepted(i)) yes++; if (decision[i]) by++; }
+    $("decided").textContent = `${spaced(yes)} suggestions accepted, ${spaced(N - yes)} not; ${spaced(by)} decided by you`;
+  }
+  $("export").addEventListener("click", () => {
+    const cells = [];
+    for (let i = 0; i < N; i++) {
+      cells.push({ row: C.row[i], node: C.node[i], column: D.fields[C.column[i]].name, observed: C.observed[i],
+        suggested: C.suggested[i], accept: accepted(i), decided_by: decision[i] ? "user" : "threshold" });
+    }
+    const text = JSON.stringify({ ...D.decisions, threshold, cells }, null, 1);
+    const link = el("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+    link.download = "decisions.json";
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  });
+
+  // heat maps
+  function colour(v, categorical) {
+    if (v === null) return null;
+    if (categorical) return `hsl(${(v * 137.5) % 360} 55% 55%)`;
+    const t = Math.max(-1, Math.min(1, v / 3)), f = Math.abs(t);
+    const end = t < 0 ? [36, 97, 170] : [178, 40, 40];
+    return `rgb(${end.map((c) => Math.round(240 + (c - 240) * f)).join(",")})`;
+  }
+  for (const [key, title] of [["before", "Before"], ["after", "After"]]) {
+    const H = D.heat, rows = H.rows.length, cols = H.columns.length;
+    if (!rows || !cols) { $("heat").replaceChildren(el("p", "Nothing suspicious to show.", "soft")); break; }
+    const w = Math.max(5, Math.min(30, Math.floor(520 / cols))), h = Math.max(5, Math.min(14, Math.floor(560 / rows)));
+    const figure = el("figure"), canvas = el("canvas");
+    canvas.width = w * cols;
+    canvas.height = h * rows;
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", `${title}: ${rows} nodes, ${cols} columns`);
+    const g = canvas.getContext("2d");
+    for (let r = 0; r < rows; r++) {
+      for (let c = 0; c < cols; c++) {
+        const fill = colour(H[key][r][c], H.categorical[c]);
+        if (fill) { g.fillStyle = fill; g.fillRect(c * w, r * h, w - 1, h - 1); }
+        if (H.changed[r][c]) { g.strokeStyle = "#111"; g.lineWidth = 1.5; g.strokeRect(c * w + 0.75, r * h + 0.75, w - 2, h - 2); }
+      }
+    }
+    canvas.addEventListener("mousemove", (e) => {
+      const c = Math.floor(e.offsetX / w), r = Math.floor(e.offsetY / h);
+      if (r >= 0 && r < rows && c >= 0 && c < cols) {
+        $("hover").textContent = `${H.rows[r]}: ${H.columns[c]}` + (H.changed[r][c] ? " (changed)" : "");
+      }
+    });
+    figure.append(el("figcaption", title), canvas);
+    $("heat").append(figure);
+  }
+
+  showThreshold();
+  select();
+  countDecisions();
+})();

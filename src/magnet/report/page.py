@@ -1,0 +1,57 @@
+"""The page: one HTML file with its style, its script and its data inside."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from magnet.cleaner import CleanResult
+from magnet.datasets.files import complete_or_absent
+from magnet.report.payload import payload
+
+
+def write_report(result: CleanResult, path: Path, run: dict[str, Any] | None = None) -> Path:
+    """Write the report of a cleaned table to ``path``, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = render(payload(result, run))
+    with complete_or_absent(path) as part:
+        part.write_text(text, encoding="utf-8", newline="\n")
+    return path
+
+
+def render(data: dict[str, Any]) -> str:
+    """The page for some data.
+
+    The browser is told to run the one script whose hash stands in the page's policy and to load nothing, so that text
+    from users' data could not run even if it got out of the JSON it is kept in.
+    """
+    folder = resources.files("magnet.report")
+    style, script = ((folder / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    parts = {"policy": policy, "style": style, "script": script, "data": safe_json(data)}
+    pieces = page.split("{{")
+    # one pass, so that nothing in the data is taken for a place to fill in
+    return pieces[0] + "".join(parts[name] + rest for name, rest in (piece.split("}}", 1) for piece in pieces[1:]))
+
+
+def safe_json(data: Any) -> str:
+    r"""JSON that cannot end the element it stands in.
+
+    Example:
+        >>> safe_json("</script><!-- & -->")
+        '"\\u003c/script\\u003e\\u003c!-- \\u0026 --\\u003e"'
+    """
+    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,20 @@
+"""Users' graphs: read and write files, what columns hold, values to numbers and back."""
+
+from magnet.tables.errors import BadTable
+from magnet.tables.fields import Field
+from magnet.tables.links import Links
+from magnet.tables.read import read
+from magnet.tables.schema import infer_fields, read_override
+from magnet.tables.table import Encoded, Table, from_frames
+
+__all__ = [
+    "BadTable",
+    "Encoded",
+    "Field",
+    "Links",
+    "Table",
+    "from_frames",
+    "infer_fields",
+    "read",
+    "read_override",
+]

@@ -1,0 +1,167 @@
+"""Graphs as arrays: ``.npz`` files (``x``, ``edge_index``) and PyG's ``.pt`` files. Nothing in them is executed."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+
+from magnet.datasets.features import is_sparse, to_scipy, to_torch_csr
+from magnet.tables.delimited import Change
+from magnet.tables.errors import BadTable
+
+_SPARSE = ("attr_data", "attr_indices", "attr_indptr", "attr_shape")
+
+
+@dataclass(frozen=True, eq=False)
+class Arrays:
+    """A file with a feature matrix and an edge list.
+
+    Args:
+        path: the file.
+        content: everything that is in it, under its own names.
+        x: the features, dense.
+        names: a name for each feature.
+        edge_index, edge_weight: the edges.
+        frame: the features as a data frame.
+    """
+
+    path: Path
+    content: Any
+    x: NDArray[Any]
+    names: list[str]
+    edge_index: NDArray[np.int64]
+    edge_weight: NDArray[Any] | None
+    frame: pd.DataFrame = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "frame", pd.DataFrame(self.x, columns=self.names))
+
+    @property
+    def suffix(self) -> str:
+        return self.path.suffix.lower()
+
+    def changed(self, changes: Mapping[str, Change]) -> NDArray[Any]:
+        x = self.x.copy()
+        place = {name: k for k, name in enumerate(self.names)}
+        for name, (rows, values) in changes.items():
+            x[rows, place[name]] = np.asarray(list(values), dtype=x.dtype)
+        return x
+
+    def write(self, target: Path, changes: Mapping[str, Change]) -> None:
+        x = self.changed(changes)
+        if self.suffix == ".npz":
+            arrays = dict(self.content)
+            if "x" in arrays:
+                arrays["x"] = x
+            else:
+                sparse = to_scipy(x)
+                parts = (sparse.data.astype(x.dtype), sparse.indices, sparse.indptr, np.array(sparse.shape))
+                arrays |= dict(zip(_SPARSE, parts, strict=True))
+            with target.open("wb") as file:
+                np.savez_compressed(file, **arrays)
+            return
+        content = copy.copy(self.content)
+        new = torch.from_numpy(x)
+        content["x"] = to_torch_csr(to_scipy(new), new.dtype) if is_sparse(self.content["x"]) else new
+        torch.save(content, target)
+
+
+def read_npz(path: Path) -> Arrays:
+    """Read an ``.npz`` file; arrays of Python objects, which could run code, are refused."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            content = {key: file[key] for key in file.files}
+    except (zipfile.BadZipFile, ValueError, EOFError, OSError, KeyError, zipfile.zlib.error) as error:  # type: ignore[attr-defined]
+        if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
+            raise
+        reason = "it holds Python objects, which are not loaded" if "allow_pickle" in str(error) else str(error)[:200]
+        raise BadTable(f"{path} cannot be read as .npz: {reason}") from None
+    if "x" not in content and all(key in content for key in _SPARSE):
+        import scipy.sparse as sp
+
+        values, indices, indptr, shape = (content[key] for key in _SPARSE)
+        try:
+            x = sp.csr_matrix((values, indices, indptr), shape=tuple(shape)).toarray()
+        except (ValueError, IndexError, TypeError) as error:
+            raise BadTable(f"{path}: its sparse features are damaged ({error})") from None
+    elif "x" in content:
+        x = content["x"]
+    else:
+        raise BadTable(f"{path} holds {', '.join(list(content)[:8]) or 'nothing'}; 'x' and 'edge_index' are needed")
+    edges = content.get("edge_index", np.zeros((2, 0), dtype=np.int64))
+    return _checked(path, content, x, edges, content.get("edge_weight"), content.get("columns"))
+
+
+def read_pt(path: Path) -> Arrays:
+    """Read a PyG ``Data`` (or a plain dict of tensors) without running anything that the file may hold."""
+    from torch_geometric.data import Data
+
+    try:
+        with torch.serialization.safe_globals(_pyg_classes()):
+            content = torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError:
+        raise BadTable(
+            f"{path} holds Python objects other than tensors and a PyG Data; they could run code and are not loaded"
+        ) from None
+    except (RuntimeError, EOFError, ValueError, KeyError, zipfile.BadZipFile, AttributeError, TypeError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise BadTable(f"{path} cannot be read as a PyG file: {reason}") from None
+    if isinstance(content, tuple) and content and isinstance(content[0], Data | dict):
+        content = content[0]  # what InMemoryDataset.save wrote
+        content = Data.from_dict(content) if isinstance(content, dict) else content
+    if not isinstance(content, Data | dict):
+        raise BadTable(f"{path} holds a {type(content).__name__}; a PyG Data or a dict of tensors is needed")
+    x = content.get("x")
+    if not isinstance(x, torch.Tensor):
+        raise BadTable(f"{path} holds no tensor 'x'; features and 'edge_index' are needed")
+    edges = content.get("edge_index")
+    edges = torch.zeros((2, 0), dtype=torch.long) if edges is None else edges
+    if not isinstance(edges, torch.Tensor):
+        raise BadTable(f"{path}: edge_index is a {type(edges).__name__}; it must be a tensor [2, edges]")
+    weight = content.get("edge_weight")
+    dense = (x.to_dense() if is_sparse(x) else x).detach()
+    dense = dense.float() if dense.dtype in (torch.float16, torch.bfloat16) else dense
+    weight = weight.detach().numpy() if isinstance(weight, torch.Tensor) else None
+    return _checked(path, content, dense.numpy(), edges.detach().numpy(), weight, None)
+
+
+def _pyg_classes() -> list[Any]:
+    """What a pickled ``Data`` is made of; all of it plain containers."""
+    from torch_geometric.data import Data
+    from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
+    from torch_geometric.data.storage import BaseStorage, EdgeStorage, GlobalStorage, NodeStorage
+
+    return [Data, DataEdgeAttr, DataTensorAttr, BaseStorage, EdgeStorage, GlobalStorage, NodeStorage]
+
+
+def _checked(path: Path, content: Any, x: NDArray[Any], edges: NDArray[Any], weight: Any, names: Any) -> Arrays:
+    if x.ndim != 2 or 0 in x.shape or not (np.issubdtype(x.dtype, np.number) or x.dtype == bool):
+        raise BadTable(f"{path}: x is {x.dtype} of shape {list(x.shape)}; it must be numbers [nodes, features]")
+    if np.issubdtype(x.dtype, np.complexfloating):
+        raise BadTable(f"{path}: x holds complex numbers; real ones are needed")
+    if edges.ndim != 2 or edges.shape[0] != 2 or not (np.issubdtype(edges.dtype, np.integer) or not edges.size):
+        raise BadTable(
+            f"{path}: edge_index is {edges.dtype} of shape {list(edges.shape)}; it must be integers [2, edges]"
+        )
+    if edges.size and (edges.min() < 0 or edges.max() >= x.shape[0]):
+        raise BadTable(f"{path}: edge_index names node {int(edges.max())}; x has {x.shape[0]} rows")
+    if weight is not None:
+        weight = np.asarray(weight).reshape(-1)
+        if weight.size != edges.shape[1] or not np.isfinite(weight).all() or (weight < 0).any():
+            raise BadTable(
+                f"{path}: edge_weight must hold one finite weight from 0 for each of the {edges.shape[1]} edges"
+            )
+    listed = [str(name) for name in np.asarray(names).reshape(-1)] if names is not None else []
+    if len(set(listed)) != x.shape[1]:
+        listed = [f"x{k}" for k in range(x.shape[1])]
+    return Arrays(path, content, x, listed, edges.astype(np.int64), weight)

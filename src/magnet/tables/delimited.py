@@ -1,0 +1,178 @@
+"""CSV and TSV files, kept to the byte: what nobody changed is written back as it was."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from magnet.tables.errors import BadTable
+from magnet.tables.text import Text, read_text
+
+DELIMITERS = ",;\t|"
+ROWS_AT_A_TIME = 50_000
+
+Change = tuple[NDArray[np.int64], Sequence[object]]
+
+
+@dataclass(frozen=True, eq=False)
+class Delimited:
+    """A delimited file: its columns as text, and the lines they came from.
+
+    Args:
+        path: the file.
+        frame: one row of strings per record.
+        lines: the lines of the file with their ends, in order.
+        first, last: the lines ``[first, last)`` of each row.
+        delimiter, encoding: how it is written.
+    """
+
+    path: Path
+    frame: pd.DataFrame
+    lines: list[str]
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    delimiter: str
+    encoding: str
+
+    @property
+    def suffix(self) -> str:
+        return self.path.suffix.lower() or ".csv"
+
+    def where(self, row: int) -> str:
+        return f"{self.path.name} line {int(self.first[row]) + 1}"
+
+    def write(self, target: Path, changes: Mapping[str, Change]) -> None:
+        """The file again, with other text in some cells and every other byte as it was."""
+        rows: dict[int, dict[int, str]] = {}
+        for name, (where, values) in changes.items():
+            column = self.frame.columns.get_loc(name)
+            for row, value in zip(where.tolist(), values, strict=True):
+                rows.setdefault(row, {})[column] = str(value)
+        lines = list(self.lines)
+        for row, cells in rows.items():
+            first, last = int(self.first[row]), int(self.last[row])
+            lines[first] = _replaced("".join(self.lines[first:last]), cells, self.delimiter)
+            lines[first + 1 : last] = [""] * (last - first - 1)
+        with target.open("w", encoding=self.encoding, newline="") as file:
+            file.writelines(lines)
+
+
+def read_delimited(path: Path, encoding: str | None = None, delimiter: str | None = None) -> Delimited:
+    """Read a CSV or TSV file with a header line; every cell stays text."""
+    text = read_text(path, encoding)
+    lines = list(io.StringIO(text.characters, newline=""))
+    start = next((k for k, line in enumerate(lines) if line.strip("\r\n\ufeff \t")), None)
+    if start is None:
+        raise BadTable(f"{path} is empty; a header line and at least one row are needed")
+    mark = delimiter or _guess_delimiter(path, lines[start])
+    return _parse(path, text, lines, start, mark)
+
+
+def _guess_delimiter(path: Path, header: str) -> str:
+    if path.suffix.lower() in (".tsv", ".tab"):
+        return "\t"
+    plain = "".join(header.split('"')[::2])  # what stands inside quotes separates nothing
+    return max(DELIMITERS, key=lambda mark: (plain.count(mark), -DELIMITERS.index(mark)))
+
+
+def _parse(path: Path, text: Text, lines: list[str], start: int, delimiter: str) -> Delimited:
+    reader = csv.reader(lines[start:], delimiter=delimiter)
+    header: list[str] = []
+    rows: list[list[str]] = []
+    blocks: list[list[tuple[str, ...]]] = []
+    first, last = [], []
+    line = start
+    try:
+        for fields in reader:
+            begin, line = line, start + reader.line_num
+            if not header:
+                header = _names(path, fields)
+                continue
+            if not fields or (len(fields) == 1 < len(header) and not fields[0].strip()):
+                continue  # a blank line; it stays where it is
+            if len(fields) != len(header):
+                raise BadTable(f"{path} line {begin + 1}: {_count(len(fields))}; the header has {len(header)}")
+            rows.append(fields)
+            first.append(begin)
+            last.append(line)
+            if len(rows) == ROWS_AT_A_TIME:
+                blocks.append(list(zip(*rows, strict=True)))
+                rows = []
+    except csv.Error as error:
+        raise BadTable(f"{path} line {line + 1}: {error}; is a quote opened and never closed?") from None
+    if last:
+        _check_closed(path, lines[first[-1] : last[-1]], first[-1], delimiter)
+    if rows or not blocks:
+        blocks.append(list(zip(*rows, strict=True)) if rows else [()] * len(header))
+    columns = {
+        name: pd.concat([pd.Series(list(block[k]), dtype="str") for block in blocks], ignore_index=True)
+        for k, name in enumerate(header)
+    }
+    frame = pd.DataFrame(columns)
+    places = (np.array(first, dtype=np.int64), np.array(last, dtype=np.int64))
+    return Delimited(path, frame, lines, *places, delimiter, text.encoding)
+
+
+def _names(path: Path, fields: list[str]) -> list[str]:
+    names = [field.strip().lstrip("\ufeff") or f"column {k + 1}" for k, field in enumerate(fields)]
+    if len(set(names)) < len(names):
+        repeated = pd.Series(names)[pd.Series(names).duplicated()].iloc[0]
+        raise BadTable(f"{path}: two columns are named {repeated[:80]!r}; every column needs a name of its own")
+    return names
+
+
+def _count(fields: int) -> str:
+    return "1 field" if fields == 1 else f"{fields} fields"
+
+
+def _check_closed(path: Path, record: list[str], line: int, delimiter: str) -> None:
+    """The csv module takes the end of the file for the end of a quote; that would swallow rows in silence."""
+    try:
+        list(csv.reader(record, delimiter=delimiter, strict=True))
+    except csv.Error as error:
+        if "end of data" in str(error):
+            raise BadTable(f"{path} line {line + 1}: a quote is opened and never closed") from None
+
+
+def split_record(record: str, delimiter: str) -> tuple[list[str], str]:
+    """The fields of a record as they stand, quotes included, and its line end.
+
+    Example:
+        >>> split_record('a,"b, c",d\\r\\n', ",")
+        (['a', '"b, c"', 'd'], '\\r\\n')
+    """
+    body = record.rstrip("\r\n")
+    fields, begin, quoted = [], 0, False
+    k = 0
+    while k < len(body):
+        character = body[k]
+        if quoted:
+            if character == '"':
+                if body[k + 1 : k + 2] == '"':
+                    k += 1
+                else:
+                    quoted = False
+        elif character == delimiter:
+            fields.append(body[begin:k])
+            begin = k + 1
+        elif character == '"' and k == begin:
+            quoted = True
+        k += 1
+    return [*fields, body[begin:]], record[len(body) :]
+
+
+def _replaced(record: str, cells: Mapping[int, str], delimiter: str) -> str:
+    fields, end = split_record(record, delimiter)
+    for column, text in cells.items():
+        special = any(mark in text for mark in (delimiter, '"', "\n", "\r"))
+        if special or fields[column].startswith('"'):
+            text = '"' + text.replace('"', '""') + '"'
+        fields[column] = text
+    return delimiter.join(fields) + end

@@ -1,0 +1,190 @@
+"""Edges: from two columns of ids to a symmetric edge list, with a count of everything that was odd."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+
+from magnet.graph import Graph
+from magnet.tables.errors import BadTable
+from magnet.tables.fields import is_text, numbers
+
+PAIRS = (
+    ("source", "target"),
+    ("src", "dst"),
+    ("src", "dest"),
+    ("from", "to"),
+    ("u", "v"),
+    ("node1", "node2"),
+    ("node_1", "node_2"),
+    ("id1", "id2"),
+    ("id_1", "id_2"),
+    ("a", "b"),
+    ("start", "end"),
+    ("head", "tail"),
+)
+WEIGHTS = ("weight", "weights", "w")
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """A symmetric edge list (both directions of every pair, sorted) and what was counted on the way.
+
+    Args:
+        edge_index: ``[2, edges]`` integers.
+        edge_weight: ``[edges]``, or None where all weights are 1.
+        facts: counts by name: ``edges read``, ``unknown ids``, ``self-loops``, ``merged``, ``edges used`` ...
+        kind: ``"given"``, ``"nearest"`` (made from the rows), or ``"none"``.
+    """
+
+    edge_index: torch.Tensor
+    edge_weight: torch.Tensor | None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    kind: str = "given"
+
+
+def ids_as_text(series: pd.Series) -> pd.Series:
+    """Ids by which rows and edges find each other: text as it stands, whole numbers without a point."""
+    if is_text(series):
+        return series.astype("str").fillna("")
+    if pd.api.types.is_float_dtype(series.dtype):
+        values = series.to_numpy(dtype=np.float64, na_value=np.nan)
+        finite = values[np.isfinite(values)]
+        if (finite == np.round(finite)).all() and (np.abs(finite) < 2**53).all():
+            return pd.Series([str(int(v)) if np.isfinite(v) else "" for v in values], dtype="str")
+    return series.astype("str").fillna("").reset_index(drop=True)
+
+
+def find_edge_columns(edges: pd.DataFrame, source: str | None, target: str | None) -> tuple[str, str]:
+    names = [str(name) for name in edges.columns]
+    for what, name in (("source", source), ("target", target)):
+        if name is not None and name not in names:
+            raise ValueError(f"{what} is {name!r}; the columns of the edges are {', '.join(map(repr, names[:12]))}")
+    if len(names) < 2:
+        raise BadTable(f"the edges have one column, {names[0]!r}; two columns of node ids are needed")
+    if source is not None and target is not None:
+        return source, target
+    lower = {name.lower(): name for name in reversed(names)}
+    for first, second in PAIRS:
+        if first in lower and second in lower and source in (None, lower[first]) and target in (None, lower[second]):
+            return lower[first], lower[second]
+    free = [name for name in names if name not in (source, target)]
+    first = source or free.pop(0)
+    return first, target or free.pop(0)
+
+
+def link(
+    ids: pd.Series,
+    edges: pd.DataFrame,
+    source: str | None = None,
+    target: str | None = None,
+    weight: str | None = None,
+    strict: bool = False,
+) -> Links:
+    """Match edges with rows by id.
+
+    Edges to unknown ids, self-loops and edges without a usable weight are dropped, pairs that occur again (in either
+    direction) are merged with their largest weight, and all of that is counted. Where two rows have one id, edges go
+    to the first.
+    """
+    first, second = find_edge_columns(edges, source, target)
+    names = [str(name) for name in edges.columns]
+    if weight is not None and weight not in names:
+        raise ValueError(f"weight is {weight!r}; the columns of the edges are {', '.join(map(repr, names[:12]))}")
+    if weight is None:
+        weight = next((name for name in names if name.lower() in WEIGHTS and name not in (first, second)), None)
+    ends = [ids_as_text(edges[name]) for name in (first, second)]
+    if all(name in set(ids) for name in (first, second)) and first not in PAIRS[0]:
+        # the header is an edge itself: a file without a header line
+        ends = [
+            pd.concat([pd.Series([name], dtype="str"), end]) for name, end in zip((first, second), ends, strict=True)
+        ]
+        weight = None
+    where = _places(ids)
+    rows, cols = (_lookup(where, end) for end in ends)
+    known = (rows >= 0) & (cols >= 0)
+    strange = pd.concat([ends[0][rows < 0], ends[1][cols < 0]])
+    loops = known & (rows == cols)
+    value = np.ones(rows.size)
+    unusable = np.zeros(rows.size, dtype=bool)
+    if weight is not None:
+        value = numbers(edges[weight])
+        unusable = known & ~loops & ~(np.isfinite(value) & (value > 0))
+    keep = known & ~loops & ~unusable
+    facts: dict[str, Any] = {
+        "edges read": int(rows.size),
+        "edges to unknown ids": int((~known).sum()),
+        "self-loops": int(loops.sum()),
+        "edges without a usable weight": int(unusable.sum()),
+    }
+    if len(strange):
+        facts["an unknown id"] = str(strange.iloc[0])
+    if rows.size and not known.any():
+        raise BadTable(
+            f"none of the {rows.size} edges joins two rows: {first!r} and {second!r} hold ids such as "
+            f"{str(strange.iloc[0])[:60]!r}, the rows are named like {str(ids.iloc[0])[:60]!r}; name the id column"
+        )
+    return finish(np.stack([rows[keep], cols[keep]]), value[keep] if weight else None, len(ids), facts)
+
+
+def finish(
+    edges: NDArray[Any], weight: NDArray[Any] | None, nodes: int, facts: dict[str, Any], kind: str = "given"
+) -> Links:
+    """Symmetric, merged edges and the last counts."""
+    graph = Graph.from_edges(edges.astype(np.int64), nodes, weight)
+    both = graph.adjacency.tocoo()
+    order = np.lexsort((both.col, both.row))
+    index = torch.from_numpy(np.stack([both.row[order], both.col[order]]).astype(np.int64))
+    value = torch.from_numpy(both.data[order].astype(np.float32))
+    pairs = graph.adjacency.nnz // 2
+    facts |= {
+        "pairs that occur again": int(edges.shape[1]) - pairs,
+        "edges used": pairs,
+        "nodes without neighbours": int(graph.isolated.sum()),
+    }
+    return Links(index, None if bool((value == 1).all()) else value, facts, kind)
+
+
+def nearest(x: NDArray[Any], neighbours: int) -> Links:
+    """A graph that joins each row with the rows most like it, for tables without edges.
+
+    Unlike given edges it is made from the values that are to be judged: it sees what disagrees with the rest of the
+    row, and nothing else.
+    """
+    from sklearn.neighbors import NearestNeighbors
+
+    nodes = x.shape[0]
+    count = min(neighbours, nodes - 1)
+    if count < 1:
+        return finish(np.zeros((2, 0), dtype=np.int64), None, nodes, {"edges read": 0}, "nearest")
+    rows = np.clip(np.nan_to_num(x), -3, 3)  # one wild cell must not decide who is near
+    found = NearestNeighbors(n_neighbors=count).fit(rows).kneighbors(return_distance=False)
+    edges = np.stack([np.repeat(np.arange(nodes), count), found.ravel()])
+    return finish(edges, None, nodes, {"neighbours asked for": count}, "nearest")
+
+
+def _places(ids: pd.Series) -> tuple[pd.Index, NDArray[np.int64], pd.Index, NDArray[np.int64]]:
+    """Row numbers by id, and by id without the spaces around it."""
+    exact = ids[(ids != "") & ~ids.duplicated()]
+    bare = exact.str.strip()
+    bare = bare[~bare.duplicated()]
+    return pd.Index(exact), exact.index.to_numpy(), pd.Index(bare), bare.index.to_numpy()
+
+
+def _lookup(
+    where: tuple[pd.Index, NDArray[np.int64], pd.Index, NDArray[np.int64]], wanted: pd.Series
+) -> NDArray[np.int64]:
+    exact, rows, bare, bare_rows = where
+    found = exact.get_indexer(wanted)
+    result = np.where(found >= 0, rows[found] if rows.size else -1, -1)
+    lost = result < 0
+    if lost.any() and bare_rows.size:
+        again = bare.get_indexer(wanted[lost].str.strip())
+        result[lost] = np.where(again >= 0, bare_rows[again], -1)
+    return result.astype(np.int64)

@@ -1,0 +1,137 @@
+"""Any file to a table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from magnet.tables.arrays import read_npz, read_pt
+from magnet.tables.columnar import read_parquet
+from magnet.tables.delimited import read_delimited
+from magnet.tables.graphml import ID, read_graphml
+from magnet.tables.links import Links, finish
+from magnet.tables.schema import not_empty
+from magnet.tables.table import Source, Table, from_frames
+
+TEXT = (".csv", ".tsv", ".tab", ".txt")
+COLUMNAR = (".parquet", ".pq")
+WHOLE = (".graphml", ".npz", ".pt")
+SUFFIXES = (*TEXT, *COLUMNAR, *WHOLE)
+
+
+def read(
+    nodes: str | os.PathLike[str],
+    edges: str | os.PathLike[str] | None = None,
+    *,
+    id: str | None = None,
+    label: str | None = None,
+    source: str | None = None,
+    target: str | None = None,
+    weight: str | None = None,
+    knn: int = 10,
+    columns: list[str] | None = None,
+    exclude: list[str] | None = None,
+    override: Mapping[str, Any] | None = None,
+    encoding: str | None = None,
+) -> Table:
+    """Read a graph from files.
+
+    Args:
+        nodes: one row per node (``.csv .tsv .parquet``); or a whole graph (``.graphml``, ``.npz`` with ``x`` and
+            ``edge_index``, a PyG ``Data`` in a ``.pt``); or a folder with one of them,
+            or with ``nodes.*`` and ``edges.*``.
+        edges: two columns of node ids and, where there is one, a weight (``.csv .tsv .parquet``).
+        encoding: of text files. (default: found)
+        id, label, source, target, weight, knn, columns, exclude, override: as for :func:`from_frames`.
+    """
+    path, edge_path = find_files(Path(nodes), Path(edges) if edges is not None else None)
+    origin, links = read_nodes(path, encoding)
+    given: pd.DataFrame | Links | None = links
+    if edge_path is not None:
+        given = read_edges(edge_path, encoding)
+    if path.suffix.lower() == ".graphml" and id is None:
+        id = ID
+    return from_frames(
+        origin.frame,
+        given,
+        id=id,
+        label=label,
+        source=source,
+        target=target,
+        weight=weight,
+        knn=knn,
+        columns=columns,
+        exclude=exclude,
+        override=override,
+        origin=origin,
+    )
+
+
+def read_nodes(path: Path, encoding: str | None = None) -> tuple[Source, pd.DataFrame | Links | None]:
+    """The rows of a file, and its edges where it holds some."""
+    suffix = path.suffix.lower()
+    if suffix in TEXT:
+        source: Source = read_delimited(path, encoding)
+        not_empty(source.frame, str(path))
+        return source, None
+    if suffix in COLUMNAR:
+        source = read_parquet(path)
+        not_empty(source.frame, str(path))
+        return source, None
+    if suffix == ".graphml":
+        graph = read_graphml(path)
+        return graph, graph.edges
+    arrays = read_npz(path) if suffix == ".npz" else read_pt(path)
+    facts = {
+        "edges read": int(arrays.edge_index.shape[1]),
+        "self-loops": int((arrays.edge_index[0] == arrays.edge_index[1]).sum()),
+    }
+    if not arrays.edge_index.size:
+        return arrays, None
+    return arrays, finish(arrays.edge_index, arrays.edge_weight, arrays.x.shape[0], facts)
+
+
+def read_edges(path: Path, encoding: str | None = None) -> pd.DataFrame:
+    suffix = path.suffix.lower()
+    if suffix in TEXT:
+        return read_delimited(path, encoding).frame
+    if suffix in COLUMNAR:
+        return read_parquet(path).frame
+    raise ValueError(f"{path}: edges are read from {', '.join((*TEXT, *COLUMNAR))} files")
+
+
+def find_files(nodes: Path, edges: Path | None) -> tuple[Path, Path | None]:
+    """The files that are meant, looked for in a folder where one was named."""
+    if nodes.is_dir():
+        found = sorted(path for path in nodes.iterdir() if path.suffix.lower() in SUFFIXES and path.is_file())
+        named = {stem: [path for path in found if path.stem.lower() == stem] for stem in ("nodes", "edges")}
+        if len(named["nodes"]) == 1:
+            edges = edges or next(iter(named["edges"]), None)
+            nodes = named["nodes"][0]
+        elif len(found) == 1:
+            nodes = found[0]
+        else:
+            listed = ", ".join(path.name for path in found[:8]) or "none of these"
+            raise ValueError(
+                f"{nodes} is a folder with {listed}; name the file, or call the files nodes.* and edges.* "
+                f"({', '.join(SUFFIXES)})"
+            )
+    for path in (nodes, edges):
+        if path is None:
+            continue
+        if not path.exists():
+            raise FileNotFoundError(f"{path} does not exist")
+        if not path.is_file():
+            raise ValueError(f"{path} is not a file")
+        if path.suffix.lower() not in SUFFIXES:
+            hint = "; export it as CSV" if path.suffix.lower() in (".xlsx", ".xls", ".ods") else ""
+            raise ValueError(
+                f"{path}: {path.suffix or 'a file without ending'} is not read{hint}; {', '.join(SUFFIXES)} are"
+            )
+    if edges is not None and nodes.suffix.lower() in WHOLE:
+        raise ValueError(f"{nodes} holds its own edges; a file of edges goes with {', '.join((*TEXT, *COLUMNAR))}")
+    return nodes, edges

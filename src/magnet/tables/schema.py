@@ -1,0 +1,279 @@
+"""What each column of a table holds: guessed from its values, overridden by a small TOML file."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from magnet.tables.errors import BadTable
+from magnet.tables.fields import KINDS, MISSING, Field, FloatArray, is_missing, is_text, numbers
+
+READABLE = 0.9  # share of the cells that must be numbers for a column of numbers
+MOST_CATEGORIES = 256
+CELLS_PER_CATEGORY = 3
+MOST_DECIMALS = 8
+_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{1,2}:\d{2}")
+_IDENTIFIER = re.compile(r"(^|[_\s])(id|ids|uuid|guid|key|index|idx|no|nr|number|code|zip|postcode|phone)$", re.I)
+_FALSE = ("0", "0.0", "false", "no", "n", "f", "off", "none", "absent", "-")
+
+
+def infer_field(series: pd.Series, missing: tuple[str, ...] = MISSING, kind: str | None = None) -> Field:
+    """The field of one column, of a given ``kind`` if one is given.
+
+    Example:
+        >>> infer_field(pd.Series(["3", "1", "2", "41O0", "7", "5", "1", "4", "9", "12"], name="visits")).kind
+        'count'
+    """
+    name, text = str(series.name), is_text(series)
+    base = Field(name, "text", text=text, missing=missing)
+    present = series[~is_missing(series, missing)]
+    if kind in ("id", "label", "date", "text", "constant", "empty"):
+        return replace(base, kind=kind, note="as told")  # type: ignore[arg-type]
+    if present.empty:
+        return replace(base, kind="empty", note="no value at all")
+    told = "as told" if kind else ""
+    if kind in ("count", "continuous"):
+        comma = text and _comma(present)
+        field = _numeric(replace(base, comma=comma), numbers(present, comma), told)
+        return replace(field, kind=kind)  # type: ignore[arg-type]
+    unique = _unique(present, text)
+    if kind in ("binary", "categorical"):
+        return _of_values(base, present, unique, kind, told)
+    if len(unique) == 1:
+        return replace(base, kind="constant", note="one value only")
+    if pd.api.types.is_datetime64_any_dtype(series.dtype) or pd.api.types.is_timedelta64_dtype(series.dtype):
+        return replace(base, kind="date", note="dates")
+    if len(unique) == 2:
+        return _of_values(base, present, unique, "binary", "two values")
+    if text or not pd.api.types.is_numeric_dtype(series.dtype):
+        return _from_text(base, present, unique, len(series))
+    return _from_numbers(base, numbers(present), len(series))
+
+
+def _from_text(base: Field, present: pd.Series, unique: list[Any], rows: int) -> Field:
+    words = present.astype("str").str.strip()
+    coded = float(words.str.fullmatch(r"0\d+").mean()) > 0.01
+    comma = _comma(words)
+    number = numbers(words, comma)
+    readable = float(np.isfinite(number).mean())
+    if readable >= READABLE and not coded:
+        field = _from_numbers(replace(base, comma=comma), number, rows)
+        bad = int((~np.isfinite(number)).sum())
+        return replace(field, note=f"{field.note}; {bad} cells are no numbers") if bad else field
+    if float(words.str.match(_DATE).mean()) >= READABLE:
+        return replace(base, kind="date", note="dates")
+    if len(unique) <= MOST_CATEGORIES and CELLS_PER_CATEGORY * len(unique) <= len(present):
+        return _of_values(base, present, unique, "categorical", f"{len(unique)} different values")
+    return replace(base, kind="text", note=f"{len(unique)} different values")
+
+
+def _from_numbers(base: Field, number: FloatArray, rows: int) -> Field:
+    finite = number[np.isfinite(number)]
+    if not finite.size:
+        return replace(base, kind="empty", note="no finite number")
+    whole = bool((finite == np.round(finite)).all())
+    unique = np.unique(finite)
+    if unique.size == 1:
+        return replace(base, kind="constant", note="one number only")
+    if whole and unique.size == finite.size and rows > 10:
+        if _IDENTIFIER.search(base.name):
+            return replace(base, kind="id", note="a different whole number in every row, and named like a key")
+        if unique[-1] - unique[0] == unique.size - 1 and (np.diff(finite) == 1).all():
+            return replace(base, kind="id", note="counts the rows")
+    if whole and finite.min() >= 0:
+        return replace(_numeric(base, number, "whole numbers from 0"), kind="count")
+    return replace(_numeric(base, number, "numbers"), kind="continuous")
+
+
+def _numeric(base: Field, number: FloatArray, note: str) -> Field:
+    finite = number[np.isfinite(number)]
+    if not finite.size:
+        raise BadTable(f"column {base.name!r} holds no finite number; it cannot be a column of numbers")
+    decimals = _decimals(finite)
+    log = _is_skewed(finite)
+    code = np.log1p(finite) if log else finite
+    low, centre, high = np.quantile(code, [0.25, 0.5, 0.75])
+    scale = (high - low) / 1.349
+    if scale <= 1e-9 * max(1.0, abs(centre)):
+        scale = float(np.std(code)) or 1.0
+    text = note + (", on a log scale" if log else "")
+    # near the largest floats the spread overflows; dividing by the largest value itself keeps the code finite
+    scale = float(scale) if np.isfinite(scale) else float(np.abs(finite).max())
+    return replace(base, decimals=decimals, log=log, centre=float(centre), scale=scale, note=text)
+
+
+def _is_skewed(finite: FloatArray) -> bool:
+    """Whether the logarithm makes a column of non-negative numbers more symmetric, and clearly so."""
+    if finite.min() < 0:
+        return False
+
+    def skew(values: FloatArray) -> float:
+        low, middle, high = np.quantile(values, [0.05, 0.5, 0.95])
+        return float(((high - middle) - (middle - low)) / (high - low)) if high > low else 0.0
+
+    plain = skew(finite)
+    return plain > 0.3 and abs(skew(np.log1p(finite))) < plain - 0.1
+
+
+def _decimals(finite: FloatArray) -> int | None:
+    """Digits behind the point that the values have, where they are few."""
+    sample = finite[:20_000]
+    sample = sample[np.abs(sample) < 1e9]
+    for decimals in range(MOST_DECIMALS + 1):
+        tolerance = 1e-9 * np.maximum(1.0, np.abs(sample))
+        if (np.abs(np.round(sample, decimals) - sample) <= tolerance).all():
+            return decimals
+    return None
+
+
+def _of_values(base: Field, present: pd.Series, unique: list[Any], kind: str, note: str) -> Field:
+    if kind == "binary":
+        if len(unique) != 2:
+            raise BadTable(f"column {base.name!r} has {len(unique)} different values; a binary column has two")
+        return replace(base, kind="binary", values=tuple(sorted(unique, key=_truth)), note=note)
+    if len(unique) > MOST_CATEGORIES:
+        words = present.astype("str").str.strip() if base.text else present
+        common = set(words.value_counts().index[:MOST_CATEGORIES])
+        note = f"{note}; the {MOST_CATEGORIES} most common of {len(unique)} categories"
+        unique = [value for value in unique if value in common]
+    return replace(base, kind="categorical", values=tuple(unique), note=note)
+
+
+def _truth(value: Any) -> tuple[bool, str]:
+    return str(value).strip().lower() not in _FALSE, str(value)
+
+
+def _unique(present: pd.Series, text: bool) -> list[Any]:
+    """The different values, sorted; plain Python ones."""
+    if text:
+        return sorted(present.astype("str").str.strip().unique().tolist())
+    values = present.unique().tolist()
+    try:
+        return sorted(values)
+    except TypeError:
+        return sorted(values, key=str)
+
+
+def _comma(present: pd.Series) -> bool:
+    """Whether numbers are written with a decimal comma (``3,14``)."""
+    words = present.astype("str").str.strip()
+    written = words.str.fullmatch(r"[+-]?\d+,\d+")
+    return bool(written.any()) and float((written | words.str.fullmatch(r"[+-]?\d+")).mean()) >= READABLE
+
+
+def infer_fields(
+    frame: pd.DataFrame,
+    id: str | None = None,
+    label: str | None = None,
+    columns: list[str] | None = None,
+    exclude: list[str] | None = None,
+    override: Mapping[str, Any] | None = None,
+) -> tuple[Field, ...]:
+    """The field of every column, in order.
+
+    Args:
+        frame: the table.
+        id, label: names of the id and the label column; both are left alone.
+        columns: clean these only. (default: all that can be)
+        exclude: leave these alone.
+        override: what :func:`read_override` returned.
+    """
+    names = [str(name) for name in frame.columns]
+    for what, asked in (
+        ("columns", columns),
+        ("exclude", exclude),
+        ("schema", list((override or {}).get("columns", {}))),
+    ):
+        unknown = [name for name in asked or [] if name not in names]
+        if unknown:
+            raise ValueError(f"{what} names {unknown[0]!r}; the columns are {_listed(names)}")
+    words = _words((override or {}).get("missing")) or MISSING
+    fields = []
+    for name in names:
+        told = dict((override or {}).get("columns", {}).get(name, {}))
+        if name in (id, label):
+            kind = "id" if name == id else "label"
+            fields.append(Field(name, kind, note="as told or found", text=is_text(frame[name])))  # type: ignore[arg-type]
+            continue
+        if (columns is not None and name not in columns) or name in (exclude or []):
+            fields.append(Field(name, "text", note="left out as told", text=is_text(frame[name])))
+            continue
+        field = infer_field(frame[name], _words(told.get("missing")) or words, told.get("kind"))
+        changes = {key: told[key] for key in ("log", "decimals") if key in told}
+        if "log" in changes and field.kind in ("count", "continuous") and changes["log"] != field.log:
+            field = _rescaled(field, frame[name], bool(changes["log"]))
+        fields.append(replace(field, decimals=changes.get("decimals", field.decimals)))
+    return tuple(fields)
+
+
+def _rescaled(field: Field, series: pd.Series, log: bool) -> Field:
+    number = numbers(series, field.comma)
+    number = number[np.isfinite(number) & ((number > -1) | (not log))]
+    code = np.log1p(number) if log else number
+    low, centre, high = np.quantile(code, [0.25, 0.5, 0.75])
+    scale = float(high - low) / 1.349 or float(np.std(code)) or 1.0
+    return replace(field, log=log, centre=float(centre), scale=scale)
+
+
+def read_override(path: Path) -> dict[str, Any]:
+    """Read a schema file.
+
+    ::
+
+        missing = ["", "NA", "-999"]        # text that means "missing", in every column
+        [columns]
+        income = "continuous"               # binary, count, continuous, categorical; the rest is left alone
+        zip = "categorical"
+        remarks = "text"
+        visits = { kind = "count", log = false, missing = ["-1"] }
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not a TOML file: {error}") from None
+    unknown = set(content) - {"columns", "missing"}
+    if unknown:
+        raise ValueError(f"{path} holds {sorted(unknown)[0]!r}; it may hold 'columns' and 'missing'")
+    _words(content.get("missing"), f"{path}: missing")
+    if not isinstance(content.get("columns", {}), dict):
+        raise ValueError(f"{path}: columns must be a table of column names and kinds")
+    columns = {}
+    for name, told in content.get("columns", {}).items():
+        entry = {"kind": told} if isinstance(told, str) else told
+        if not isinstance(entry, dict) or set(entry) - {"kind", "log", "decimals", "missing"}:
+            raise ValueError(f"{path}: column {name!r} takes a kind, or a table of kind, log, decimals, missing")
+        if entry.get("kind", "text") not in KINDS:
+            raise ValueError(
+                f"{path}: column {name!r} has kind {entry['kind']!r}; it must be one of {', '.join(KINDS)}"
+            )
+        _words(entry.get("missing"), f"{path}: column {name!r}: missing")
+        decimals = entry.get("decimals", 0)
+        if isinstance(decimals, bool) or not isinstance(decimals, int) or not 0 <= decimals <= 15:
+            raise ValueError(f"{path}: column {name!r} has decimals {decimals!r}; they are whole and from 0 to 15")
+        columns[name] = entry
+    return {"columns": columns, "missing": content.get("missing")}
+
+
+def _words(words: Any, where: str = "missing") -> tuple[str, ...]:
+    if words is None:
+        return ()
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise ValueError(f'{where} is {words!r}; it must be a list of texts, such as ["", "NA"]')
+    return tuple(word.strip().lower() for word in words)
+
+
+def _listed(names: list[str], most: int = 12) -> str:
+    shown = ", ".join(repr(name[:60]) for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def not_empty(frame: pd.DataFrame, what: str) -> None:
+    if not len(frame):
+        raise BadTable(f"{what} has a header but no rows; at least one is needed")
