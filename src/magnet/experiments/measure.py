@@ -1,0 +1,54 @@
+"""What a row of a table reports: accuracy, AUROC, memory."""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+from sklearn.metrics import roc_auc_score
+from torch import Tensor
+
+
+def accuracy(scores: Tensor, y: Tensor) -> float:
+    """Share of rows whose highest score is that of the right class."""
+    return float((scores.argmax(dim=1) == y).double().mean())
+
+
+def auroc(scores: Tensor, y: Tensor) -> float:
+    """Mean over the classes of the area under the ROC curve of each against the rest.
+
+    Classes that no row or every row belongs to are left out; NaN where none is left.
+    """
+    probability = torch.softmax(scores.double(), dim=1).numpy()
+    labels = y.numpy()
+    areas = [
+        roc_auc_score(labels == c, probability[:, c])
+        for c in range(scores.shape[1])
+        if 0 < int((labels == c).sum()) < labels.size
+    ]
+    return float(np.mean(areas)) if areas else float("nan")
+
+
+def reset_peak_memory(device: torch.device) -> None:
+    """Begin to watch the memory in use."""
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+        return
+    with contextlib.suppress(OSError):  # not Linux: the peak is then that of the whole process
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak_memory(device: torch.device) -> int:
+    """Most bytes in use since :func:`reset_peak_memory`: on the GPU, or by the process."""
+    if device.type == "cuda":
+        return int(torch.cuda.max_memory_allocated(device))
+    try:
+        line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) * 1024
+    except (OSError, StopIteration):
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return int(peak if sys.platform == "darwin" else peak * 1024)

@@ -1,0 +1,32 @@
+"""The methods that tables compare, by name: to add one, write a file with a ``Method`` and add a line here."""
+
+from __future__ import annotations
+
+import difflib
+
+from magnet.experiments.methods import appnp, gcn, mlp, propagation
+from magnet.experiments.methods.base import PAPER_SPACE, Candidate, Case, Method, Repaired
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        gcn.METHOD,
+        mlp.METHOD,
+        appnp.METHOD,
+        propagation.CONTROL,
+        propagation.FP,
+        propagation.FP_TRUE,
+    )
+}
+
+
+def get(name: str) -> Method:
+    """A method by name."""
+    if name in METHODS:
+        return METHODS[name]
+    near = difflib.get_close_matches(str(name), METHODS, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"unknown method {name!r}{hint} (known: {', '.join(METHODS)})")
+
+
+__all__ = ["METHODS", "PAPER_SPACE", "Candidate", "Case", "Method", "Repaired", "get"]

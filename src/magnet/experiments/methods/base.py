@@ -1,0 +1,145 @@
+"""What a method is: how it prepares the features, which model it trains, and what may be tuned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from magnet.corruption import Corruption
+from magnet.graph import Graph
+from magnet.nn import GCN, Model
+
+Config = Mapping[str, Any]
+
+#: How every method trains unless it says otherwise.
+TRAINING: dict[str, Any] = {
+    "rate": 5e-3,
+    "decay": 5e-3,
+    "decay_on": "all",
+    "epochs": 200,
+    "patience": None,
+    "normalize": False,
+}
+
+#: The shape of the network behind MAGnet and its rivals.
+NETWORK: dict[str, Any] = {"hidden": 64, "dropout": 0.5, "input_dropout": 0.0, "layers": 2}
+
+#: Table 3 of the paper, which holds for every method.
+PAPER_SPACE: dict[str, list[Any]] = {
+    "rate": [1e-3, 5e-3, 1e-4],
+    "decay": [1e-3, 5e-3, 1e-4],
+    "hidden": [64, 128],
+    "dropout": [0.5],
+    "epochs": [200, 500],
+}
+
+#: Settings that may differ between models trained side by side.
+SIDE_BY_SIDE = ("rate", "decay", "epochs", "dropout", "input_dropout", "alpha", "lambda1", "lambda2", "amplitude")
+
+
+@dataclass(eq=False)
+class Case:
+    """One repetition: a corrupted graph, and the truth about it for the methods that are allowed to see it.
+
+    Args:
+        data: the graph as it is given to the method.
+        graph: its operators.
+        seed: of the repetition.
+        corruption: the truth (None: nothing was corrupted).
+        device: where to compute.
+        folder: where results of detectors may be kept between runs.
+    """
+
+    data: Data
+    graph: Graph
+    seed: int
+    corruption: Corruption | None
+    device: torch.device
+    folder: Path | None = None
+    cache: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def x(self) -> Tensor:
+        """The features, dense and on the device."""
+        if "x" not in self.cache:
+            x = self.data.x
+            self.cache["x"] = (x if x.layout == torch.strided else x.to_dense()).to(self.device)
+        return self.cache["x"]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """Features that a method might use, computed when it is their turn."""
+
+    name: str
+    make: Callable[[], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Repaired:
+    """What a method makes of a case: candidates, of which the one with the best validation accuracy is used.
+
+    Args:
+        candidates: in order of preference among equals.
+        detection: what the detector said, in numbers for a table (None: there was none).
+        remark: why it is so, in words.
+    """
+
+    candidates: Sequence[Candidate]
+    detection: dict[str, Any] | None = None
+    remark: str = ""
+
+
+def untouched(case: Case, config: Config) -> Repaired:
+    """The data as they are."""
+    return Repaired([Candidate("as it is", lambda: case.data.x)])
+
+
+def network(model: type[Model], *options: str) -> Callable[[int, int, Sequence[int], Config], Model]:
+    """A method's ``build``: the model with the settings that are its options."""
+
+    def build(inputs: int, outputs: int, seeds: Sequence[int], config: Config) -> Model:
+        return model(inputs, outputs, seeds=seeds, **{name: config[name] for name in options})
+
+    return build
+
+
+_GCN = network(GCN, *NETWORK)
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """A row of a table: repair the features, train a model on them.
+
+    Args:
+        name: what :func:`magnet.experiments.run_one` takes.
+        title: what a table prints.
+        defaults: every setting and its value.
+        space: what a search may choose from: ``{setting: list of choices, or (low, high, "log")}``.
+        build: ``(in_channels, classes, seeds, config) -> Model``.
+        repair: ``(case, config) -> Repaired``.
+        source: where the space comes from, in words.
+        sees_truth: whether it is told which cells are wrong (an upper bound, not a competitor).
+    """
+
+    name: str
+    title: str
+    defaults: dict[str, Any]
+    space: dict[str, Any] = field(default_factory=lambda: dict(PAPER_SPACE))
+    build: Callable[[int, int, Sequence[int], Config], Model] = _GCN
+    repair: Callable[[Case, Config], Repaired] = untouched
+    source: str = ""
+    sees_truth: bool = False
+
+    def config(self, given: Config) -> dict[str, Any]:
+        """The defaults with what is given, after a check that there are such settings."""
+        unknown = [name for name in given if name not in self.defaults]
+        if unknown:
+            raise ValueError(f"{self.name} has no setting {unknown[0]!r}; it has {', '.join(sorted(self.defaults))}")
+        return {**self.defaults, **given}

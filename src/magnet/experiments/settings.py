@@ -1,0 +1,52 @@
+"""Settings found by search, kept in ``settings.toml`` beside this file."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+PATH = Path(__file__).with_name("settings.toml")
+
+
+def tuned(method: str, dataset: str, corruption: str, path: Path = PATH) -> dict[str, Any]:
+    """The settings for a method on a dataset: those found under this corruption, else those found on the clean data,
+    else none."""
+    found = _read(path).get(method, {}).get(dataset, {})
+    chosen = found.get(corruption, found.get("none", {}))
+    return dict(chosen.get("settings", {}))
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def write(found: dict[str, dict[str, dict[str, dict[str, Any]]]], path: Path = PATH) -> None:
+    """Write ``{method: {dataset: {corruption: {"settings": {...}, other facts}}}}`` as TOML."""
+    lines = [
+        "# Settings found on validation accuracy by magnet.experiments.search; see results/baselines.md.",
+        "",
+    ]
+    for method in sorted(found):
+        for dataset in sorted(found[method]):
+            for corruption, entry in sorted(found[method][dataset].items()):
+                head = f"{method}.{dataset}.{corruption}"
+                facts = {name: value for name, value in entry.items() if name != "settings"}
+                lines += [f"[{head}]", *(f"{name} = {_value(value)}" for name, value in facts.items())]
+                lines += [f"[{head}.settings]", *(f"{name} = {_value(v)}" for name, v in entry["settings"].items()), ""]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    _read.cache_clear()
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_value(part) for part in value) + "]"
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    raise ValueError(f"settings hold {value!r}; TOML takes numbers, words, truth values and lists of them")

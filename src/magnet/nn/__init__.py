@@ -1,0 +1,23 @@
+"""Graph neural networks, many of them trained at once."""
+
+from magnet.nn.appnp import APPNP, Propagating
+from magnet.nn.features import Features, row_normalized
+from magnet.nn.gcn import GCN
+from magnet.nn.memory import NotEnoughMemory
+from magnet.nn.mlp import MLP
+from magnet.nn.model import Model
+from magnet.nn.training import Fitted, fit, predict
+
+__all__ = [
+    "APPNP",
+    "GCN",
+    "MLP",
+    "Features",
+    "Fitted",
+    "Model",
+    "NotEnoughMemory",
+    "Propagating",
+    "fit",
+    "predict",
+    "row_normalized",
+]

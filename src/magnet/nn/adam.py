@@ -1,0 +1,63 @@
+"""Adam for models side by side, which may have their own learning rates and weight decays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+
+class Adam:
+    r"""Adam with the :math:`\ell_2` penalty in the gradient ("Adam", Kingma & Ba, ICLR 2015; ``torch.optim.Adam``).
+
+    .. math::
+        g = \nabla + \delta\theta, \quad m \leftarrow \beta_1 m + (1 - \beta_1) g, \quad
+        v \leftarrow \beta_2 v + (1 - \beta_2) g^2, \quad
+        \theta \leftarrow \theta - \eta \frac{m / (1 - \beta_1^t)}{\sqrt{v / (1 - \beta_2^t)} + \epsilon}
+
+    Where all models share rate and decay, torch's fused implementation runs; otherwise the above, with one
+    :math:`\eta` and :math:`\delta` for each model.
+
+    Args:
+        parameters: each ``[.., S, ..]`` with the models on axis 1.
+        rate: :math:`\eta` of each model.
+        decay: :math:`\delta` for each parameter, one number for each model.
+    """
+
+    def __init__(self, parameters: Sequence[Tensor], rate: Sequence[float], decay: Sequence[Sequence[float]]) -> None:
+        self.parameters = list(parameters)
+        self.step_number = 0
+        self.fused: torch.optim.Adam | None = None
+        if len(set(rate)) == 1 and all(len(set(values)) == 1 for values in decay):
+            groups = [{"params": [p], "weight_decay": d[0]} for p, d in zip(self.parameters, decay, strict=True)]
+            self.fused = torch.optim.Adam(groups, lr=rate[0], fused=self.parameters[0].device.type in ("cpu", "cuda"))
+            return
+        self.rate = [_broadcast(rate, p) for p in self.parameters]
+        self.decay = [_broadcast(values, p) for values, p in zip(decay, self.parameters, strict=True)]
+        self.first = [torch.zeros_like(p) for p in self.parameters]
+        self.second = [torch.zeros_like(p) for p in self.parameters]
+
+    @torch.no_grad()
+    def step(self) -> None:
+        if self.fused is not None:
+            self.fused.step()
+            return
+        self.step_number += 1
+        bias1, bias2 = 1 - 0.9**self.step_number, math.sqrt(1 - 0.999**self.step_number)
+        for p, m, v, rate, decay in zip(self.parameters, self.first, self.second, self.rate, self.decay, strict=True):
+            assert p.grad is not None
+            g = torch.addcmul(p.grad, decay, p)
+            m.lerp_(g, 0.1)
+            v.mul_(0.999).addcmul_(g, g, value=0.001)
+            p.sub_(rate * m / (v.sqrt().div_(bias2).add_(1e-8)) / bias1)
+
+    def zero_grad(self) -> None:
+        for p in self.parameters:
+            p.grad = None
+
+
+def _broadcast(values: Sequence[float], like: Tensor) -> Tensor:
+    shape = [1, len(values), *(1 for _ in like.shape[2:])]
+    return torch.tensor(list(values), dtype=like.dtype, device=like.device).view(shape)

@@ -1,0 +1,89 @@
+"""Predict, then propagate: APPNP, and its three-block form."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+from torch import Tensor
+
+from magnet.graph import Graph
+from magnet.nn.features import Features
+from magnet.nn.mlp import MLP
+from magnet.nn.model import Inputs, Nodes, Numbers
+
+
+class Propagating(MLP):
+    r"""An MLP whose output is propagated for K steps, or ``blocks`` layers each followed by such a propagation.
+
+    Without blocks, :math:`\mathrm{scores} = P(\mathrm{MLP}(X))`. With them,
+    :math:`H_{b+1} = \mathrm{relu}(P(H_b W_b + c_b))`, without the relu at the end: the form that the paper on MAGnet
+    gives APPNP and ElasticGNN, with three blocks.
+
+    A new model of this kind is a subclass that gives :meth:`propagate`.
+
+    Args:
+        in_channels, out_channels, hidden, dropout, input_dropout, seeds: as for :class:`~magnet.nn.Model`.
+        steps: K. (default: ``10``)
+        layers: layers of the MLP. (default: ``2``)
+        blocks: number of blocks instead. (default: none)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        *,
+        steps: int = 10,
+        layers: int = 2,
+        blocks: int | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(in_channels, out_channels, layers=layers if blocks is None else blocks, **options)
+        if steps < 0:
+            raise ValueError(f"steps is {steps}; at least 0 is needed")
+        self.steps, self.blocks = steps, blocks
+
+    @abstractmethod
+    def propagate(self, h: Tensor, inputs: Inputs) -> Tensor:
+        """K steps on ``[n, S, k]``."""
+
+    def prepare(self, features: Features, graph: Graph, nodes: Nodes | None = None, once: bool = False) -> Inputs:
+        return self.whole_inputs(features, graph, nodes)
+
+    def compute(self, inputs: Inputs) -> Tensor:
+        if self.blocks is None:
+            return inputs.kept(self.propagate(self.perceptron(inputs.features), inputs))
+        first: Any = self.layers[0]
+        h = self.propagate(first.shifted(inputs.features.linear(first.weight, self.dropout(input=True))), inputs)
+        for layer in list(self.layers)[1:]:
+            h = self.propagate(layer(self.dropout()(h.relu())), inputs)
+        return inputs.kept(h)
+
+
+class APPNP(Propagating):
+    r"""Approximate personalised propagation of neural predictions ("Predict then Propagate", Klicpera et al.,
+    ICLR 2019).
+
+    .. math::
+        Z_0 = H = \mathrm{MLP}(X), \qquad Z_{k+1} = (1 - \alpha)\,\tilde A Z_k + \alpha H
+
+    Args:
+        in_channels, out_channels, steps, layers, blocks, hidden, dropout, input_dropout, seeds: as for
+            :class:`Propagating`.
+        alpha: chance of going back to the start, one number or one for each model; with 1 this is the MLP.
+            (default: ``0.1``)
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, *, alpha: Numbers = 0.1, **options: Any) -> None:
+        super().__init__(in_channels, out_channels, **options)
+        self.alpha = self.per_model("alpha", alpha)
+        if not all(0 <= value <= 1 for value in self.alpha):
+            raise ValueError(f"alpha is {alpha}; it must be in [0, 1]")
+
+    def propagate(self, h: Tensor, inputs: Inputs) -> Tensor:
+        operator, alpha = inputs.operators[0], self.vector(self.alpha)
+        start, z = alpha * h, h
+        for _ in range(self.steps):
+            z = (1 - alpha) * (operator @ z) + start
+        return z

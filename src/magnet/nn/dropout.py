@@ -1,0 +1,52 @@
+"""Dropout for models trained side by side, each with random numbers of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+
+class Dropout:
+    """Dropout of S models. Model s drops with probability ``p[s]`` by the numbers of its own generator, so that it
+    drops what it would drop if it were trained alone.
+
+    Args:
+        p: one probability for each model.
+        generators: one generator for each model.
+    """
+
+    def __init__(self, p: Sequence[float], generators: Sequence[torch.Generator]) -> None:
+        for value in p:
+            if not 0 <= value < 1:
+                raise ValueError(f"dropout is {value}; it must be at least 0 and below 1")
+        self.p = list(p)
+        self.generators = list(generators)
+
+    @property
+    def active(self) -> bool:
+        return any(value > 0 for value in self.p)
+
+    def mask(self, shape: tuple[int, ...], like: Tensor) -> Tensor:
+        """``[S, *shape]``: 0 where dropped, ``1 / (1 - p)`` elsewhere."""
+        mask = torch.empty(len(self.p), *shape, dtype=like.dtype, device=like.device)
+        for part, p, generator in zip(mask, self.p, self.generators, strict=True):
+            part.bernoulli_(1 - p, generator=generator)
+        return mask.mul_(self._scale(like).view(-1, *(1 for _ in shape)))
+
+    def mask_of(self, sizes: Sequence[int], like: Tensor) -> Tensor:
+        """The same for models with ``sizes[s]`` numbers each, one after the other."""
+        mask = torch.empty(sum(sizes), dtype=like.dtype, device=like.device)
+        for part, p, generator in zip(mask.split(list(sizes)), self.p, self.generators, strict=True):
+            part.bernoulli_(1 - p, generator=generator).mul_(1 / (1 - p))
+        return mask
+
+    def __call__(self, h: Tensor) -> Tensor:
+        """Dropout of a layer ``[n, S, k]``."""
+        if not self.active:
+            return h
+        return h * self.mask((h.shape[0], h.shape[2]), h).transpose(0, 1)
+
+    def _scale(self, like: Tensor) -> Tensor:
+        return torch.tensor([1 / (1 - p) for p in self.p], dtype=like.dtype, device=like.device)

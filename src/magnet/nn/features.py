@@ -1,0 +1,218 @@
+"""The input of a batch of models: one feature matrix for all of them, or several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from magnet.datasets.features import density, is_sparse, to_scipy
+from magnet.graph import csr_tensor
+from magnet.nn.dropout import Dropout
+from magnet.nn.sparse import Sparse, product
+
+#: Features with a smaller share of non-zeros are multiplied as sparse matrices: where that is faster.
+SPARSE_BELOW = {"cpu": 0.2, "cuda": 0.05}
+
+
+@dataclass(eq=False)
+class Features:
+    r"""``R`` feature matrices for ``S`` models, matrix r serving the models ``r S/R`` to ``(r + 1) S/R - 1``.
+
+    Args:
+        dense: ``[R, n, d]``, or None.
+        sparse: the R matrices woven into one of shape ``[n R, d R]``, row ``i R + r`` being row i of matrix r, so
+            that its product with weights ``[d, R, ...]`` is the layer's output ``[n, R, ...]`` as it lies in memory.
+        count: R.
+    """
+
+    dense: Tensor | None
+    sparse: sp.csr_matrix | None
+    count: int
+    like: Tensor
+    cache: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, x: Any, like: Tensor) -> Features:
+        """From one matrix ``[n, d]``, a tensor ``[R, n, d]`` or a sequence of matrices of any layout.
+
+        Args:
+            x: the matrices; dense tensors, CSR tensors, arrays or SciPy matrices.
+            like: gives dtype and device.
+        """
+        if isinstance(x, Tensor) and x.layout == torch.strided and (x.requires_grad or x.dim() == 3):
+            return cls((x if x.dim() == 3 else x.unsqueeze(0)).to(like), None, x.shape[0] if x.dim() == 3 else 1, like)
+        parts: Sequence[Any] = x if isinstance(x, list | tuple) else [x]
+        shapes = {tuple(part.shape) for part in parts}
+        if len(shapes) != 1 or len(next(iter(shapes))) != 2:
+            raise ValueError(f"x has matrices of shapes {sorted(shapes)}; they must all be the same [nodes, features]")
+        share = max(density(part) for part in parts)
+        if share < SPARSE_BELOW.get(like.device.type, 0.05):
+            return cls(None, weave([to_scipy(part) for part in parts]), len(parts), like)
+        stacked = torch.stack([_dense(part, like) for part in parts])
+        return cls(stacked, None, len(parts), like)
+
+    @property
+    def nodes(self) -> int:
+        return self.dense.shape[1] if self.dense is not None else self.sparse.shape[0] // self.count  # type: ignore[union-attr]
+
+    @property
+    def columns(self) -> int:
+        return self.dense.shape[2] if self.dense is not None else self.sparse.shape[1] // self.count  # type: ignore[union-attr]
+
+    def take(self, rows: np.ndarray[Any, Any] | None) -> Features:
+        """Some of the nodes; ``None`` for all."""
+        if rows is None:
+            return self
+        if self.dense is not None:
+            index = torch.as_tensor(rows, device=self.dense.device)
+            return Features(self.dense[:, index], None, self.count, self.like)
+        assert self.sparse is not None
+        woven = (rows[:, None] * self.count + np.arange(self.count)).ravel()
+        return Features(None, self.sparse[woven], self.count, self.like)
+
+    def propagated(self, matrix: sp.csr_matrix) -> Features:
+        """``matrix @ x`` for each of the feature matrices."""
+        if self.dense is not None:
+            operator = Sparse.of(matrix, self.like)
+            return Features(torch.stack([operator @ x for x in self.dense]), None, self.count, self.like)
+        woven = sp.kron(matrix, sp.identity(self.count), format="csr").astype(np.float32)
+        return Features(None, (woven @ self.sparse).tocsr(), self.count, self.like)
+
+    @property
+    def stored(self) -> int:
+        """How many numbers one product with them reads."""
+        return self.dense.numel() if self.dense is not None else int(self.sparse.nnz)  # type: ignore[union-attr]
+
+    def linear(self, weight: Tensor, dropout: Dropout | None = None) -> Tensor:
+        """``x @ weight`` ``[n, S, out]`` for ``weight`` ``[d, S, out]``, with dropout of the features' cells."""
+        models = weight.shape[1]
+        if models % self.count:
+            raise ValueError(f"{self.count} feature matrices cannot serve {models} models in equal shares")
+        if dropout is not None and dropout.active:
+            return self._dropped(weight, dropout)
+        flat = weight.reshape(self.columns, self.count, -1)
+        if self.dense is not None:
+            if self.count == 1:
+                return (self.dense[0] @ flat[:, 0]).view(self.nodes, models, -1)
+            return torch.bmm(self.dense, flat.transpose(0, 1)).transpose(0, 1).reshape(self.nodes, models, -1)
+        if "product" not in self.cache:
+            self.cache["product"] = Sparse.of(self.sparse, self.like)
+        return (self.cache["product"] @ flat.reshape(self.columns * self.count, -1)).view(self.nodes, models, -1)
+
+    def _dropped(self, weight: Tensor, dropout: Dropout) -> Tensor:
+        models = weight.shape[1]
+        if self.dense is not None:
+            each = self.dense.repeat_interleave(models // self.count, dim=0)
+            dropped = each * dropout.mask((self.nodes, self.columns), self.like)
+            return torch.bmm(dropped, weight.transpose(0, 1)).transpose(0, 1)
+        if "woven" not in self.cache or self.cache["woven"].models != models:
+            self.cache["woven"] = _Woven.build(self, models)
+        woven: _Woven = self.cache["woven"]
+        return woven.product(weight, dropout)
+
+
+@dataclass(frozen=True, eq=False)
+class _Woven:
+    """Sparse features with one copy of the values for each model, so that each can drop its own cells."""
+
+    models: int
+    forward: tuple[Tensor, Tensor, tuple[int, int]]
+    backward: tuple[Tensor, Tensor, tuple[int, int]]
+    values: Tensor  # [stored cells of one model each, model after model]
+    places: Tensor  # where each stored entry of the woven matrix finds its value
+    turned: Tensor  # the same for its transpose
+    cells: list[int]
+
+    @classmethod
+    def build(cls, features: Features, models: int) -> _Woven:
+        parts = unweave(features.sparse, features.count)
+        each = [part for part in parts for _ in range(models // features.count)]
+        start = np.cumsum([0, *(part.nnz for part in each)])
+        numbered = []
+        for part, first in zip(each, start[:-1], strict=True):
+            copy = part.astype(np.float64)
+            copy.data = np.arange(first, first + part.nnz, dtype=np.float64)
+            numbered.append(copy)
+        woven = weave(numbered)
+        back = woven.T.tocsr()
+        device = features.like.device
+        sides = []
+        for matrix in (woven, back):
+            index = tuple(torch.from_numpy(a.astype(np.int64)).to(device) for a in (matrix.indptr, matrix.indices))
+            sides.append((*index, matrix.shape))
+        return cls(
+            models,
+            sides[0],
+            sides[1],
+            torch.from_numpy(np.concatenate([part.data for part in each])).to(features.like),
+            torch.from_numpy(woven.data.astype(np.int64)).to(device),
+            torch.from_numpy(back.data.astype(np.int64)).to(device),
+            [part.nnz for part in each],
+        )
+
+    def product(self, weight: Tensor, dropout: Dropout) -> Tensor:
+        values = self.values * dropout.mask_of(self.cells, self.values)
+        matrix = _csr(self.forward, values[self.places])
+        transposed = _csr(self.backward, values[self.turned])
+        flat = weight.reshape(-1, weight.shape[2])
+        return product(matrix, transposed, flat).view(-1, *weight.shape[1:])
+
+
+def _csr(index: tuple[Tensor, Tensor, tuple[int, int]], values: Tensor) -> Tensor:
+    return torch.sparse_csr_tensor(index[0], index[1], values, size=index[2], check_invariants=False)
+
+
+def weave(parts: Sequence[sp.csr_matrix]) -> sp.csr_matrix:
+    """R matrices ``[n, d]`` as one ``[n R, d R]``: row i of matrix r is row ``i R + r``, in columns ``j R + r``."""
+    count = len(parts)
+    if count == 1:
+        return parts[0]
+    nodes, columns = parts[0].shape
+    rows, cols, data = [], [], []
+    for r, part in enumerate(parts):
+        coo = part.tocoo()
+        rows.append(coo.row.astype(np.int64) * count + r)
+        cols.append(coo.col.astype(np.int64) * count + r)
+        data.append(coo.data)
+    places = (np.concatenate(rows), np.concatenate(cols))
+    woven = sp.csr_matrix((np.concatenate(data), places), shape=(nodes * count, columns * count))
+    woven.sort_indices()
+    return woven
+
+
+def unweave(woven: sp.csr_matrix, count: int) -> list[sp.csr_matrix]:
+    """What :func:`weave` wove."""
+    if count == 1:
+        return [woven]
+    parts = []
+    for r in range(count):
+        part = woven[r::count]
+        shape = (part.shape[0], woven.shape[1] // count)
+        parts.append(sp.csr_matrix((part.data, part.indices // count, part.indptr), shape=shape))
+    return parts
+
+
+def _dense(x: Any, like: Tensor) -> Tensor:
+    if isinstance(x, Tensor) and x.layout == torch.strided:
+        return x.detach().to(like)
+    return torch.from_numpy(to_scipy(x).toarray() if is_sparse(x) else np.asarray(x)).to(like)
+
+
+def row_normalized(x: Any) -> Any:
+    """Rows divided by the sum of their absolute values where that is above 1, in the layout they came in.
+
+    For features that are not negative that is PyG's ``NormalizeFeatures``.
+    """
+    if is_sparse(x):
+        matrix = to_scipy(x)
+        total = np.asarray(abs(matrix).sum(axis=1)).ravel()
+        scaled = (sp.diags(1.0 / np.where(total > 1, total, 1.0)) @ matrix).tocsr().astype(matrix.dtype)
+        return csr_tensor(scaled, x.dtype, x.device) if isinstance(x, Tensor) else scaled
+    values = torch.as_tensor(x)
+    return values / values.abs().sum(dim=-1, keepdim=True).clamp(min=1.0)

@@ -1,0 +1,75 @@
+"""Layers of S models side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+
+class Linear(nn.Module):
+    r"""S linear layers, :math:`H_s W_s + b_s`.
+
+    Args:
+        inputs, outputs: widths.
+        generators: the models' random numbers.
+        kind: ``"glorot"`` (:math:`U(\pm\sqrt{6 / (in + out)})`, bias 0, as in GCN), or ``"uniform"``
+            (:math:`U(\pm 1/\sqrt{in})` for weight and bias, as in ``torch.nn.Linear``).
+        bias: whether there is one.
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        generators: Sequence[torch.Generator],
+        kind: str = "uniform",
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        bound = math.sqrt(6 / (inputs + outputs)) if kind == "glorot" else 1 / math.sqrt(inputs)
+        weight = torch.empty(inputs, len(generators), outputs)
+        shift = torch.zeros(1, len(generators), outputs)
+        for s, generator in enumerate(generators):
+            weight[:, s] = bound * (2 * torch.rand(inputs, outputs, generator=generator) - 1)
+            if bias and kind != "glorot":
+                shift[0, s] = bound * (2 * torch.rand(outputs, generator=generator) - 1)
+        self.weight = nn.Parameter(weight)
+        self.bias = nn.Parameter(shift) if bias else None
+
+    def forward(self, h: Tensor) -> Tensor:
+        return self.shifted(self.product(h))
+
+    def product(self, h: Tensor) -> Tensor:
+        """Without the bias: ``[n, S, in] -> [n, S, out]``."""
+        return torch.bmm(h.transpose(0, 1), self.weight.transpose(0, 1)).transpose(0, 1)
+
+    def shifted(self, h: Tensor) -> Tensor:
+        return h if self.bias is None else h + self.bias
+
+
+class BatchNorm(nn.Module):
+    """Batch normalisation over the nodes, of each model for itself."""
+
+    mean: Tensor
+    variance: Tensor
+
+    def __init__(self, models: int, width: int, momentum: float = 0.1) -> None:
+        super().__init__()
+        self.momentum = momentum
+        self.scale = nn.Parameter(torch.ones(1, models, width))
+        self.shift = nn.Parameter(torch.zeros(1, models, width))
+        self.register_buffer("mean", torch.zeros(1, models, width))
+        self.register_buffer("variance", torch.ones(1, models, width))
+
+    def forward(self, h: Tensor) -> Tensor:
+        mean, variance = self.mean, self.variance
+        if self.training:
+            variance, mean = torch.var_mean(h, dim=0, correction=0, keepdim=True)
+            with torch.no_grad():
+                unbiased = variance * (h.shape[0] / max(1, h.shape[0] - 1))
+                self.mean.lerp_(mean, self.momentum)
+                self.variance.lerp_(unbiased, self.momentum)
+        return (h - mean) * torch.rsqrt(variance + 1e-5) * self.scale + self.shift

@@ -1,0 +1,61 @@
+"""What to say when the models of a batch do not fit into memory together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from magnet.nn.model import Model
+
+GIB = 1 << 30
+
+
+class NotEnoughMemory(MemoryError):
+    """Training needs more memory than there is.
+
+    Attributes:
+        fits: how many models would fit at once, by an estimate from what was used until then.
+    """
+
+    def __init__(self, message: str, fits: int) -> None:
+        super().__init__(message)
+        self.fits = fits
+
+
+@contextmanager
+def explained(model: Model, count: int) -> Iterator[None]:
+    """Turn the errors of torch and Python about memory into one that says what would fit."""
+    device = model.like.device
+    free = available(device)
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+    try:
+        yield
+    except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
+        text = str(error)
+        if isinstance(error, RuntimeError) and "memory" not in text.lower():
+            raise
+        fits = max(1, count // 2)
+        place = "on the GPU" if device.type == "cuda" else "in memory"
+        where = f"{free / GIB:.1f} GiB were free {place}"
+        advice = (
+            f"train fewer at once ({fits} would probably fit)"
+            if count > 1
+            else "reduce the hidden size, give sparse features, or use a device with more memory"
+        )
+        raise NotEnoughMemory(
+            f"training {count} {type(model).__name__} models at once does not fit: {where}; {advice}", fits
+        ) from error
+
+
+def available(device: torch.device) -> int:
+    """Bytes that are free on a device."""
+    if device.type == "cuda":
+        return int(torch.cuda.mem_get_info(device)[0])
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError, AttributeError):
+        return 0

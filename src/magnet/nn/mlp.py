@@ -1,0 +1,44 @@
+"""The multilayer perceptron, which does not look at the graph."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from torch import Tensor, nn
+
+from magnet.graph import Graph
+from magnet.nn.features import Features
+from magnet.nn.model import Inputs, Model, Nodes
+
+
+class MLP(Model):
+    r"""Fully connected layers with relu between them, dropout before each.
+
+    .. math:: H_{l+1} = \mathrm{relu}(H_l W_l + b_l)
+
+    Args:
+        in_channels, out_channels, hidden, dropout, input_dropout, seeds: as for :class:`~magnet.nn.Model`.
+        layers: number of layers. (default: ``2``)
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, *, layers: int = 2, **options: Any) -> None:
+        super().__init__(in_channels, out_channels, **options)
+        if layers < 1:
+            raise ValueError(f"layers is {layers}; at least 1 is needed")
+        widths = [in_channels, *[self.hidden] * (layers - 1), out_channels]
+        self.layers = nn.ModuleList(self.linear(*pair) for pair in pairwise(widths))
+
+    def prepare(self, features: Features, graph: Graph, nodes: Nodes | None = None, once: bool = False) -> Inputs:
+        return Inputs(features.take(nodes))
+
+    def compute(self, inputs: Inputs) -> Tensor:
+        return self.perceptron(inputs.features)
+
+    def perceptron(self, features: Features) -> Tensor:
+        """The scores before any propagation, ``[n, S, classes]``."""
+        first: Any = self.layers[0]
+        h = first.shifted(features.linear(first.weight, self.dropout(input=True)))
+        for layer in list(self.layers)[1:]:
+            h = layer(self.dropout()(h.relu()))
+        return h

@@ -1,0 +1,214 @@
+"""What the models have in common: S of them side by side, and only the nodes that are asked for."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor, nn
+
+from magnet.graph import Graph
+from magnet.nn.dropout import Dropout
+from magnet.nn.features import Features
+from magnet.nn.layers import Linear
+from magnet.nn.sparse import Sparse, self_looped
+from magnet.nn.sparse import field as field_of
+
+Numbers = float | Sequence[float]
+Nodes = np.ndarray[Any, Any]
+
+
+@dataclass(eq=False)
+class Inputs:
+    """What a model computes from, made once and used in every epoch.
+
+    Args:
+        features: the features of the nodes that are needed.
+        operators: one propagation for each hop, the first to be applied in front.
+        propagated: whether the first propagation is already in the features.
+        keep: which rows of the output were asked for (None: all of them).
+        extra: what else a model prepares.
+    """
+
+    features: Features
+    operators: list[Sparse] = field(default_factory=list)
+    propagated: bool = False
+    keep: Tensor | None = None
+    extra: Any = None
+
+    def kept(self, h: Tensor) -> Tensor:
+        return h if self.keep is None else h[self.keep]
+
+
+class Model(nn.Module):
+    r"""S models of one shape side by side, all trained and evaluated by one computation.
+
+    Activations are ``[n, S, k]``, weights ``[in, S, out]``: a propagation of all models is one sparse product with
+    ``[n, S k]``. Every model has its own random numbers, so that model s of a batch is the model that its seed gives
+    alone, up to rounding.
+
+    Args:
+        in_channels, out_channels: numbers of features and classes.
+        hidden: width of the hidden layers. (default: ``64``)
+        dropout: of the hidden layers, one number or one for each model. (default: ``0.5``)
+        input_dropout: of the features. (default: ``0``)
+        seeds: one seed, or one for each model. (default: ``0``)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        hidden: int = 64,
+        dropout: Numbers = 0.5,
+        input_dropout: Numbers = 0.0,
+        seeds: int | Sequence[int] = 0,
+    ) -> None:
+        super().__init__()
+        if min(in_channels, out_channels, hidden) < 1:
+            raise ValueError(
+                f"in_channels, out_channels and hidden are {in_channels}, {out_channels} and {hidden}; "
+                "each must be at least 1"
+            )
+        self.single = isinstance(seeds, int)
+        self.seeds = [seeds] if isinstance(seeds, int) else [int(seed) for seed in seeds]
+        if not self.seeds:
+            raise ValueError("seeds is empty; at least one is needed")
+        self.in_channels, self.out_channels, self.hidden = in_channels, out_channels, hidden
+        self.p = self.per_model("dropout", dropout)
+        self.p_input = self.per_model("input_dropout", input_dropout)
+        self._start = [torch.Generator().manual_seed(seed) for seed in self.seeds]
+        self._running: list[torch.Generator] = []
+        self._graph: tuple[Any, ...] = (None, None, None, None)
+        # Makes the device and dtype known before there is any weight.
+        self.register_buffer("like", torch.zeros(0), persistent=False)
+
+    like: Tensor
+
+    def per_model(self, name: str, value: Numbers) -> list[float]:
+        """One number for each model."""
+        values = [float(value)] * len(self.seeds) if isinstance(value, int | float) else [float(v) for v in value]
+        if len(values) != len(self.seeds):
+            raise ValueError(f"{name} holds {len(values)} numbers; there are {len(self.seeds)} models")
+        return values
+
+    def vector(self, values: Sequence[float]) -> Tensor:
+        """One number for each model, ready to be multiplied with ``[n, S, k]``."""
+        return torch.tensor(list(values), dtype=self.like.dtype, device=self.like.device).view(1, -1, 1)
+
+    def linear(self, inputs: int, outputs: int, kind: str = "uniform", bias: bool = True) -> Linear:
+        return Linear(inputs, outputs, self._start, kind, bias)
+
+    # -- random numbers --------------------------------------------------------------------------------------
+
+    @property
+    def generators(self) -> list[torch.Generator]:
+        """One stream of random numbers for each model, on the model's device."""
+        device = self.like.device
+        if not self._running or self._running[0].device != device:
+            self._running = [torch.Generator(device).manual_seed(seed + (1 << 31)) for seed in self.seeds]
+        return self._running
+
+    def dropout(self, input: bool = False) -> Dropout:
+        """Dropout as it is now: none outside of training."""
+        p = self.p_input if input else self.p
+        return Dropout(p if self.training else [0.0] * len(p), self.generators)
+
+    # -- what a model says ------------------------------------------------------------------------------------
+
+    def matrix(self, graph: Graph) -> sp.csr_matrix:
+        r"""The propagation of this model, :math:`\tilde A` unless it says otherwise."""
+        if "self-looped" not in graph.cache:
+            graph.cache["self-looped"] = self_looped(graph)
+        return graph.cache["self-looped"]
+
+    @abstractmethod
+    def prepare(self, features: Features, graph: Graph, nodes: Nodes | None = None, once: bool = False) -> Inputs:
+        """What :meth:`compute` needs for the output of some nodes (None: all).
+
+        Args:
+            features: of all nodes.
+            graph: the graph.
+            nodes: whose output is wanted.
+            once: it will be used once, so that nothing is worth computing in advance.
+        """
+
+    @abstractmethod
+    def compute(self, inputs: Inputs) -> Tensor:
+        """The class scores ``[nodes, S, classes]``."""
+
+    def forward(self, x: Any, edge_index: Any, edge_weight: Any = None) -> Tensor:
+        """Class scores (logits) of all nodes.
+
+        Args:
+            x: features ``[n, d]``, or one matrix for each model ``[S, n, d]``.
+            edge_index: ``[2, edges]``.
+            edge_weight: ``[edges]``. (default: ones)
+
+        Returns:
+            ``[n, classes]``, or ``[S, n, classes]`` where ``seeds`` was a sequence.
+        """
+        features = Features.of(x, self.like)
+        inputs = self.prepare(features, self._graph_of(edge_index, edge_weight, features.nodes), once=True)
+        scores = self.compute(inputs).transpose(0, 1)
+        return scores[0] if self.single else scores
+
+    def _graph_of(self, edge_index: Any, edge_weight: Any, nodes: int) -> Graph:
+        kept_index, kept_weight, kept_nodes, graph = self._graph
+        if kept_index is not edge_index or kept_weight is not edge_weight or kept_nodes != nodes:
+            graph = Graph.from_edges(edge_index, nodes, edge_weight)
+            self._graph = (edge_index, edge_weight, nodes, graph)
+        assert isinstance(graph, Graph)
+        return graph
+
+    # -- helpers of the models --------------------------------------------------------------------------------
+
+    def hop_inputs(
+        self, features: Features, graph: Graph, nodes: Nodes | None, hops: int, once: bool, whole: bool = False
+    ) -> Inputs:
+        """Inputs of a model with one propagation a layer: each layer only where the next one looks.
+
+        The first propagation is put into the features where that saves work, which needs that they are not dropped.
+        """
+        matrix = self.matrix(graph)
+        keep = None
+        if whole and nodes is not None:
+            keep, nodes = torch.as_tensor(nodes, device=self.like.device), None
+        fields: list[Nodes | None] = [nodes]
+        for _ in range(hops):
+            last = fields[-1]
+            fields.append(None if last is None else field_of(matrix, last))
+        parts = [_submatrix(matrix, to, source) for to, source in pairwise(fields)]
+        parts.reverse()
+        taken = features.take(fields[-1])
+        propagated = False
+        if hops and not once and not self.dropout(input=True).active and not _needs_gradient(features):
+            early = features.propagated(matrix if fields[-2] is None else matrix[fields[-2]])
+            if early.stored <= taken.stored + parts[0].nnz * features.count:
+                taken, propagated = early, True
+        symmetric = nodes is None
+        operators = [Sparse.of(part, self.like, symmetric) for part in parts[int(propagated) :]]
+        return Inputs(taken, operators, propagated, keep)
+
+    def whole_inputs(self, features: Features, graph: Graph, nodes: Nodes | None, extra: Any = None) -> Inputs:
+        """Inputs of a model that looks far: the whole graph, and of its output the nodes that are wanted."""
+        key = ("operator", type(self).matrix, self.like.dtype, self.like.device)
+        if key not in graph.cache:
+            graph.cache[key] = Sparse.of(self.matrix(graph), self.like, symmetric=True)
+        keep = None if nodes is None else torch.as_tensor(nodes, device=self.like.device)
+        return Inputs(features, [graph.cache[key]], keep=keep, extra=extra)
+
+
+def _submatrix(matrix: sp.csr_matrix, rows: Nodes | None, columns: Nodes | None) -> sp.csr_matrix:
+    part = matrix if rows is None else matrix[rows]
+    return part if columns is None else part[:, columns].tocsr()
+
+
+def _needs_gradient(features: Features) -> bool:
+    return features.dense is not None and features.dense.requires_grad

@@ -1,0 +1,255 @@
+"""Training: full-batch, S models at once, each stopped at its own best epoch on validation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from magnet.graph import Graph
+from magnet.nn import memory
+from magnet.nn.adam import Adam
+from magnet.nn.features import Features
+from magnet.nn.model import Inputs, Model, Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What :func:`fit` returns.
+
+    Attributes:
+        logits: class scores ``[S, n, classes]`` of all nodes with the weights of the best epoch, on the CPU.
+        epoch: the best epoch of each model, counted from 1.
+        val_accuracy, val_loss: at that epoch.
+        train_loss: ``[epochs, S]``.
+        val_history: validation accuracy ``[epochs, S]``.
+        seconds: how long the training took.
+    """
+
+    logits: Tensor
+    epoch: np.ndarray[Any, Any]
+    val_accuracy: np.ndarray[Any, Any]
+    val_loss: np.ndarray[Any, Any]
+    train_loss: np.ndarray[Any, Any]
+    val_history: np.ndarray[Any, Any]
+    seconds: float
+
+
+def fit(
+    model: Model,
+    x: Any,
+    graph: Graph,
+    y: Tensor,
+    train_mask: Tensor,
+    val_mask: Tensor,
+    *,
+    rate: Numbers = 0.01,
+    decay: Numbers = 5e-4,
+    decay_on: Literal["all", "first"] = "all",
+    epochs: Numbers = 200,
+    patience: int | None = None,
+    progress: bool = False,
+) -> Fitted:
+    r"""Train the models of a batch, and keep of each the weights of its best epoch.
+
+    Every epoch is one step of Adam on the mean cross-entropy of the training nodes, then a look at the validation
+    nodes; the best epoch has the highest validation accuracy and, among equals, the lowest validation loss. Only the
+    nodes that training or validation nodes depend on are computed; all nodes once at the end.
+
+    Numbers may be given for all models together or for each; models with different rates, decays, dropouts or numbers
+    of epochs are trained side by side.
+
+    Args:
+        model: S models; they are trained in place, where they are (``model.to("cuda")`` first for a GPU).
+        x: the features: one matrix ``[n, d]``, or R matrices of which each serves S / R consecutive models.
+        graph: the graph.
+        y: labels ``[n]``.
+        train_mask, val_mask: bool ``[n]``, or ``[S, n]`` where each model has its own.
+        rate: learning rate. (default: ``0.01``)
+        decay: weight of the l2 penalty. (default: ``5e-4``)
+        decay_on: ``"all"`` parameters, or the ``"first"`` layer only, as in the papers on GCN and APPNP.
+        epochs: (default: ``200``)
+        patience: stop when no model has improved for so many epochs. (default: never)
+        progress: show a progress bar.
+
+    Example:
+        >>> from magnet.datasets import load
+        >>> from magnet.nn import GCN
+        >>> data = load("digits")
+        >>> graph = Graph.from_edges(data.edge_index, data.num_nodes)
+        >>> fitted = fit(GCN(64, 10, seeds=[0, 1]), data.x, graph, data.y, data.train_mask, data.val_mask, epochs=20)
+        >>> fitted.logits.shape, bool((fitted.val_accuracy > 0.8).all())
+        (torch.Size([2, 1797, 10]), True)
+    """
+    began = time.perf_counter()
+    count = len(model.seeds)
+    limits = [int(value) for value in model.per_model("epochs", epochs)]
+    if min(limits) < 1:
+        raise ValueError(f"epochs is {epochs}; at least 1 is needed")
+    optimiser = _optimiser(model, model.per_model("rate", rate), model.per_model("decay", decay), decay_on)
+    with memory.explained(model, count):
+        features = x if isinstance(x, Features) else Features.of(x, model.like)
+        _check(model, features, graph, y)
+        train = _Part.of("train", model, features, graph, y, train_mask, training=True)
+        val = _Part.of("val", model, features, graph, y, val_mask, training=False)
+        best = _Best(model, limits)
+        losses, accuracies = [], []
+        for epoch in _epochs(max(limits), progress):
+            model.train()
+            optimiser.zero_grad()
+            loss = train.losses(model.compute(train.inputs))
+            loss.sum().backward()
+            optimiser.step()
+            model.eval()
+            with torch.no_grad():
+                scores = model.compute(val.inputs)
+                val_loss, val_accuracy = val.losses(scores), val.accuracies(scores)
+            best.see(epoch, val_accuracy, val_loss)
+            losses.append(loss.detach())
+            accuracies.append(val_accuracy)
+            if patience is not None and best.idle(epoch, patience):
+                break
+        best.restore()
+        logits = predict(model, features, graph)
+    return Fitted(
+        logits=logits,
+        epoch=best.epoch.cpu().numpy(),
+        val_accuracy=best.accuracy.cpu().numpy(),
+        val_loss=best.loss.cpu().numpy(),
+        train_loss=torch.stack(losses).cpu().numpy(),
+        val_history=torch.stack(accuracies).cpu().numpy(),
+        seconds=time.perf_counter() - began,
+    )
+
+
+@torch.no_grad()
+def predict(model: Model, x: Any, graph: Graph) -> Tensor:
+    """Class scores ``[S, n, classes]`` of all nodes, without dropout, on the CPU."""
+    features = x if isinstance(x, Features) else Features.of(x, model.like)
+    model.eval()
+    return model.compute(model.prepare(features, graph, once=True)).transpose(0, 1).cpu().contiguous()
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The training or the validation nodes: what they need, their labels, and how much each counts for each model."""
+
+    inputs: Inputs
+    target: Tensor  # [nodes]
+    weight: Tensor  # [nodes, S or 1], each column summing to 1
+
+    @classmethod
+    def of(
+        cls, name: str, model: Model, features: Features, graph: Graph, y: Tensor, mask: Tensor, training: bool
+    ) -> _Part:
+        masks = mask.cpu().bool()
+        if masks.shape not in ((graph.num_nodes,), (len(model.seeds), graph.num_nodes)):
+            raise ValueError(
+                f"{name}_mask has shape {tuple(mask.shape)}; it must be [{graph.num_nodes}] "
+                f"or [{len(model.seeds)}, {graph.num_nodes}]"
+            )
+        if not masks.any(dim=-1).all():
+            raise ValueError(f"{name}_mask selects no node; at least one is needed")
+        # Where the models have splits of their own every node is computed, so that what is drawn for dropout
+        # does not depend on the splits of the other models.
+        nodes = masks.nonzero().ravel().numpy() if masks.dim() == 1 else None
+        model.train(training)
+        inputs = model.prepare(features, graph, nodes)
+        weight = masks[masks].float().unsqueeze(1) if masks.dim() == 1 else masks.T.float()
+        target = y.cpu() if nodes is None else y.cpu()[nodes]
+        counted = target[(weight > 0).any(dim=1)]
+        if int(counted.min()) < 0 or int(counted.max()) >= model.out_channels:
+            bad = int(counted.min()) if int(counted.min()) < 0 else int(counted.max())
+            raise ValueError(f"y holds class {bad} at a {name} node; classes are 0 to {model.out_channels - 1}")
+        target = target.clamp(0, model.out_channels - 1)
+        return cls(inputs, target.to(model.like.device), (weight / weight.sum(dim=0)).to(model.like))
+
+    def losses(self, scores: Tensor) -> Tensor:
+        """Mean cross-entropy of each model."""
+        nodes, count, classes = scores.shape
+        target = self.target.unsqueeze(1).expand(nodes, count).reshape(-1)
+        each = cross_entropy(scores.reshape(-1, classes), target, reduction="none").view(nodes, count)
+        return (each * self.weight).sum(dim=0)
+
+    def accuracies(self, scores: Tensor) -> Tensor:
+        right = (scores.argmax(dim=2) == self.target.unsqueeze(1)).to(self.weight)
+        return (right * self.weight).sum(dim=0)
+
+
+class _Best:
+    """The best epoch of each model so far, and its weights."""
+
+    def __init__(self, model: Model, limits: Sequence[int]) -> None:
+        device, count = model.like.device, len(model.seeds)
+        self.limits = torch.tensor(list(limits), device=device)
+        self.accuracy = torch.full((count,), -1.0, device=device)
+        self.loss = torch.full((count,), torch.inf, device=device)
+        self.epoch = torch.zeros(count, dtype=torch.long, device=device)
+        self.live = [*model.parameters(), *model.buffers()]
+        self.live = [tensor for tensor in self.live if tensor.numel()]
+        self.kept = [tensor.detach().clone() for tensor in self.live]
+
+    @torch.no_grad()
+    def see(self, epoch: int, accuracy: Tensor, loss: Tensor) -> None:
+        # Accuracies are sums of equal weights: the same number of hits may differ in the last digit.
+        equal = (accuracy - self.accuracy).abs() < 1e-6
+        better = ((accuracy > self.accuracy) & ~equal) | (equal & (loss < self.loss))
+        better &= epoch <= self.limits
+        if better.device.type == "cpu" and not bool(better.any()):
+            return
+        self.accuracy = torch.where(better, accuracy, self.accuracy)
+        self.loss = torch.where(better, loss, self.loss)
+        self.epoch = torch.where(better, torch.full_like(self.epoch, epoch), self.epoch)
+        for kept, live in zip(self.kept, self.live, strict=True):
+            if better.device.type == "cpu":
+                kept[:, better] = live[:, better]
+            else:
+                kept.copy_(torch.where(better.view(1, -1, *(1 for _ in live.shape[2:])), live, kept))
+
+    def idle(self, epoch: int, patience: int) -> bool:
+        """Whether no model has improved for ``patience`` epochs. (On a GPU asked now and then: it waits for it.)"""
+        if self.epoch.device.type != "cpu" and epoch % 10:
+            return False
+        last = torch.minimum(self.limits, torch.full_like(self.limits, epoch))
+        return bool((last - self.epoch >= patience).logical_or(self.limits <= epoch).all())
+
+    @torch.no_grad()
+    def restore(self) -> None:
+        for kept, live in zip(self.kept, self.live, strict=True):
+            live.copy_(kept)
+
+
+def _optimiser(model: Model, rate: list[float], decay: list[float], decay_on: str) -> Adam:
+    if decay_on not in ("all", "first"):
+        raise ValueError(f"decay_on is {decay_on!r}; it must be 'all' or 'first'")
+    if min(rate) <= 0 or min(decay) < 0:
+        raise ValueError(f"rate is {min(rate)} and decay {min(decay)}; rate must be positive, decay not negative")
+    named = list(model.named_parameters())
+    none = [0.0] * len(decay)
+    decays = [decay if decay_on == "all" or "layers.0." in name else none for name, _ in named]
+    return Adam([parameter for _, parameter in named], rate, decays)
+
+
+def _check(model: Model, features: Features, graph: Graph, y: Tensor) -> None:
+    if features.nodes != graph.num_nodes:
+        raise ValueError(f"x has {features.nodes} rows; the graph has {graph.num_nodes} nodes")
+    if features.columns != model.in_channels:
+        raise ValueError(f"x has {features.columns} columns; the model was made for {model.in_channels}")
+    if y.shape != (graph.num_nodes,):
+        raise ValueError(f"y has shape {tuple(y.shape)}; it must be [{graph.num_nodes}]")
+
+
+def _epochs(count: int, show: bool) -> Iterable[int]:
+    numbers = range(1, count + 1)
+    if not show:
+        return numbers
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(numbers, description="training", console=Console(stderr=True))
