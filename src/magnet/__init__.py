@@ -21,7 +21,19 @@ _NAMES = {
     "propagate": "magnet.recovery",
     "recover": "magnet.recovery",
 }
-_MODULES = ("corruption", "datasets", "framelets", "graph", "prox", "recovery", "report", "tables", "transforms")
+_MODULES = (
+    "corruption",
+    "datasets",
+    "experiments",
+    "framelets",
+    "graph",
+    "nn",
+    "prox",
+    "recovery",
+    "report",
+    "tables",
+    "transforms",
+)
 
 __all__ = ["__version__", *_NAMES, *_MODULES]
 
