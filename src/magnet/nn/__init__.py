@@ -1,8 +1,12 @@
 """Graph neural networks, many of them trained at once."""
 
+from magnet.nn.air import AirGNN
 from magnet.nn.appnp import APPNP, Propagating
+from magnet.nn.elastic import ElasticGNN
 from magnet.nn.features import Features, row_normalized
+from magnet.nn.framelet import DenoisedGCN, FrameletDenoise
 from magnet.nn.gcn import GCN
+from magnet.nn.gnnguard import GNNGuard
 from magnet.nn.memory import NotEnoughMemory
 from magnet.nn.mlp import MLP
 from magnet.nn.model import Model
@@ -12,8 +16,13 @@ __all__ = [
     "APPNP",
     "GCN",
     "MLP",
+    "AirGNN",
+    "DenoisedGCN",
+    "ElasticGNN",
     "Features",
     "Fitted",
+    "FrameletDenoise",
+    "GNNGuard",
     "Model",
     "NotEnoughMemory",
     "Propagating",

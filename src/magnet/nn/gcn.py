@@ -56,12 +56,15 @@ class GCN(Model):
         operators = list(inputs.operators)
         if not inputs.propagated:
             h = operators.pop(0) @ h
-        h = first.shifted(h)
+        return inputs.kept(self.after_first(first.shifted(h), operators))
+
+    def after_first(self, h: Tensor, operators: list[Sparse]) -> Tensor:
+        """All layers but the first."""
         norms = list(self.norms) or [nn.Identity()] * len(operators)
         for layer, norm, operator in zip(list(self.layers)[1:], norms, operators, strict=True):
             h = self.dropout()(norm(h).relu())
             h = _convolved(layer, operator, h)
-        return inputs.kept(h)
+        return h
 
 
 def _convolved(layer: Any, operator: Sparse, h: Tensor) -> Tensor:

@@ -91,6 +91,9 @@ class Model(nn.Module):
 
     like: Tensor
 
+    #: Parameters that no weight decay pulls towards zero, by the beginning of their names.
+    undecayed: tuple[str, ...] = ()
+
     def per_model(self, name: str, value: Numbers) -> list[float]:
         """One number for each model."""
         values = [float(value)] * len(self.seeds) if isinstance(value, int | float) else [float(v) for v in value]

@@ -232,7 +232,10 @@ def _optimiser(model: Model, rate: list[float], decay: list[float], decay_on: st
         raise ValueError(f"rate is {min(rate)} and decay {min(decay)}; rate must be positive, decay not negative")
     named = list(model.named_parameters())
     none = [0.0] * len(decay)
-    decays = [decay if decay_on == "all" or "layers.0." in name else none for name, _ in named]
+    decays = [
+        decay if (decay_on == "all" or "layers.0." in name) and not name.startswith(model.undecayed or "-") else none
+        for name, _ in named
+    ]
     return Adam([parameter for _, parameter in named], rate, decays)
 
 

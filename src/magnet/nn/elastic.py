@@ -1,0 +1,98 @@
+"""ElasticGNN: propagation that may stop at an edge."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from magnet.graph import Graph
+from magnet.nn.appnp import Propagating
+from magnet.nn.features import Features
+from magnet.nn.model import Inputs, Nodes, Numbers
+from magnet.nn.sparse import Sparse, incidence
+
+
+class ElasticGNN(Propagating):
+    r"""Elastic message passing ("Elastic Graph Neural Networks", Liu et al., ICML 2021).
+
+    K steps of a primal-dual method on
+
+    .. math::
+        \min_F \lambda_1 \|\tilde\Delta F\|_{21} + \frac{\lambda_2}{2} \mathrm{tr}(F^\top (I - \tilde A) F)
+        + \frac12 \|F - H\|_F^2, \qquad \tilde\Delta^\top \tilde\Delta = I - \tilde A,
+
+    from :math:`F_0 = H = \mathrm{MLP}(X)`, :math:`Z_0 = 0`, with :math:`\gamma = 1 / (1 + \lambda_2)` and
+    :math:`\beta = 1 / (2 \gamma)`:
+
+    .. math::
+        Y &= \gamma H + (1 - \gamma) \tilde A F_k \\
+        \bar F &= Y - \gamma \tilde\Delta^\top Z_k \\
+        \bar Z &= Z_k + \beta \tilde\Delta \bar F \\
+        Z_{k+1} &= \mathrm{prox}_{\beta g^*}(\bar Z) =
+            \bar Z_i \min(1, \lambda_1 / \|\bar Z_i\|_2) \text{ for each edge } i
+            \quad (\ell_1\text{: each entry clipped to } \pm\lambda_1) \\
+        F_{k+1} &= Y - \gamma \tilde\Delta^\top Z_{k+1}
+
+    :math:`\tilde\Delta^\top Z_{k+1}` is what the next step begins with, so that a step takes three sparse products.
+    With :math:`\lambda_1 = 0` this is APPNP with :math:`\alpha = \gamma`.
+
+    Args:
+        in_channels, out_channels, steps, layers, blocks, hidden, dropout, input_dropout, seeds: as for
+            :class:`~magnet.nn.Propagating`.
+        lambda1, lambda2: weights of the two penalties, one number or one for each model. (default: ``3``, ``3``)
+        norm: ``"l21"``, which compares the nodes of an edge as a whole, or ``"l1"``. (default: ``"l21"``)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        *,
+        lambda1: Numbers = 3.0,
+        lambda2: Numbers = 3.0,
+        norm: Literal["l21", "l1"] = "l21",
+        **options: Any,
+    ) -> None:
+        super().__init__(in_channels, out_channels, **options)
+        self.lambda1, self.lambda2 = self.per_model("lambda1", lambda1), self.per_model("lambda2", lambda2)
+        if min(*self.lambda1, *self.lambda2) < 0:
+            raise ValueError(f"lambda1 is {lambda1} and lambda2 {lambda2}; they must not be negative")
+        if norm not in ("l21", "l1"):
+            raise ValueError(f"norm is {norm!r}; it must be 'l21' or 'l1'")
+        self.norm = norm
+
+    def prepare(self, features: Features, graph: Graph, nodes: Nodes | None = None, once: bool = False) -> Inputs:
+        key = ("incidence", self.like.dtype, self.like.device)
+        if key not in graph.cache:
+            graph.cache[key] = Sparse.of(incidence(graph), self.like)
+        return self.whole_inputs(features, graph, nodes, extra=graph.cache[key])
+
+    def propagate(self, h: Tensor, inputs: Inputs) -> Tensor:
+        operator, delta = inputs.operators[0], inputs.extra
+        gamma = self.vector([1 / (1 + value) for value in self.lambda2])
+        beta, radius = 1 / (2 * gamma), self.vector(self.lambda1)
+        start, smooth = gamma * h, 1 - gamma
+        if not any(self.lambda1):
+            for_l2 = h
+            for _ in range(self.steps):
+                for_l2 = start + smooth * (operator @ for_l2)
+            return for_l2
+        f, z, pulled = h, None, None  # pulled = gamma * delta^T Z
+        for _ in range(self.steps):
+            y = start + smooth * (operator @ f)
+            bar = beta * (delta @ (y if pulled is None else y - pulled))
+            z = self._dual(bar if z is None else z + bar, radius)
+            pulled = gamma * (delta.t @ z)
+            f = y - pulled
+        return f
+
+    def _dual(self, z: Tensor, radius: Tensor) -> Tensor:
+        """Projection onto the ball of the dual norm: the proximal map of the conjugate penalty."""
+        if self.norm == "l1":
+            return torch.minimum(torch.maximum(z, -radius), radius)
+        # A length of zero has no direction; its gradient must not become NaN.
+        square = z.square().sum(dim=2, keepdim=True)
+        length = torch.where(square > 0, square, torch.ones_like(square)).sqrt()
+        return z * torch.where(square > 0, radius / length, torch.ones_like(square)).clamp(max=1.0)
