@@ -111,57 +111,64 @@ class Features:
             each = self.dense.repeat_interleave(models // self.count, dim=0)
             dropped = each * dropout.mask((self.nodes, self.columns), self.like)
             return torch.bmm(dropped, weight.transpose(0, 1)).transpose(0, 1)
-        if "woven" not in self.cache or self.cache["woven"].models != models:
-            self.cache["woven"] = _Woven.build(self, models)
-        woven: _Woven = self.cache["woven"]
-        return woven.product(weight, dropout)
+        if "blocks" not in self.cache or self.cache["blocks"].models != models:
+            self.cache["blocks"] = _Blocks.build(self, models)
+        blocks: _Blocks = self.cache["blocks"]
+        return blocks.product(weight, dropout)
 
 
 @dataclass(frozen=True, eq=False)
-class _Woven:
-    """Sparse features with one copy of the values for each model, so that each can drop its own cells."""
+class _Blocks:
+    """Sparse features of all models as one block-diagonal matrix ``[S n, S d]``, so that each can drop its own cells."""
 
     models: int
+    nodes: int
     forward: tuple[Tensor, Tensor, tuple[int, int]]
     backward: tuple[Tensor, Tensor, tuple[int, int]]
-    values: Tensor  # [stored cells of one model each, model after model]
-    places: Tensor  # where each stored entry of the woven matrix finds its value
-    turned: Tensor  # the same for its transpose
+    values: Tensor
+    turned: Tensor  # where the entries of the transpose are among the values
     cells: list[int]
 
     @classmethod
-    def build(cls, features: Features, models: int) -> _Woven:
-        parts = unweave(features.sparse, features.count)
-        each = [part for part in parts for _ in range(models // features.count)]
-        start = np.cumsum([0, *(part.nnz for part in each)])
-        numbered = []
-        for part, first in zip(each, start[:-1], strict=True):
-            copy = part.astype(np.float64)
-            copy.data = np.arange(first, first + part.nnz, dtype=np.float64)
-            numbered.append(copy)
-        woven = weave(numbered)
-        back = woven.T.tocsr()
-        device = features.like.device
-        sides = []
-        for matrix in (woven, back):
-            index = tuple(torch.from_numpy(a.astype(np.int64)).to(device) for a in (matrix.indptr, matrix.indices))
-            sides.append((*index, matrix.shape))
-        return cls(
-            models,
-            sides[0],
-            sides[1],
-            torch.from_numpy(np.concatenate([part.data for part in each])).to(features.like),
-            torch.from_numpy(woven.data.astype(np.int64)).to(device),
-            torch.from_numpy(back.data.astype(np.int64)).to(device),
-            [part.nnz for part in each],
+    def build(cls, features: Features, models: int) -> _Blocks:
+        assert features.sparse is not None
+        device, repeats = features.like.device, models // features.count
+        sides: list[list[list[Tensor]]] = [[[], []], [[], []]]
+        values, turned, cells, before = [], [], [], 0
+        for part in unweave(features.sparse, features.count):
+            numbered = part.astype(np.float64)
+            numbered.data = np.arange(part.nnz, dtype=np.float64)
+            back = numbered.T.tocsr()
+            arrays = [_index(matrix, device) for matrix in (part, back)]
+            order = torch.from_numpy(back.data.astype(np.int64)).to(device)
+            data = torch.from_numpy(part.data).to(features.like)
+            for _ in range(repeats):
+                for side, (starts, columns), width in zip(sides, arrays, (part.shape[1], part.shape[0]), strict=True):
+                    side[0].append(starts[1:] + before)
+                    side[1].append(columns + len(cells) * width)
+                values.append(data)
+                turned.append(order + before)
+                cells.append(part.nnz)
+                before += part.nnz
+        zero = torch.zeros(1, dtype=torch.long, device=device)
+        nodes, width = features.nodes, features.columns
+        shapes = ((models * nodes, models * width), (models * width, models * nodes))
+        forward, backward = (
+            (torch.cat([zero, *starts]), torch.cat(columns), shape)
+            for (starts, columns), shape in zip(sides, shapes, strict=True)
         )
+        return cls(models, nodes, forward, backward, torch.cat(values), torch.cat(turned), cells)
 
     def product(self, weight: Tensor, dropout: Dropout) -> Tensor:
         values = self.values * dropout.mask_of(self.cells, self.values)
-        matrix = _csr(self.forward, values[self.places])
-        transposed = _csr(self.backward, values[self.turned])
-        flat = weight.reshape(-1, weight.shape[2])
-        return product(matrix, transposed, flat).view(-1, *weight.shape[1:])
+        flat = weight.transpose(0, 1).reshape(-1, weight.shape[2])
+        out = product(_csr(self.forward, values), _csr(self.backward, values[self.turned]), flat)
+        return out.view(self.models, self.nodes, -1).transpose(0, 1)
+
+
+def _index(matrix: sp.csr_matrix, device: torch.device) -> tuple[Tensor, Tensor]:
+    starts, columns = (torch.from_numpy(a.astype(np.int64)).to(device) for a in (matrix.indptr, matrix.indices))
+    return starts, columns
 
 
 def _csr(index: tuple[Tensor, Tensor, tuple[int, int]], values: Tensor) -> Tensor:

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import difflib
 
-from magnet.experiments.methods import appnp, gcn, mlp, propagation
+from magnet.experiments.methods import (
+    airgnn,
+    appnp,
+    elasticgnn,
+    gcn,
+    gnnguard,
+    magnet,
+    mlp,
+    paper_magnet,
+    propagation,
+    reconstruction,
+)
 from magnet.experiments.methods.base import PAPER_SPACE, Candidate, Case, Method, Repaired
 
 METHODS: dict[str, Method] = {
@@ -13,9 +24,17 @@ METHODS: dict[str, Method] = {
         gcn.METHOD,
         mlp.METHOD,
         appnp.METHOD,
+        gnnguard.METHOD,
+        elasticgnn.METHOD,
+        airgnn.METHOD,
+        paper_magnet.ONE,
+        paper_magnet.GAE,
+        paper_magnet.TRUE,
+        magnet.METHOD,
         propagation.CONTROL,
         propagation.FP,
         propagation.FP_TRUE,
+        reconstruction.METHOD,
     )
 }
 
