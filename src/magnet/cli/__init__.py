@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from magnet.cli import apply, bench, clean, data, demo
+from magnet.cli import apply, bench, clean, data, demo, reproduce, run
 
 app = typer.Typer(
     name="magnet",
@@ -19,6 +19,8 @@ app.command("apply")(apply.apply)
 app.command("bench")(bench.bench)
 app.command("datasets")(data.datasets)
 app.command("corrupt")(data.corrupt)
+app.command("run")(run.run)
+app.command("reproduce")(reproduce.reproduce)
 
 
 @app.callback()

@@ -24,12 +24,8 @@ PATIENCE = 90.0
 
 #: Folders and files of the package that cannot change what a run computes.
 _PRESENTATION = (
-    "cli",
-    "report",
-    "experiments/exhibits",
-    "experiments/store",
-    "experiments/jobs",
-    "experiments/ray_jobs",
+    *("cli", "report"),
+    *(f"experiments/{name}" for name in ("exhibits", "store", "jobs", "ray_jobs", "progress", "reproduce", "paper")),
 )
 
 _SCHEMA = """
@@ -179,7 +175,7 @@ class Store:
                 found = self._connection.execute(
                     "SELECT host, process, heard_at FROM claims WHERE key = ?", (key,)
                 ).fetchone()
-                if found is not None and _alive(*found, now):
+                if found is not None and _alive(found[0], found[1], found[2], now):
                     continue
                 self._connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?)", (key, host, process, now))
                 granted.append(key)
@@ -199,7 +195,7 @@ class Store:
         """The keys that living processes work on."""
         now = time.time()
         rows = self._connection.execute("SELECT key, host, process, heard_at FROM claims").fetchall()
-        return {key for key, *owner in rows if _alive(*owner, now)}
+        return {key for key, host, process, heard_at in rows if _alive(host, process, heard_at, now)}
 
     def finished(self) -> set[str]:
         return {key for (key,) in self._connection.execute("SELECT key FROM runs")}

@@ -1,0 +1,88 @@
+"""``magnet reproduce``: the paper's tables and figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+NAMES = (
+    "table1, table2, table3, table4, table5, table6, table7, fig-sparsity, fig-level, fig-loss, fig-cells, fig-errors, "
+    "fig-image, all"
+)
+
+
+def reproduce(
+    name: Annotated[str, typer.Argument(help=f"One or more of, comma-separated: {NAMES}.")],
+    datasets: Annotated[str | None, typer.Option(help="Only these, comma-separated.")] = None,
+    methods: Annotated[str | None, typer.Option(help="Only these, comma-separated.")] = None,
+    corruptions: Annotated[str | None, typer.Option(help="Only these, comma-separated.")] = None,
+    repeats: Annotated[int | None, typer.Option(min=1, help="Repetitions.  [default: 10; 2 with --quick]")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A small version on the embedded data.")] = False,
+    show: Annotated[bool, typer.Option("--show", help="Run nothing; show what is finished.")] = False,
+    settings: Annotated[str, typer.Option(help="tuned: those found by search; or default.")] = "tuned",
+    store: Annotated[Path, typer.Option(help="SQLite file of finished runs.")] = Path("results/runs.sqlite"),
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Folder for Markdown, CSV and figures.  [default: the store's]"),
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    ray: Annotated[str | None, typer.Option(help="Address of a Ray cluster to run on.")] = None,
+    device: Annotated[str | None, typer.Option(help="cpu or cuda.")] = None,
+    folder: Annotated[Path | None, typer.Option(help="Where corrupted graphs are kept.")] = None,
+    any_version: Annotated[
+        bool, typer.Option("--any-version", help="Count runs of other code versions as finished.")
+    ] = False,
+) -> None:
+    """Run a table or figure of the paper, or continue it, and show it beside the paper's numbers."""
+    from rich.console import Console
+
+    from magnet.experiments.exhibits import MODULES, Options
+    from magnet.experiments.exhibits.render import show as show_document
+    from magnet.experiments.reproduce import Where
+    from magnet.experiments.reproduce import reproduce as run
+
+    names = _list(name) or ()
+    unknown = [part for part in names if part != "all" and part not in MODULES]
+    if unknown:
+        _fail(f"there is no exhibit {unknown[0]!r}; there are {', '.join(MODULES)} and all")
+    if settings not in ("tuned", "default"):
+        _fail(f"--settings is {settings!r}; it must be tuned or default")
+    if show and not store.is_file():
+        _fail(f"{store} is not there, so there is nothing to show; without --show the runs are made")
+    options = Options(
+        datasets=_list(datasets),
+        methods=_list(methods),
+        corruptions=_list(corruptions),
+        repeats=repeats or (2 if quick else 10),
+        quick=quick,
+        settings=settings,
+    )
+    where = Where(jobs=jobs, ray=ray, device=device, folder=None if folder is None else str(folder))
+    target = store.parent if output is None else output
+    try:
+        documents = run(names, store, target, options, where, show_only=show, any_version=any_version, say=typer.echo)
+    except (ValueError, ImportError) as error:
+        _fail(str(error))
+    except KeyboardInterrupt:
+        typer.echo("stopped; the same command continues where it was", err=True)
+        raise typer.Exit(130) from None
+    console = Console()
+    for document in documents:
+        console.rule(document.title)
+        show_document(document, console)
+    if "all" in names:
+        from magnet.experiments.exhibits.page import write_page
+
+        typer.echo(f"one page: {write_page(documents, target, store)}")
+    typer.echo(f"written to {target}")
+
+
+def _list(words: str | None) -> tuple[str, ...] | None:
+    return None if words is None else tuple(word.strip() for word in words.split(",") if word.strip())
+
+
+def _fail(message: str) -> Any:
+    typer.echo(f"magnet reproduce: {message}", err=True)
+    raise typer.Exit(2)

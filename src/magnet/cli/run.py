@@ -1,0 +1,63 @@
+"""``magnet run``: one row of a table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def run(
+    dataset: Annotated[str, typer.Option(help="Name of a dataset; see `magnet datasets`.")],
+    method: Annotated[str, typer.Option(help="gcn, mlp, appnp, ..., magnet; a wrong name lists them.")],
+    corruption: Annotated[str, typer.Option(help="none, inject-far, inject-random, meta, cells-flip ...")] = "none",
+    seed: Annotated[int, typer.Option(help="Of the repetition.")] = 0,
+    option: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting as name=value, such as epochs=50. Repeatable.")
+    ] = None,
+    settings: Annotated[str, typer.Option(help="tuned: those found by search; or default.")] = "tuned",
+    store: Annotated[Path | None, typer.Option(help="Also keep the row in this SQLite file.")] = None,
+    device: Annotated[str | None, typer.Option(help="cpu or cuda.")] = None,
+    folder: Annotated[Path | None, typer.Option(help="Where corrupted graphs are kept.")] = None,
+) -> None:
+    """Run one row of a table and print it as JSON."""
+    from magnet.experiments.runners import run_configs
+    from magnet.experiments.store import Store, _plain
+
+    config = {
+        "kind": "classify",
+        "dataset": dataset,
+        "corruption": corruption,
+        "method": method,
+        "seed": seed,
+        "settings": settings,
+        **dict(_setting(words) for words in option or ()),
+    }
+    kept = None if store is None else Store(store)
+    try:
+        found = None if kept is None else kept.get(config)
+        if found is None:
+            result = next(iter(run_configs([config], device, None if folder is None else str(folder))))[1]
+            if kept is not None:
+                kept.add(config, result)
+        else:
+            result = found.result
+    except (ValueError, ImportError, OSError) as error:
+        typer.echo(f"magnet run: {error}", err=True)
+        raise typer.Exit(2) from None
+    finally:
+        if kept is not None:
+            kept.close()
+    typer.echo(json.dumps(result, indent=2, default=_plain))
+
+
+def _setting(words: str) -> tuple[str, object]:
+    name, equals, value = words.partition("=")
+    if not equals:
+        raise typer.BadParameter(f"{words!r} is not name=value", param_hint="--set")
+    try:
+        return name, json.loads(value)
+    except json.JSONDecodeError:
+        return name, value

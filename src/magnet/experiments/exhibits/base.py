@@ -1,0 +1,179 @@
+"""What a table or figure of the paper is made of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from magnet.experiments.jobs import Config, Job
+from magnet.experiments.paper import Printed
+from magnet.experiments.store import Run, Store
+from magnet.experiments.summary import Summary, summarise
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asked for; ``None`` stands for everything the exhibit has.
+
+    Args:
+        datasets, methods, corruptions: which of the exhibit's.
+        repeats: number of repetitions. (default: ``10``)
+        quick: a small version that takes minutes on a laptop.
+        settings: ``"tuned"`` for those found by search, or ``"default"``.
+    """
+
+    datasets: tuple[str, ...] | None = None
+    methods: tuple[str, ...] | None = None
+    corruptions: tuple[str, ...] | None = None
+    repeats: int = 10
+    quick: bool = False
+    settings: str = "tuned"
+
+    def choose(self, what: str, everything: Sequence[str]) -> list[str]:
+        """Those of the exhibit's datasets, methods or corruptions that were asked for, in its order."""
+        wanted = getattr(self, what)
+        if wanted is None:
+            return list(everything)
+        unknown = [name for name in wanted if name not in everything]
+        if unknown:
+            raise ValueError(f"--{what}: {unknown[0]!r} is not in this exhibit; it has {', '.join(everything)}")
+        return [name for name in everything if name in wanted]
+
+
+class Results:
+    """Finished runs by their config.
+
+    Args:
+        store: where they are.
+        any_code: also those of other code versions, the newest first. (default: ``True``)
+    """
+
+    def __init__(self, store: Store, any_code: bool = True) -> None:
+        self.runs: dict[str, Run] = store.latest(any_code)
+        self.failures = store.failed()
+        self._key = store.key
+        self.used: set[str] = set()
+
+    def get(self, config: Config) -> dict[str, Any] | None:
+        run = self.runs.get(json.dumps(config, sort_keys=True))
+        if run is None:
+            return None
+        self.used.add(run.code)
+        return run.result
+
+    def failure(self, config: Config) -> str | None:
+        return self.failures.get(self._key(config))
+
+    def values(self, configs: Iterable[Config], name: str) -> list[float]:
+        found = (self.get(config) for config in configs)
+        return [result[name] for result in found if result is not None and result.get(name) is not None]
+
+    def summary(self, configs: Iterable[Config], name: str, scale: float = 1.0) -> Summary | None:
+        return summarise(self.values(configs, name), scale)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a table.
+
+    Args:
+        row, column: its place.
+        ours: what was measured, None where it was not run.
+        paper: what the paper prints there, if it has such a cell.
+        planned: how many runs it should stand on.
+        score: the relative score that colours it, above 0 better, below 0 worse (None: no colour).
+        digits: after the point.
+        text: shown instead of numbers.
+        note: why there is nothing, in words.
+        facts: more columns of the CSV file.
+    """
+
+    row: str
+    column: str
+    ours: Summary | None = None
+    paper: Printed | None = None
+    planned: int = 0
+    score: float | None = None
+    digits: int = 2
+    text: str = ""
+    note: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def difference(self) -> float | None:
+        if self.ours is None or self.paper is None or self.paper.value != self.paper.value:
+            return None
+        return self.ours.mean - self.paper.value
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells in rows and columns; ``words`` go below."""
+
+    title: str
+    cells: list[Cell]
+    corner: str = ""
+    words: str = ""
+
+    @property
+    def rows(self) -> list[str]:
+        return list(dict.fromkeys(cell.row for cell in self.cells))
+
+    @property
+    def columns(self) -> list[str]:
+        return list(dict.fromkeys(cell.column for cell in self.cells))
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure: ``draw(path)`` writes it to ``path`` with its suffix, ``.png`` or ``.svg``."""
+
+    name: str
+    caption: str
+    draw: Callable[[Path], None]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A rendered exhibit."""
+
+    name: str
+    title: str
+    parts: list[Table | Figure | str]
+
+    @property
+    def tables(self) -> list[Table]:
+        return [part for part in self.parts if isinstance(part, Table)]
+
+    @property
+    def figures(self) -> list[Figure]:
+        return [part for part in self.parts if isinstance(part, Figure)]
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A table or figure of the paper: which runs it needs, and how they are shown.
+
+    Args:
+        name: what ``magnet reproduce`` takes.
+        title: one line.
+        plan: the runs, in groups that are computed together.
+        render: the document, from whatever is finished.
+    """
+
+    name: str
+    title: str
+    plan: Callable[[Options], list[Job]]
+    render: Callable[[Results, Options], Document]
+
+
+def jobs_of(configs: Iterable[Config], together: Sequence[str]) -> list[Job]:
+    """Configs in jobs: those that agree in everything but ``together``."""
+    groups: dict[str, list[Config]] = {}
+    for config in configs:
+        rest = {name: value for name, value in config.items() if name not in together}
+        groups.setdefault(json.dumps(rest, sort_keys=True), []).append(config)
+    return [Job(tuple(group)) for group in groups.values()]

@@ -1,0 +1,144 @@
+"""What the tables of node classification have in common: settings (dataset and corruption), configs, scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from magnet.datasets import DATASETS
+from magnet.experiments.exhibits.base import Options, Results
+from magnet.experiments.exhibits.datasets import INJECTION, META, QUICK, column_title, shown
+from magnet.experiments.jobs import Config
+from magnet.experiments.paper import Printed, printed
+
+#: In the order in which they are run: methods that share a detector's findings follow one another.
+METHODS = {
+    "gcn": "GCN, untouched",
+    "mlp": "MLP",
+    "appnp": "APPNP",
+    "gnnguard": "GNNGuard",
+    "elasticgnn": "ElasticGNN",
+    "airgnn": "AirGNN",
+    "propagation-one": "control: all trusted, smoothed",
+    "magnet-one": "MAGnet-one",
+    "magnet-gae": "MAGnet-gae",
+    "magnet-true": "MAGnet-true",
+    "fp-true": "FP, true cells",
+    "magnet": "MAGnet (ours)",
+    "fp": "FP, our trust",
+}
+#: In the order in which they are shown.
+ORDER = (
+    *("clean", "gcn", "appnp", "gnnguard", "elasticgnn", "airgnn", "magnet-one", "magnet-gae", "magnet"),
+    *("fp", "propagation-one", "mlp", "magnet-true", "fp-true"),
+)
+TITLES = {"clean": "clean (GCN)", **METHODS}
+CORRUPTIONS = {
+    "inject-random": "injection of random rows",
+    "inject-far": "injection of far rows",
+    "meta": "meta attack",
+    "none": "clean",
+}
+QUICK_METHODS = ("gcn", "propagation-one")
+#: Fewer epochs for ``--quick``.
+QUICK_SETTINGS = {"epochs": 30}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A dataset under a corruption: a column of a table."""
+
+    dataset: str
+    corruption: str
+
+    @property
+    def title(self) -> str:
+        return column_title(self.dataset)
+
+    @property
+    def papers(self) -> str:
+        """What the paper calls the corruption. It speaks of far rows; its code injected random ones."""
+        return "meta" if self.corruption == "meta" else "injection"
+
+    def paper(self, exhibit: str, method: str, quantity: str = "accuracy", **more: Any) -> Printed | None:
+        found = printed(exhibit, quantity, setting=self.papers, dataset=self.dataset, method=method, **more)
+        return found if not DATASETS[self.dataset].stands_for else None
+
+
+def settings(
+    options: Options,
+    corruptions: Sequence[str],
+    injection: tuple[str, ...] = INJECTION,
+    meta: tuple[str, ...] = META,
+) -> list[Setting]:
+    """Columns: every dataset under every corruption that was asked for."""
+    chosen = options.choose("corruptions", corruptions)
+    if options.quick and options.corruptions is None:
+        chosen = chosen[:1]
+    result = []
+    for corruption in chosen:
+        names = shown(meta if corruption == "meta" else injection)
+        if options.datasets is not None:
+            known = [*dict.fromkeys([*shown(injection), *injection, *shown(meta), *QUICK])]
+            wanted = options.choose("datasets", known)
+            names = [name for name in wanted if corruption != "meta" or name in (*shown(meta), *QUICK)]
+        elif options.quick:
+            names = list(QUICK)
+        result += [Setting(name, corruption) for name in names]
+    return result
+
+
+def config(options: Options, setting: Setting, method: str, seed: int, **more: Any) -> Config:
+    """The run of a repetition. ``"clean"`` is a GCN on the clean data."""
+    clean = method == "clean"
+    result: Config = {
+        "kind": "classify",
+        "dataset": setting.dataset,
+        "corruption": "none" if clean else setting.corruption,
+        "method": "gcn" if clean else method,
+        "seed": seed,
+        "settings": options.settings,
+        **more,
+    }
+    if result["corruption"] == "meta":
+        # an attack takes minutes; like the paper, all repetitions share one
+        result["fixed_corruption"] = 0
+    if options.quick:
+        result |= QUICK_SETTINGS
+    return result
+
+
+def configs(options: Options, setting: Setting, method: str, **more: Any) -> list[Config]:
+    return [config(options, setting, method, seed, **more) for seed in range(options.repeats)]
+
+
+def accuracy(results: Results, options: Options, setting: Setting, method: str, **more: Any) -> float | None:
+    """Mean test accuracy in percent, None where nothing is finished."""
+    found = results.summary(configs(options, setting, method, **more), "test_accuracy", 100)
+    return None if found is None else found.mean
+
+
+def relative(score: float | None, corrupted: float | None, clean: float | None) -> float | None:
+    """The paper's relative score: 0 for a GCN on the corrupted data, 1 for one on the clean data.
+
+    Example:
+        >>> relative(75.0, 70.0, 80.0)
+        0.5
+    """
+    if score is None or corrupted is None or clean is None or clean == corrupted:
+        return None
+    return (score - corrupted) / (clean - corrupted)
+
+
+def absolute(score: float | None, corrupted: float | None) -> float | None:
+    """The paper's absolute score: the gain over a GCN on the corrupted data as a share of its accuracy."""
+    return None if score is None or corrupted is None else (score - corrupted) / corrupted
+
+
+def chosen_methods(options: Options, everything: Sequence[str]) -> list[str]:
+    if options.quick and options.methods is None:
+        return [name for name in everything if name in (*QUICK_METHODS, "clean")]
+    chosen = options.choose("methods", everything)
+    # colours and relative scores need the two ends
+    return [name for name in everything if name in chosen or name in ("clean", "gcn")]

@@ -1,0 +1,120 @@
+"""True against detected cells as spy plots with a magnified region."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from magnet.experiments.detect import unpack_grid, unpack_region
+from magnet.experiments.exhibits import draw
+from magnet.experiments.exhibits.base import Cell, Document, Exhibit, Figure, Options, Results, Table, jobs_of
+from magnet.experiments.exhibits.datasets import column_title
+from magnet.experiments.exhibits.detection import config, gae, names
+from magnet.experiments.jobs import Config, Job
+from magnet.experiments.paper import printed
+from magnet.experiments.summary import Summary
+
+TITLE = "True and detected cells (the paper's figures 5 and 7 to 10)"
+DATASETS = ("cora", "citeseer", "coauthor-cs", "pubmed", "wiki-cs")
+#: The paper shows the first 3000 nodes and features of the larger ones.
+LIMITED = ("coauthor-cs", "pubmed", "wiki-cs", "amazon-computers")
+DETECTORS = {"gae": "the paper's autoencoder at tau = 0.1", "auto": "ours"}
+
+
+def _config(options: Options, dataset: str, which: str) -> Config:
+    more: dict[str, Any] = {"pictures": True}
+    if dataset in LIMITED:
+        more |= {"rows": 3000, "columns": 3000}
+    return gae(options, dataset, "mse", **more) if which == "gae" else config(dataset, "auto", **more)
+
+
+def plan(options: Options) -> list[Job]:
+    detectors = ["gae"] if options.quick else list(DETECTORS)
+    every = [_config(options, dataset, which) for dataset in names(options, DATASETS) for which in detectors]
+    return jobs_of(every, together=())
+
+
+def render(results: Results, options: Options) -> Document:
+    cells = []
+    parts: list[Table | Figure | str] = []
+    nan = float("nan")
+    for dataset in names(options, DATASETS):
+        for which, title in DETECTORS.items():
+            found = results.get(_config(options, dataset, which))
+            values: dict[str, float | None] = dict.fromkeys(
+                ("wrong cells, %", "of them found, %", "found and wrong, % of all", "flagged but right, % of all")
+            )
+            if found is not None:
+                shares = {name: found["pictures"][name]["share"] for name in ("truth", "hit", "false")}
+                recall = 100 * shares["hit"] / shares["truth"] if shares["truth"] else nan
+                values = dict(
+                    zip(
+                        values, (100 * shares["truth"], recall, 100 * shares["hit"], 100 * shares["false"]), strict=True
+                    )
+                )
+            for column, value in values.items():
+                paper = None
+                if which == "gae" and column in ("wrong cells, %", "found and wrong, % of all"):
+                    method = "truth" if column == "wrong cells, %" else "magnet-gae"
+                    paper = printed("fig-cells", "cells_percent", dataset=dataset, method=method)
+                ours = None if value is None else Summary(value, nan, nan, nan, 1)
+                row = f"{column_title(dataset)}, {title}"
+                cells.append(Cell(row, column, ours, paper, 1, digits=3, facts={"dataset": dataset, "detector": which}))
+        have = {which: results.get(_config(options, dataset, which)) for which in DETECTORS}
+        if any(have.values()):
+            caption = (
+                f"{column_title(dataset)}: wrong cells, and those of them that were flagged; below, a magnified region "
+                "with false alarms in orange, which the paper leaves out."
+            )
+            draw_it = lambda path, have=have: _draw(path, have)  # noqa: E731
+            parts.append(Figure(f"fig-cells-{dataset}", caption, draw_it))
+    words = "Random rows injected, seed 0. The paper prints only the wrong cells that were found, not the false alarms."
+    return Document("fig-cells", TITLE, [Table("Shares of cells", cells, corner="", words=words), *parts])
+
+
+def _draw(path: Path, have: dict[str, dict[str, Any] | None]) -> None:
+    runs = {which: found["pictures"] for which, found in have.items() if found is not None}
+    first = next(iter(runs.values()))
+    panels = [("truth", first["truth"], None)]
+    panels += [(DETECTORS[which], pictures["hit"], pictures["false"]) for which, pictures in runs.items()]
+    with draw.figure(path, 2, len(panels), (2.4, 2.3)) as axes:
+        for column, (title, hit, false) in enumerate(panels):
+            grid = unpack_grid(hit["grid"])
+            rows, columns = hit["shape"]
+            top, left = hit["corner"]
+            axis = axes[0, column]
+            axis.imshow(
+                grid,
+                cmap="Blues",
+                vmin=0,
+                vmax=max(1e-6, float(np.quantile(unpack_grid(first["truth"]["grid"]), 0.99))),
+                extent=(0, columns, rows, 0),
+                aspect="auto",
+                interpolation="nearest",
+            )
+            region = unpack_region(hit["region"])
+            axis.add_patch(_rectangle(left, top, region.shape[1], region.shape[0]))
+            axis.set_title(f"{title}\n{100 * hit['share']:.3f} % of the cells", fontsize=7)
+            picture = np.ones((*region.shape, 3))
+            if false is not None:
+                picture[unpack_region(false["region"])] = (0.9, 0.6, 0.0)
+            picture[region] = (0.0, 0.2, 0.5)
+            below = axes[1, column]
+            below.imshow(
+                picture, extent=(left, left + region.shape[1], top + region.shape[0], top), interpolation="nearest"
+            )
+            for drawn in (axis, below):
+                drawn.grid(visible=False)
+                drawn.set_xlabel("feature")
+                drawn.set_ylabel("node")
+
+
+def _rectangle(left: int, top: int, width: int, height: int) -> Any:
+    from matplotlib.patches import Rectangle
+
+    return Rectangle((left, top), width, height, fill=False, edgecolor="red", linewidth=0.8)
+
+
+EXHIBIT = Exhibit("fig-cells", TITLE, plan, render)

@@ -1,0 +1,45 @@
+"""One page about all exhibits: ``results/README.md``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from magnet.experiments.exhibits.base import Document
+from magnet.experiments.store import Store
+
+BEGIN, END = "<!-- made by magnet reproduce all -->", "<!-- end -->"
+
+
+def write_page(documents: Sequence[Document], folder: Path, store: str | os.PathLike[str]) -> Path:
+    """Write or renew the list of exhibits in ``README.md``; what stands around the marks is kept."""
+    with Store(store) as opened:
+        runs = list(opened.runs())
+        exported = opened.export(folder / "runs.csv")
+    devices = sorted({str(run.result.get("device")) for run in runs if run.result.get("device")})
+    lines = [BEGIN, "", "| exhibit | cells filled | figures |", "|---|---|---|"]
+    for document in documents:
+        cells = [cell for table in document.tables for cell in table.cells]
+        filled = sum(cell.ours is not None or bool(cell.text) for cell in cells)
+        figures = " ".join(f"[{figure.name}]({figure.name}.png)" for figure in document.figures) or "-"
+        link = f"[{document.name}]({document.name}.md): {document.title}"
+        lines.append(f"| {link} | {filled} of {len(cells)} | {figures} |")
+    versions = ", ".join(f"`{version}`" for version in dict.fromkeys(run.code for run in runs))
+    seconds = sum(float(run.result.get("seconds") or 0) for run in runs)
+    lines += [
+        "",
+        f"{exported} finished runs ({seconds / 3600:.1f} hours of computing) on {', '.join(devices) or 'no device'}, "
+        f"every one a line of [runs.csv](runs.csv). Code versions: {versions}. Cells without a number were not run; "
+        "nothing is filled in by hand.",
+        "",
+        END,
+    ]
+    path = folder / "README.md"
+    old = path.read_text(encoding="utf-8") if path.is_file() else f"# Results\n\n{BEGIN}\n{END}\n"
+    before, _, rest = old.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    partial = path.with_name("README.md.partial")
+    partial.write_text(before + "\n".join(lines) + after, encoding="utf-8")
+    partial.replace(path)
+    return path

@@ -1,0 +1,167 @@
+"""Documents as Markdown, CSV and coloured terminal tables."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from pathlib import Path
+from typing import Any
+
+from magnet.experiments.exhibits.base import Cell, Document, Figure, Table
+
+NOT_RUN = "—"
+
+
+def cell_text(cell: Cell, lines: str = "<br>") -> str:
+    """A cell in words: mean and deviation, interval, the paper's value and the difference to it.
+
+    Example:
+        >>> from magnet.experiments.paper import Printed
+        >>> from magnet.experiments.summary import Summary
+        >>> cell_text(Cell("a", "b", Summary(80, 1, 79.3, 80.7, 10), Printed(79, 0.5), planned=10), "; ")
+        '80.00 ± 1.00; [79.30, 80.70]; paper 79.00 (+1.00)'
+    """
+    if cell.text:
+        return cell.text
+    parts = []
+    if cell.ours is None:
+        parts.append(cell.note or NOT_RUN)
+    else:
+        mean = f"{cell.ours.mean:.{cell.digits}f}"
+        known = not math.isnan(cell.ours.std)
+        parts.append(f"{mean} ± {cell.ours.std:.{cell.digits}f}" if known else mean)
+        if known:
+            parts.append(f"[{cell.ours.low:.{cell.digits}f}, {cell.ours.high:.{cell.digits}f}]")
+        if cell.planned and cell.ours.runs < cell.planned:
+            parts.append(f"{cell.ours.runs} of {cell.planned} runs")
+    if cell.paper is not None:
+        value = "out of memory" if math.isnan(cell.paper.value) else f"{cell.paper.value:.{cell.digits}f}"
+        difference = "" if cell.difference is None else f" ({cell.difference:+.{cell.digits}f})"
+        parts.append(f"paper {value}{difference}")
+    return lines.join(parts)
+
+
+def markdown(document: Document, notes: str = "") -> str:
+    """The document as Markdown; figures are linked as PNG files beside it."""
+    lines = [f"# {document.title}", ""]
+    for part in document.parts:
+        if isinstance(part, Table):
+            lines += [*_markdown_table(part), ""]
+            if part.words:
+                lines += [part.words, ""]
+        elif isinstance(part, Figure):
+            lines += [f"![{part.caption}]({part.name}.png)", "", f"{part.caption} ([SVG]({part.name}.svg))", ""]
+        else:
+            lines += [part, ""]
+    if notes:
+        lines += [notes, ""]
+    return "\n".join(lines)
+
+
+def _markdown_table(table: Table) -> list[str]:
+    place = {(cell.row, cell.column): cell for cell in table.cells}
+    lines = [f"**{table.title}**", "", "| " + " | ".join([table.corner, *table.columns]) + " |"]
+    lines.append("|---" * (len(table.columns) + 1) + "|")
+    for row in table.rows:
+        cells = [place.get((row, column)) for column in table.columns]
+        texts = ["" if cell is None else f"{_arrow(cell)}{cell_text(cell)}" for cell in cells]
+        lines.append("| " + " | ".join([row, *texts]) + " |")
+    return lines
+
+
+def _arrow(cell: Cell) -> str:
+    """Better or worse, where there is no colour."""
+    if cell.score is None or cell.ours is None or abs(cell.score) < 0.005:
+        return ""
+    return "▲ " if cell.score > 0 else "▼ "
+
+
+def csv_text(document: Document) -> str:
+    """All cells of the document's tables, one line each."""
+    names = ["table", "row", "column", "mean", "std", "low", "high", "runs", "planned", "paper", "paper_std"]
+    names += ["difference", "relative_score", "text"]
+    facts = list(dict.fromkeys(name for table in document.tables for cell in table.cells for name in cell.facts))
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow([*names, *facts])
+    for table in document.tables:
+        for cell in table.cells:
+            ours = cell.ours
+            numbers = [None] * 5 if ours is None else [ours.mean, ours.std, ours.low, ours.high, ours.runs]
+            printed = [None, None] if cell.paper is None else [cell.paper.value, cell.paper.std]
+            line = [table.title, cell.row, cell.column, *numbers, cell.planned, *printed, cell.difference, cell.score]
+            writer.writerow([*map(_number, line), cell.text or cell.note, *(cell.facts.get(name) for name in facts)])
+    return buffer.getvalue()
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.6g}"
+    return value
+
+
+def show(document: Document, console: Any) -> None:
+    """Print the document's tables to a Rich console: red is better than doing nothing, green worse, as in the paper."""
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    for part in document.parts:
+        if isinstance(part, str):
+            console.print(Text(part))
+        elif isinstance(part, Figure):
+            console.print(Text(f"figure {part.name}: {part.caption}", style="dim"))
+        else:
+            place = {(cell.row, cell.column): cell for cell in part.cells}
+            for columns in _fitting(part.columns, console.width):
+                shown = RichTable(title=part.title, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+                shown.add_column(part.corner)
+                for column in columns:
+                    shown.add_column(column, justify="right")
+                for row in part.rows:
+                    cells = [place.get((row, column)) for column in columns]
+                    texts = [Text(cell_text(c, "\n"), style=_style(c)) if c else Text("") for c in cells]
+                    shown.add_row(row, *texts)
+                console.print(shown)
+            if part.words:
+                console.print(Text(part.words))
+
+
+def _fitting(columns: list[str], width: int) -> list[list[str]]:
+    """Columns in groups that fit beside one another."""
+    each = max(1, (width - 24) // 22)
+    return [columns[first : first + each] for first in range(0, len(columns), each)]
+
+
+def _style(cell: Cell) -> str:
+    """Red where the relative score is above 0, green where below; the larger, the stronger."""
+    if cell.ours is None:
+        return "dim"
+    if cell.score is None:
+        return ""
+    strength = int(95 + 160 * min(1.0, abs(cell.score)))
+    return f"rgb({strength},70,70)" if cell.score > 0 else f"rgb(70,{strength},70)"
+
+
+def write(document: Document, folder: Path, notes: str = "") -> list[Path]:
+    """Write the document's Markdown, CSV and figures; each file appears when it is complete."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+    texts = {".md": markdown(document, notes)}
+    if document.tables:
+        texts[".csv"] = csv_text(document)
+    for suffix, text in texts.items():
+        path = folder / f"{document.name}{suffix}"
+        partial = path.with_name(path.name + ".partial")
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+        files.append(path)
+    for figure in document.figures:
+        for suffix in (".png", ".svg"):
+            path = folder / f"{figure.name}{suffix}"
+            partial = folder / f".{figure.name}.partial{suffix}"
+            figure.draw(partial)
+            partial.replace(path)
+            files.append(path)
+    return files

@@ -1,0 +1,70 @@
+"""The exponents p and q, for every source of trust."""
+
+from __future__ import annotations
+
+from magnet.experiments.exhibits.base import Cell, Document, Exhibit, Figure, Options, Results, Table, jobs_of
+from magnet.experiments.exhibits.classification import CORRUPTIONS, Setting, accuracy, configs, relative, settings
+from magnet.experiments.jobs import Job
+
+TITLE = "Exponents p and q (the paper's table 2)"
+CORRUPTED = ("inject-random", "meta")
+DATASETS = ("cora", "citeseer", "pubmed", "coauthor-cs", "wiki-cs")
+TRUST = {"magnet-one": "all ones", "magnet-gae": "gae", "magnet-framelet": "ours", "magnet-true": "true"}
+PAPERS = [(p, q) for p in (0.0, 1.0) for q in (1.0, 2.0)]
+FURTHER = [(0.5, 1.0), (0.5, 2.0), (0.0, 1.5), (0.5, 1.5), (1.0, 1.5)]
+
+
+def _exponents(options: Options) -> list[tuple[float, float]]:
+    return [(1.0, 2.0), (0.0, 1.0)] if options.quick else sorted([*PAPERS, *FURTHER])
+
+
+def _trust(options: Options) -> list[str]:
+    chosen = options.choose("methods", list(TRUST))
+    return ["magnet-one"] if options.quick and options.methods is None else chosen
+
+
+def _settings(options: Options) -> list[Setting]:
+    return settings(options, CORRUPTED, injection=DATASETS)
+
+
+def plan(options: Options) -> list[Job]:
+    every = [
+        config for s in _settings(options) for method in ("gcn", "clean") for config in configs(options, s, method)
+    ]
+    every += [
+        config
+        for setting in _settings(options)
+        for method in _trust(options)
+        for p, q in _exponents(options)
+        for config in configs(options, setting, method, p=p, q=q)
+    ]
+    return jobs_of(every, together=("seed",))
+
+
+def render(results: Results, options: Options) -> Document:
+    parts: list[Table | Figure | str] = [
+        "Test accuracy in percent. The paper has p in {0, 1} and q in {1, 2}; p = 1/2 and q = 3/2 are ours, as is the "
+        "trust of our own detector. Everything else is as in table 1."
+    ]
+    columns = _settings(options)
+    for corruption in dict.fromkeys(column.corruption for column in columns):
+        cells = []
+        group = [column for column in columns if column.corruption == corruption]
+        for method in _trust(options):
+            for p, q in _exponents(options):
+                cells += [_cell(results, options, setting, method, p, q) for setting in group]
+        parts.append(Table(f"Accuracy under {CORRUPTIONS[corruption]}", cells, corner="trust, p, q"))
+    return Document("table2", TITLE, parts)
+
+
+def _cell(results: Results, options: Options, setting: Setting, method: str, p: float, q: float) -> Cell:
+    ours = results.summary(configs(options, setting, method, p=p, q=q), "test_accuracy", 100)
+    ends = [accuracy(results, options, setting, end) for end in ("gcn", "clean")]
+    score = None if ours is None else relative(ours.mean, *ends)
+    paper = setting.paper("table2", method, p=p, q=q)
+    facts = {"dataset": setting.dataset, "corruption": setting.corruption, "method": method, "p": p, "q": q}
+    row = f"{TRUST[method]}, p = {p:g}, q = {q:g}"
+    return Cell(row, setting.title, ours, paper, options.repeats, score, facts=facts)
+
+
+EXHIBIT = Exhibit("table2", TITLE, plan, render)

@@ -1,0 +1,61 @@
+"""The search spaces, and what was chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from magnet.experiments.exhibits.base import Cell, Document, Exhibit, Options, Results, Table
+from magnet.experiments.exhibits.classification import TITLES
+from magnet.experiments.exhibits.datasets import column_title
+from magnet.experiments.jobs import Job
+from magnet.experiments.paper import search_space
+
+TITLE = "Search spaces and chosen settings (the paper's table 3)"
+
+
+def plan(options: Options) -> list[Job]:
+    return []
+
+
+def render(results: Results, options: Options) -> Document:
+    from magnet.experiments.methods import METHODS
+    from magnet.experiments.settings import PATH, _read
+
+    spaces = []
+    for name, method in METHODS.items():
+        for setting, choices in method.space.items():
+            spaces.append(Cell(TITLES.get(name, name), setting, text=_words(choices)))
+    paper = [Cell("every method", setting, text=value) for setting, value in search_space().items()]
+    found = _read(PATH)
+    chosen = []
+    for name, datasets in found.items():
+        for dataset, corruptions in datasets.items():
+            for corruption, entry in corruptions.items():
+                row = f"{TITLES.get(name, name)}, {column_title(dataset)}, {corruption}"
+                facts = {"method": name, "dataset": dataset, "corruption": corruption}
+                for setting, value in entry.get("settings", {}).items():
+                    chosen.append(Cell(row, setting, text=_words(value), facts=facts))
+                rest = {key: value for key, value in entry.items() if key != "settings"}
+                chosen += [Cell(row, key, text=_words(value), facts=facts) for key, value in rest.items()]
+    parts: list[Any] = [
+        "Everything is chosen on validation accuracy. The paper's space holds for all its methods; each baseline's own "
+        "published settings are added.",
+        Table("The paper's space", paper, corner=""),
+        Table("Our spaces", spaces, corner="method"),
+    ]
+    if chosen:
+        parts.append(Table("Chosen", chosen, corner="method, dataset, found under"))
+    else:
+        parts.append("No search has been run: every method runs with its default settings.")
+    return Document("table3", TITLE, parts)
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, tuple) and len(value) == 3:
+        return f"{value[0]:g} to {value[1]:g} ({value[2]})"
+    if isinstance(value, list | tuple):
+        return ", ".join(_words(part) for part in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+EXHIBIT = Exhibit("table3", TITLE, plan, render)
