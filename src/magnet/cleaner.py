@@ -29,7 +29,9 @@ from magnet.graph import Graph
 from magnet.recovery import propagate, recover
 from magnet.tables.cells import FIXES, Findings, Fix, changed_frame, changes_of, list_cells
 from magnet.tables.fields import Field
+from magnet.tables.suggest import suggest
 
+RECOVERIES = ("auto", "propagate", "framelet", "regression")
 LISTED_FROM = 0.5  # times the threshold: less probable cells are not worth a line
 
 
@@ -43,7 +45,8 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         detector: name of a detector (see :func:`magnet.detection.make`), a detector, a given trust matrix ``[n, d]`` or
             ``[n]`` (1 = believed), or ``"none"`` to believe everything. (default: ``"auto"``)
         recovery: ``"propagate"`` extends the trusted values harmonically over the graph, ``"framelet"`` is the paper's
-            sparse recovery. (default: ``"propagate"``)
+            sparse recovery, ``"regression"`` (tables only) predicts a cell from its neighbours and the rest of its row.
+            (default: ``"auto"``: regression for tables, propagation for ``Data``)
         fix: which cells of a table are changed: ``"none"``, ``"confident"`` (those judged wrong; missing ones are
             filled) or ``"all"`` (every listed one). (default: ``"confident"``)
         max_share: never correct more than this share of a table's cells. (default: ``0.5``)
@@ -72,7 +75,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         self,
         detector: Any = "auto",
         *,
-        recovery: Literal["propagate", "framelet"] = "propagate",
+        recovery: Literal["auto", "propagate", "framelet", "regression"] = "auto",
         fix: Fix = "confident",
         max_share: float = 0.5,
         threshold: float | Literal["posterior"] = "posterior",
@@ -140,8 +143,8 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         return _load(Path(path))
 
     def _check(self) -> None:
-        if self.recovery not in ("propagate", "framelet"):
-            raise ValueError(f"recovery is {self.recovery!r}; it must be 'propagate' or 'framelet'")
+        if self.recovery not in RECOVERIES:
+            raise ValueError(f"recovery is {self.recovery!r}; it must be one of {', '.join(map(repr, RECOVERIES))}")
         if self.fix not in FIXES:
             raise ValueError(f"fix is {self.fix!r}; it must be one of {', '.join(map(repr, FIXES))}")
         if not 0 <= self.max_share <= 1:
@@ -221,7 +224,10 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         listed = flagged | open_to_doubt | encoded.missing | encoded.unreadable
         trust = (per_field["trust"] > 0.5) & known & ~listed
         weights = torch.from_numpy(encoded.per_column(trust).astype(np.float32))
-        recovered = self._recover(encoded.x, weights, graph)
+        if self.recovery in ("auto", "regression"):
+            recovered = suggest(encoded.x, weights, graph, encoded.columns)
+        else:
+            recovered = self._recover(encoded.x, weights, graph)
         rows = np.zeros(len(flagged), dtype=bool)
         if hasattr(found.detector, "explain"):
             lines = found.detector.explain()

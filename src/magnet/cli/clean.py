@@ -20,7 +20,7 @@ def clean(
     nodes: Annotated[
         Path,
         typer.Argument(
-            help="Table with a row per node (csv, tsv, parquet), a whole graph (graphml, npz, pt), or a folder of those."
+            help="Table with a row per node (csv, tsv, parquet), a graph (graphml, npz, pt), or a folder of those."
         ),
     ],
     output: Annotated[
@@ -41,7 +41,9 @@ def clean(
         str, typer.Option(help="Change nothing (none), what is judged wrong (confident), all that is listed (all).")
     ] = "confident",
     detector: Annotated[str, typer.Option(help="How wrong cells are found; see magnet.detection.")] = "auto",
-    recovery: Annotated[str, typer.Option(help="Where suggestions come from: propagate or framelet.")] = "propagate",
+    recovery: Annotated[
+        str, typer.Option(help="Where suggestions come from: auto, regression, propagate or framelet.")
+    ] = "auto",
     fdr: Annotated[
         float | None, typer.Option(help="Share of false alarms to allow, instead of a probability of 1/2.")
     ] = None,

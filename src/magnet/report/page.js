@@ -281,9 +281,11 @@
     const asNumber = (v) => (v === null || v === "" ? NaN : f.comma ? Number(String(v).replace(",", ".")) : Number(v));
     const seen = asNumber(C.observed[i]), wanted = asNumber(C.suggested[i]);
     const all = [...trusted, ...doubtful, seen, wanted, f.low, f.high].filter((v) => v !== null && Number.isFinite(v));
-    const log = f.log && Math.min(...all) > -1;
+    // one wild value must not squeeze all others into a point
+    const smallest = Math.min(...all), largest = Math.max(...all);
+    const log = (f.log && smallest > -1) || (smallest > 0 && largest > 50 * smallest);
     const t = (v) => (log ? Math.log1p(v) : v);
-    const low = t(Math.min(...all)), span = t(Math.max(...all)) - low || 1;
+    const low = t(smallest), span = t(largest) - low || 1;
     const x = (v) => left + (right - left) * (t(v) - low) / span;
     const s = svg("svg", { viewBox: `0 0 ${W} ${H}`, width: W, role: "img", class: "strip", "aria-label": "Values of the neighbours" });
     if (f.low !== null) s.append(svg("rect", { x: x(f.low), y: 22, width: Math.max(1, x(f.high) - x(f.low)), height: 40, class: "column" }));

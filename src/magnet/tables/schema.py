@@ -1,21 +1,21 @@
-"""What each column of a table holds: guessed from its values, overridden by a small TOML file."""
+"""What each column of a table holds, guessed from its values."""
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from magnet.tables.errors import BadTable
-from magnet.tables.fields import KINDS, MISSING, Field, FloatArray, is_missing, is_text, numbers
+from magnet.tables.fields import MISSING, Field, FloatArray, is_missing, is_text, numbers
+from magnet.tables.override import words_of
 
 READABLE = 0.9  # share of the cells that must be numbers for a column of numbers
+MOSTLY = 0.98  # share of a column's numbers that must be whole, not negative, or of so many decimals
 MOST_CATEGORIES = 256
 CELLS_PER_CATEGORY = 3
 MOST_DECIMALS = 8
@@ -64,7 +64,7 @@ def _from_text(base: Field, present: pd.Series, unique: list[Any], rows: int) ->
     number = numbers(words, comma)
     readable = float(np.isfinite(number).mean())
     if readable >= READABLE and not coded:
-        field = _from_numbers(replace(base, comma=comma), number, rows)
+        field = _pointed(_from_numbers(replace(base, comma=comma), number, rows), words)
         bad = int((~np.isfinite(number)).sum())
         return replace(field, note=f"{field.note}; {bad} cells are no numbers") if bad else field
     if float(words.str.match(_DATE).mean()) >= READABLE:
@@ -74,11 +74,19 @@ def _from_text(base: Field, present: pd.Series, unique: list[Any], rows: int) ->
     return replace(base, kind="text", note=f"{len(unique)} different values")
 
 
+def _pointed(field: Field, words: pd.Series) -> Field:
+    """Whole numbers that are written as ``57.0`` are to be written so again."""
+    if field.decimals == 0 and float(words.str.fullmatch(r"[+-]?\d+[.,]0").mean()) >= READABLE:
+        return replace(field, decimals=1)
+    return field
+
+
 def _from_numbers(base: Field, number: FloatArray, rows: int) -> Field:
     finite = number[np.isfinite(number)]
     if not finite.size:
         return replace(base, kind="empty", note="no finite number")
-    whole = bool((finite == np.round(finite)).all())
+    # a few wrong cells must not decide what a column holds
+    whole = float((finite == np.round(finite)).mean()) >= MOSTLY
     unique = np.unique(finite)
     if unique.size == 1:
         return replace(base, kind="constant", note="one number only")
@@ -87,7 +95,7 @@ def _from_numbers(base: Field, number: FloatArray, rows: int) -> Field:
             return replace(base, kind="id", note="a different whole number in every row, and named like a key")
         if unique[-1] - unique[0] == unique.size - 1 and (np.diff(finite) == 1).all():
             return replace(base, kind="id", note="counts the rows")
-    if whole and finite.min() >= 0:
+    if whole and float((finite >= 0).mean()) >= MOSTLY:
         return replace(_numeric(base, number, "whole numbers from 0"), kind="count")
     return replace(_numeric(base, number, "numbers"), kind="continuous")
 
@@ -98,7 +106,7 @@ def _numeric(base: Field, number: FloatArray, note: str) -> Field:
         raise BadTable(f"column {base.name!r} holds no finite number; it cannot be a column of numbers")
     decimals = _decimals(finite)
     log = _is_skewed(finite)
-    code = np.log1p(finite) if log else finite
+    code = np.log1p(finite[finite > -1]) if log else finite
     low, centre, high = np.quantile(code, [0.25, 0.5, 0.75])
     scale = (high - low) / 1.349
     if scale <= 1e-9 * max(1.0, abs(centre)):
@@ -111,8 +119,9 @@ def _numeric(base: Field, number: FloatArray, note: str) -> Field:
 
 def _is_skewed(finite: FloatArray) -> bool:
     """Whether the logarithm makes a column of non-negative numbers more symmetric, and clearly so."""
-    if finite.min() < 0:
+    if float((finite >= 0).mean()) < MOSTLY:
         return False
+    finite = finite[finite >= 0]
 
     def skew(values: FloatArray) -> float:
         low, middle, high = np.quantile(values, [0.05, 0.5, 0.95])
@@ -126,9 +135,11 @@ def _decimals(finite: FloatArray) -> int | None:
     """Digits behind the point that the values have, where they are few."""
     sample = finite[:20_000]
     sample = sample[np.abs(sample) < 1e9]
+    if not sample.size:
+        return None
     for decimals in range(MOST_DECIMALS + 1):
         tolerance = 1e-9 * np.maximum(1.0, np.abs(sample))
-        if (np.abs(np.round(sample, decimals) - sample) <= tolerance).all():
+        if float((np.abs(np.round(sample, decimals) - sample) <= tolerance).mean()) >= MOSTLY:
             return decimals
     return None
 
@@ -194,7 +205,7 @@ def infer_fields(
         unknown = [name for name in asked or [] if name not in names]
         if unknown:
             raise ValueError(f"{what} names {unknown[0]!r}; the columns are {_listed(names)}")
-    words = _words((override or {}).get("missing")) or MISSING
+    words = words_of((override or {}).get("missing")) or MISSING
     fields = []
     for name in names:
         told = dict((override or {}).get("columns", {}).get(name, {}))
@@ -205,7 +216,7 @@ def infer_fields(
         if (columns is not None and name not in columns) or name in (exclude or []):
             fields.append(Field(name, "text", note="left out as told", text=is_text(frame[name])))
             continue
-        field = infer_field(frame[name], _words(told.get("missing")) or words, told.get("kind"))
+        field = infer_field(frame[name], words_of(told.get("missing")) or words, told.get("kind"))
         changes = {key: told[key] for key in ("log", "decimals") if key in told}
         if "log" in changes and field.kind in ("count", "continuous") and changes["log"] != field.log:
             field = _rescaled(field, frame[name], bool(changes["log"]))
@@ -220,53 +231,6 @@ def _rescaled(field: Field, series: pd.Series, log: bool) -> Field:
     low, centre, high = np.quantile(code, [0.25, 0.5, 0.75])
     scale = float(high - low) / 1.349 or float(np.std(code)) or 1.0
     return replace(field, log=log, centre=float(centre), scale=scale)
-
-
-def read_override(path: Path) -> dict[str, Any]:
-    """Read a schema file.
-
-    ::
-
-        missing = ["", "NA", "-999"]        # text that means "missing", in every column
-        [columns]
-        income = "continuous"               # binary, count, continuous, categorical; the rest is left alone
-        zip = "categorical"
-        remarks = "text"
-        visits = { kind = "count", log = false, missing = ["-1"] }
-    """
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not a TOML file: {error}") from None
-    unknown = set(content) - {"columns", "missing"}
-    if unknown:
-        raise ValueError(f"{path} holds {sorted(unknown)[0]!r}; it may hold 'columns' and 'missing'")
-    _words(content.get("missing"), f"{path}: missing")
-    if not isinstance(content.get("columns", {}), dict):
-        raise ValueError(f"{path}: columns must be a table of column names and kinds")
-    columns = {}
-    for name, told in content.get("columns", {}).items():
-        entry = {"kind": told} if isinstance(told, str) else told
-        if not isinstance(entry, dict) or set(entry) - {"kind", "log", "decimals", "missing"}:
-            raise ValueError(f"{path}: column {name!r} takes a kind, or a table of kind, log, decimals, missing")
-        if entry.get("kind", "text") not in KINDS:
-            raise ValueError(
-                f"{path}: column {name!r} has kind {entry['kind']!r}; it must be one of {', '.join(KINDS)}"
-            )
-        _words(entry.get("missing"), f"{path}: column {name!r}: missing")
-        decimals = entry.get("decimals", 0)
-        if isinstance(decimals, bool) or not isinstance(decimals, int) or not 0 <= decimals <= 15:
-            raise ValueError(f"{path}: column {name!r} has decimals {decimals!r}; they are whole and from 0 to 15")
-        columns[name] = entry
-    return {"columns": columns, "missing": content.get("missing")}
-
-
-def _words(words: Any, where: str = "missing") -> tuple[str, ...]:
-    if words is None:
-        return ()
-    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise ValueError(f'{where} is {words!r}; it must be a list of texts, such as ["", "NA"]')
-    return tuple(word.strip().lower() for word in words)
 
 
 def _listed(names: list[str], most: int = 12) -> str:

@@ -1,0 +1,118 @@
+"""What a cell should hold, from its neighbours and from the rest of its row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from magnet.detection.columns import Column
+from magnet.graph import Graph
+from magnet.recovery import propagate
+
+FloatArray = NDArray[np.float64]
+
+MOST_OTHERS = 40  # features of the row, and as many of its neighbours, that one column is predicted from
+PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
+ROUNDS = 4
+SHRINK = 0.5  # how many neighbours at the column's mean every node has besides its own
+MOST_FEATURES = 512  # wider tables, such as bags of words, get the harmonic extension
+MOST_ROWS = 50_000  # that one regression is fitted on
+FEWEST = 30  # trusted cells that a regression needs
+
+
+def suggest(x: Tensor, trust: Tensor, graph: Graph, columns: Sequence[Column]) -> Tensor:
+    r"""Predict untrusted cells by ridge regression.
+
+    For each column j, fitted on the nodes i where it is trusted,
+
+    .. math::
+        x_{ij} \approx \beta_0 + \beta_1 c^{(1)}_{ij} + \beta_2 c^{(2)}_{ij}
+            + \sum_k \gamma_k x_{ik} + \sum_k \delta_k c^{(1)}_{ik}
+
+    where :math:`c^{(1)}, c^{(2)}` are means over trusted neighbours and over two-step neighbours, neither of which ever
+    contains the cell itself, and k runs over the columns most correlated with j. Untrusted :math:`x_{ik}` start at
+    their harmonic extension and take the latest predictions.
+
+    Args:
+        x: scaled features ``[n, d]``, NaN where there is none.
+        trust: ``[n, d]``, 1 = believed, 0 = to be predicted; the same within a categorical column.
+        graph: the graph.
+        columns: what the columns of x are.
+
+    Returns:
+        ``[n, d]`` like x: the trusted cells as they are, the others predicted.
+    """
+    known = (trust > 0).numpy()
+    start = propagate(
+        torch.where(trust > 0, x, torch.full_like(x, torch.nan)), trust, graph, lam=0.0, coordinates="degree"
+    )
+    filled: FloatArray = start.x.double().numpy()
+    if known.all() or known.shape[1] > MOST_FEATURES:
+        return start.x
+    rng = np.random.default_rng(0)
+    value = np.where(known, filled, 0.0)
+    near, far = _contexts(graph.adjacency, value, known)
+    wanted = [c for c in columns if FEWEST <= known[:, c.start].sum() < len(known)]
+    related = {c.start: _related(c, columns, filled) for c in wanted}
+    for _ in range(ROUNDS):
+        before = filled.copy()
+        for c in wanted:
+            own, others = slice(c.start, c.stop), related[c.start]
+            given, free = np.flatnonzero(known[:, c.start]), np.flatnonzero(~known[:, c.start])
+            if given.size > MOST_ROWS:
+                given = rng.choice(given, MOST_ROWS, replace=False)
+
+            def features(rows: Any, own: slice = own, others: list[int] = others) -> FloatArray:
+                parts = (near[rows, own], far[rows, own], filled[np.ix_(rows, others)], near[np.ix_(rows, others)])
+                return np.concatenate(parts, axis=1)
+
+            target = filled[given, own]
+            predicted = _ridge(features(given), target, features(free))
+            filled[free, own] = predicted.clip(target.min(axis=0), target.max(axis=0))
+        if np.abs(filled - before).max() < 1e-3:
+            break
+    return torch.from_numpy(filled).to(x.dtype)
+
+
+def _contexts(adjacency: sp.csr_matrix, value: FloatArray, known: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
+    """Means over the trusted cells of neighbours and of two-step neighbours, without the node itself."""
+    counted = known.astype(np.float64)
+    mean = value.sum(axis=0) / np.maximum(counted.sum(axis=0), 1)
+
+    def average(total: Any, weight: Any) -> FloatArray:
+        return np.asarray((total + SHRINK * mean) / (weight + SHRINK))
+
+    near = average(adjacency @ value, adjacency @ counted)
+    back = np.asarray(adjacency.multiply(adjacency).sum(axis=1)).reshape(-1, 1)
+    total = adjacency @ (adjacency @ value) - back * value
+    weight = adjacency @ (adjacency @ counted) - back * counted
+    return near, average(total, np.maximum(weight, 0.0))
+
+
+def _related(c: Column, columns: Sequence[Column], filled: FloatArray) -> list[int]:
+    """The features most correlated with a column, other than its own."""
+    others = [k for k in range(filled.shape[1]) if not c.start <= k < c.stop]
+    if len(others) <= MOST_OTHERS:
+        return others
+    centred = filled - filled.mean(axis=0)
+    size = np.linalg.norm(centred, axis=0)
+    size[size == 0] = np.inf
+    link = np.abs(centred.T @ centred[:, c.start : c.stop] / size[:, None] / size[c.start : c.stop]).max(axis=1)
+    link[c.start : c.stop] = -1
+    return sorted(np.argsort(-link, kind="stable")[:MOST_OTHERS].tolist())
+
+
+def _ridge(features: FloatArray, target: FloatArray, wanted: FloatArray) -> FloatArray:
+    """Ridge predictions, the penalty chosen by leaving out each row in turn."""
+    from sklearn.linear_model import RidgeCV
+
+    centre, spread = features.mean(axis=0), features.std(axis=0)
+    spread[spread < 1e-9] = 1.0
+    model = RidgeCV(alphas=PENALTIES).fit((features - centre) / spread, target)
+    return np.asarray(model.predict((wanted - centre) / spread)).reshape(len(wanted), -1)
