@@ -119,7 +119,7 @@ class Features:
 
 @dataclass(frozen=True, eq=False)
 class _Blocks:
-    """Sparse features of all models as one block-diagonal matrix ``[S n, S d]``, so that each can drop its own cells."""
+    """The sparse features of all models as one block-diagonal matrix ``[S n, S d]``: each drops cells of its own."""
 
     models: int
     nodes: int
@@ -134,7 +134,10 @@ class _Blocks:
         assert features.sparse is not None
         device, repeats = features.like.device, models // features.count
         sides: list[list[list[Tensor]]] = [[[], []], [[], []]]
-        values, turned, cells, before = [], [], [], 0
+        values: list[Tensor] = []
+        turned: list[Tensor] = []
+        cells: list[int] = []
+        before = 0
         for part in unweave(features.sparse, features.count):
             numbered = part.astype(np.float64)
             numbered.data = np.arange(part.nnz, dtype=np.float64)

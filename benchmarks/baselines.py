@@ -1,0 +1,199 @@
+"""Every model on clean data, tuned on validation, beside the number that its own paper reports.
+
+Four steps; the second may run on another machine (it needs no Optuna), and the first three may be repeated:
+
+    python benchmarks/baselines.py ask --trials 16           # settings to try -> studies/batch.json
+    python benchmarks/baselines.py evaluate --workers 8      # their validation accuracies -> studies/scores.jsonl
+    python benchmarks/baselines.py tell                      # into the studies, the best into settings.toml
+    python benchmarks/baselines.py final --workers 8         # ten repetitions of the best -> studies/final.jsonl
+    python benchmarks/baselines.py report                    # results/baselines.md and .csv
+
+``evaluate --final`` does the second and the fourth step in one go.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+METHODS = ("gcn", "mlp", "appnp", "gnnguard", "elasticgnn", "airgnn")
+DATASETS = ("cora", "citeseer", "pubmed", "coauthor-cs", "wisconsin", "texas")
+# Large first, so that no worker is left with one at the end.
+ORDER = ("coauthor-cs", "pubmed", "citeseer", "cora", "wisconsin", "texas")
+SMALL = ("wisconsin", "texas")
+
+
+def tasks(options: argparse.Namespace) -> list[tuple[str, str]]:
+    datasets = options.datasets.split(",")
+    return [(m, d) for d in sorted(datasets, key=ORDER.index) for m in options.methods.split(",")]
+
+
+def study(options: argparse.Namespace, method: str, dataset: str) -> Any:
+    from magnet.experiments.search import Search
+
+    return Search(
+        method, dataset, options.corruption, options.studies / f"{method}-{dataset}-{options.corruption}.jsonl"
+    )
+
+
+def ask(options: argparse.Namespace) -> None:
+    batches = []
+    for method, dataset in tasks(options):
+        search = study(options, method, dataset)
+        batch = search.ask(options.trials).as_dict()
+        batches.append({**batch, "known": [[trial.settings, trial.score] for trial in search.trials]})
+    options.studies.mkdir(parents=True, exist_ok=True)
+    (options.studies / "batch.json").write_text(json.dumps(batches), encoding="utf-8")
+    print(f"{len(batches)} batches of {options.trials} settings in {options.studies / 'batch.json'}")
+
+
+def evaluate(options: argparse.Namespace) -> None:
+    batches = json.loads((options.studies / "batch.json").read_text(encoding="utf-8"))
+    _spread(_evaluate_one, batches, options, "scores.jsonl")
+
+
+def _evaluate_one(batch: dict[str, Any], options: argparse.Namespace) -> list[dict[str, Any]]:
+    from magnet.experiments.search import evaluate as scores_of
+
+    known = batch.pop("known", [])
+    start = time.perf_counter()
+    scores = scores_of(batch, range(options.seeds), **_where(batch["dataset"], options))
+    results: list[dict[str, Any]] = [{**batch, "scores": scores, "seconds": time.perf_counter() - start}]
+    if options.final:
+        trials = [*known, *zip(batch["settings"], scores, strict=True)]
+        settings, score = max(trials, key=lambda trial: trial[1])
+        row = {"method": batch["method"], "dataset": batch["dataset"], "corruption": batch["corruption"]}
+        results += _final_one({**row, "settings": settings, "score": score, "trials": len(trials)}, options)
+    return results
+
+
+def _final_one(task: dict[str, Any], options: argparse.Namespace) -> list[dict[str, Any]]:
+    from magnet.experiments import run_many
+
+    where = _where(task["dataset"], options)
+    rows = run_many(task["dataset"], task["corruption"], task["method"], range(10), **where, **task["settings"])
+    return [{**task, "rows": rows}]
+
+
+def _where(dataset: str, options: argparse.Namespace) -> dict[str, Any]:
+    """Small graphs are as fast on a CPU core, and leave the GPU to the others."""
+    return {
+        "device": "cpu" if dataset in SMALL else options.device,
+        "split": "seed" if dataset == "coauthor-cs" else None,
+    }
+
+
+def _spread(work: Any, items: list[dict[str, Any]], options: argparse.Namespace, name: str) -> None:
+    """Run tasks in worker processes; each result is in its file as soon as it is there."""
+    options.out.mkdir(parents=True, exist_ok=True)
+    start = time.perf_counter()
+    if options.workers == 1:
+        results = map(_guarded, [(work, item, options) for item in items])
+        _collect(results, options.out, start, name)
+        return
+    with multiprocessing.get_context("spawn").Pool(options.workers) as pool:
+        jobs = [(work, item, options) for item in items]
+        _collect(pool.imap_unordered(_guarded, jobs), options.out, start, name)
+
+
+def _guarded(job: tuple[Any, dict[str, Any], argparse.Namespace]) -> list[dict[str, Any]]:
+    import torch
+
+    torch.set_num_threads(1)
+    work, item, options = job
+    try:
+        return work(item, options)
+    except Exception as error:
+        return [{"method": item["method"], "dataset": item["dataset"], "error": repr(error)}]
+
+
+def _collect(results: Any, folder: Path, start: float, name: str) -> None:
+    for found in results:
+        for result in found:
+            target = "final.jsonl" if "rows" in result else name
+            with (folder / target).open("a", encoding="utf-8") as file:
+                file.write(json.dumps(result) + "\n")
+            note = result.get("error") or f"{result.get('seconds', 0):.0f} s"
+            print(f"{time.perf_counter() - start:6.0f} s  {result['method']} {result['dataset']}: {note}", flush=True)
+
+
+def tell(options: argparse.Namespace) -> None:
+    from magnet.experiments.search import Batch
+
+    for line in (options.out / "scores.jsonl").read_text(encoding="utf-8").splitlines():
+        found = json.loads(line)
+        if "error" in found:
+            print(f"{found['method']} {found['dataset']}: {found['error']}")
+            continue
+        search = study(options, found["method"], found["dataset"])
+        batch = Batch(found["method"], found["dataset"], found["corruption"], found["settings"])
+        seen = [trial.settings for trial in search.trials]
+        if all(settings in seen for settings in batch.settings):
+            continue
+        search.tell(batch, found["scores"])
+        best = search.best()
+        print(
+            f"{search.method} {search.dataset}: {100 * best.score:.2f} of {len(search.trials)} trials, {best.settings}"
+        )
+    keep(options)
+
+
+def keep(options: argparse.Namespace) -> None:
+    """The best of every study into ``settings.toml``."""
+    import tomllib
+
+    from magnet.experiments.settings import PATH, write
+
+    found = tomllib.loads(PATH.read_text(encoding="utf-8")) if PATH.is_file() else {}
+    for method, dataset in tasks(options):
+        search = study(options, method, dataset)
+        if search.trials:
+            entry = {"val_accuracy": round(search.best().score, 4), "trials": len(search.trials)}
+            place = found.setdefault(method, {}).setdefault(dataset, {})
+            place[options.corruption] = {**entry, "settings": search.best().settings}
+    write(found)
+
+
+def final(options: argparse.Namespace) -> None:
+    items = []
+    for method, dataset in tasks(options):
+        search = study(options, method, dataset)
+        best = search.best()
+        row = {"method": method, "dataset": dataset, "corruption": options.corruption}
+        items.append({**row, "settings": best.settings, "score": best.score, "trials": len(search.trials)})
+    _spread(_final_one, items, options, "final.jsonl")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    steps = {"ask": ask, "evaluate": evaluate, "tell": tell, "final": final, "report": report}
+    parser.add_argument("step", choices=steps)
+    parser.add_argument("--methods", default=",".join(METHODS))
+    parser.add_argument("--datasets", default=",".join(DATASETS))
+    parser.add_argument("--corruption", default="none")
+    parser.add_argument("--trials", type=int, default=16, help="settings to ask for, for each method and dataset")
+    parser.add_argument("--seeds", type=int, default=3, help="repetitions of each setting in the search")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--device", default=None)
+    parser.add_argument("--final", action="store_true", help="evaluate: also ten repetitions of the best setting")
+    parser.add_argument("--studies", type=Path, default=Path("studies"))
+    parser.add_argument("--out", type=Path, help="where results go (default: the studies' folder)")
+    parser.add_argument("--output", type=Path, default=Path("results"))
+    options = parser.parse_args()
+    options.out = options.out or options.studies
+    steps[options.step](options)
+
+
+def report(options: argparse.Namespace) -> None:
+    from _baselines_report import write
+
+    write(options.out / "final.jsonl", options.output)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

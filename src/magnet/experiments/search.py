@@ -1,0 +1,165 @@
+"""The search for settings: a batch is asked of Optuna, evaluated anywhere, and told back.
+
+The evaluating side needs no Optuna, and evaluates all settings of a batch at once::
+
+    search = Search("gcn", "cora", "none", "studies/gcn-cora.jsonl")
+    batch = search.ask(16)                    # a list of settings, as plain values
+    scores = evaluate(batch)                  # mean validation accuracies, on any machine
+    search.tell(batch, scores)                # kept in the file; a study that was interrupted goes on from there
+    search.best()
+
+Only validation accuracy is ever looked at.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from magnet.experiments import methods
+from magnet.experiments.run import run_settings
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One setting that was evaluated, and its mean validation accuracy."""
+
+    settings: dict[str, Any]
+    score: float
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Settings of a method to be evaluated on a dataset under a corruption."""
+
+    method: str
+    dataset: str
+    corruption: str
+    settings: list[dict[str, Any]]
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class Search:
+    """A study of a method on a dataset, kept in a file with one line for each finished trial.
+
+    Args:
+        method, dataset, corruption: as for :func:`magnet.experiments.run_one`.
+        path: the file; trials that it holds already are part of the study.
+        seed: of the sampler. (default: ``0``)
+        space: what may be chosen. (default: the method's published space)
+    """
+
+    def __init__(
+        self,
+        method: str,
+        dataset: str,
+        corruption: str = "none",
+        path: str | os.PathLike[str] | None = None,
+        seed: int = 0,
+        space: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.method, self.dataset, self.corruption, self.seed = method, dataset, corruption, seed
+        self.space = dict(methods.get(method).space if space is None else space)
+        self.path = None if path is None else Path(path)
+        self.trials: list[Trial] = []
+        if self.path is not None and self.path.is_file():
+            lines = self.path.read_text(encoding="utf-8").splitlines()
+            # A line that was cut off when the machine went down is no trial.
+            self.trials = [Trial(**json.loads(line)) for line in lines if line.endswith("}")]
+
+    def ask(self, count: int) -> Batch:
+        """The next settings to try: the defaults first, then what Optuna's sampler proposes, each setting once."""
+        study = self._study()
+        known = {_key(trial.settings) for trial in self.trials}
+        chosen: list[dict[str, Any]] = []
+        defaults = {name: methods.get(self.method).defaults[name] for name in self.space}
+        if not known:
+            known.add(_key(defaults))
+            chosen.append(defaults)
+        for _ in range(50 * count):
+            if len(chosen) >= count:
+                break
+            trial = study.ask()
+            settings = {name: _suggest(trial, name, choices) for name, choices in self.space.items()}
+            if _key(settings) not in known:
+                known.add(_key(settings))
+                chosen.append(settings)
+        return Batch(self.method, self.dataset, self.corruption, chosen[:count])
+
+    def tell(self, batch: Batch, scores: Sequence[float]) -> None:
+        """Take the scores of a batch into the study and its file."""
+        if len(scores) != len(batch.settings):
+            raise ValueError(f"scores holds {len(scores)} numbers; the batch has {len(batch.settings)} settings")
+        new = [Trial(settings, float(score)) for settings, score in zip(batch.settings, scores, strict=True)]
+        self.trials += new
+        if self.path is not None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a", encoding="utf-8") as file:
+                file.writelines(json.dumps(asdict(trial)) + "\n" for trial in new)
+
+    def best(self) -> Trial:
+        """The trial with the highest validation accuracy; the earlier one among equals."""
+        if not self.trials:
+            raise ValueError("the study has no finished trial; ask, evaluate and tell first")
+        return max(self.trials, key=lambda trial: trial.score)
+
+    def _study(self) -> Any:
+        try:
+            import optuna
+        except ImportError as error:
+            raise ImportError("the search needs optuna: pip install 'magnet-gnn[search]'") from error
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        # Trials already known are told anew, so the sampler must not repeat the draws that led to them.
+        sampler = optuna.samplers.TPESampler(seed=self.seed + len(self.trials), multivariate=True, n_startup_trials=12)
+        study = optuna.create_study(direction="maximize", sampler=sampler)
+        spread = {name: _distribution(choices) for name, choices in self.space.items()}
+        for trial in self.trials:
+            if all(_within(trial.settings.get(name), choices) for name, choices in self.space.items()):
+                settings = {name: trial.settings[name] for name in self.space}
+                study.add_trial(optuna.trial.create_trial(params=settings, distributions=spread, value=trial.score))
+        return study
+
+
+def evaluate(batch: Batch | Mapping[str, Any], seeds: Sequence[int] = (0, 1, 2), **options: Any) -> list[float]:
+    """Mean validation accuracy of every setting of a batch over some repetitions. Needs no Optuna.
+
+    Args:
+        batch: a batch, or its ``as_dict()``.
+        seeds: of the repetitions. (default: ``0, 1, 2``)
+        options: passed on to :func:`magnet.experiments.run_settings` (device, folder ...).
+    """
+    asked = batch if isinstance(batch, Batch) else Batch(**batch)
+    rows = run_settings(asked.dataset, asked.corruption, asked.method, seeds, asked.settings, **options)
+    return [float(np.mean([row["val_accuracy"] for row in each])) for each in rows]
+
+
+def _suggest(trial: Any, name: str, choices: Any) -> Any:
+    if isinstance(choices, list):
+        return trial.suggest_categorical(name, choices)
+    low, high, *scale = choices
+    return trial.suggest_float(name, low, high, log=scale == ["log"])
+
+
+def _distribution(choices: Any) -> Any:
+    from optuna.distributions import CategoricalDistribution, FloatDistribution
+
+    if isinstance(choices, list):
+        return CategoricalDistribution(choices)
+    low, high, *scale = choices
+    return FloatDistribution(low, high, log=scale == ["log"])
+
+
+def _within(value: Any, choices: Any) -> bool:
+    return value in choices if isinstance(choices, list) else choices[0] <= value <= choices[1]
+
+
+def _key(settings: Mapping[str, Any]) -> str:
+    return json.dumps(settings, sort_keys=True)
