@@ -10,6 +10,7 @@ from magnet.nn.gnnguard import GNNGuard
 from magnet.nn.memory import NotEnoughMemory
 from magnet.nn.mlp import MLP
 from magnet.nn.model import Model
+from magnet.nn.sparse import Sparse
 from magnet.nn.training import Fitted, fit, predict
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Model",
     "NotEnoughMemory",
     "Propagating",
+    "Sparse",
     "fit",
     "predict",
     "row_normalized",

@@ -14,7 +14,7 @@ from torch import Tensor
 from magnet.graph import Graph
 from magnet.nn.features import Features, unweave, weave
 from magnet.nn.gcn import GCN
-from magnet.nn.model import Inputs, Nodes
+from magnet.nn.model import Inputs, Nodes, Numbers
 from magnet.nn.sparse import Sparse
 
 
@@ -59,16 +59,17 @@ class GNNGuard(GCN):
     Args:
         in_channels, out_channels, layers, hidden, dropout, input_dropout, seeds: as for :class:`~magnet.nn.GCN`.
         threshold: similarities below it prune the edge. (default: ``0.1``)
-        memory: :math:`\beta`, the part of the guard kept from the layer before. (default: ``0``)
+        memory: :math:`\beta`, the part of the guard kept from the layer before, one number or one for each model.
+            (default: ``0``)
     """
 
     def __init__(
-        self, in_channels: int, out_channels: int, *, threshold: float = 0.1, memory: float = 0.0, **options: Any
+        self, in_channels: int, out_channels: int, *, threshold: float = 0.1, memory: Numbers = 0.0, **options: Any
     ) -> None:
         super().__init__(in_channels, out_channels, **options)
-        if not 0 <= memory <= 1:
+        self.threshold, self.memory = threshold, self.per_model("memory", memory)
+        if not all(0 <= value <= 1 for value in self.memory):
             raise ValueError(f"memory is {memory}; it must be in [0, 1]")
-        self.threshold, self.memory = threshold, memory
 
     def prepare(self, features: Features, graph: Graph, nodes: Nodes | None = None, once: bool = False) -> Inputs:
         adjacency = graph.adjacency.tocsr()
@@ -128,10 +129,10 @@ class GNNGuard(GCN):
             new_guard, new_own = self._guard(
                 _cosine(h, edges.self_place[edges.to], edges.source), edges, edges.self_place.numel()
             )
-            if self.memory:
-                kept_edge = torch.searchsorted(before.edge, edges.edge)
-                new_guard = self.memory * guard[kept_edge] + (1 - self.memory) * new_guard
-                new_own = self.memory * own[edges.self_place] + (1 - self.memory) * new_own
+            if any(self.memory):
+                kept_edge, beta = torch.searchsorted(before.edge, edges.edge), self.vector(self.memory)[:, :, 0]
+                new_guard = beta * guard[kept_edge] + (1 - beta) * new_guard
+                new_own = beta * own[edges.self_place] + (1 - beta) * new_own
             guard, own = new_guard, new_own
             h = _convolved(layer, self.dropout()(h), edges, guard, own)
         return inputs.kept(h)

@@ -40,7 +40,18 @@ PAPER_SPACE: dict[str, list[Any]] = {
 }
 
 #: Settings that may differ between models trained side by side.
-SIDE_BY_SIDE = ("rate", "decay", "epochs", "dropout", "input_dropout", "alpha", "lambda1", "lambda2", "amplitude")
+SIDE_BY_SIDE = (
+    "rate",
+    "decay",
+    "epochs",
+    "dropout",
+    "input_dropout",
+    "alpha",
+    "lambda1",
+    "lambda2",
+    "amplitude",
+    "memory",
+)
 
 
 @dataclass(eq=False)

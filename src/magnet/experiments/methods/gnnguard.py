@@ -15,7 +15,6 @@ METHOD = Method(
         "decay": [5e-4, 1e-3, 5e-3, 1e-4],
         "hidden": [16, 64, 128],
         "normalize": [False, True],
-        "threshold": [0.0, 0.1],
         "memory": [0.0, 0.5],
     },
     build=network(GNNGuard, *NETWORK, "threshold", "memory"),
