@@ -1,0 +1,55 @@
+"""``auto``: rows and cells together, where the context has something to say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from magnet.detection.base import Detector
+from magnet.detection.cell import Cell
+from magnet.detection.context import Context
+from magnet.detection.expectation import Expectation
+from magnet.detection.rows import copies
+from magnet.detection.view import View
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Auto(Detector):
+    r"""First the gate: does the context say anything about the rows? Where it does, :class:`Context` looks for rows
+    that are not the node's own and :class:`Cell`, with the suspicious rows out of the contexts, for single cells:
+
+    .. math::
+        \Pr(\text{wrong}) = 1 - (1 - P_{ij}) (1 - \rho_i c_{ij})
+
+    Where it does not, only numbers that are impossible for their column are flagged, and ``gate_.reason`` says why.
+    """
+
+    def _detect(self, view: View) -> None:
+        self._rows = Context(gated=True, seed=self.seed, progress=self.progress)
+        self._rows.fit_view(view)
+        self.gate_ = self._rows.gate_
+        assert self.gate_ is not None
+        assert self._rows._rho is not None
+        rho = self._rows._rho
+        weights = (1 - rho).clamp_min(0.02) / copies(view)
+        self._single = Cell(weights=weights, context=self.gate_.open, seed=self.seed, progress=self.progress)
+        self._single.fit_view(view)
+        self._rho = rho
+        single = self._single.node_probability_
+        self.node_probability_ = 1 - (1 - rho) * (1 - single)
+        odds = torch.log((self.node_probability_ + 1e-6) / (1 - self.node_probability_ + 1e-6))
+        self.node_scores_ = odds + 0.01 * torch.maximum(self._rows.node_scores_, self._single.node_scores_).clamp(
+            -30, 30
+        )
+        self.share_ = float(self.node_probability_.mean())
+
+    def _cells(self, first: int, last: int) -> tuple[Tensor, Tensor]:
+        return self._single._cells(first, last)
+
+    def _differs(self, first: int, last: int) -> Tensor:
+        return self._rows._differs(first, last)
+
+    def context_expectation(self) -> Expectation:
+        return self._rows.context_expectation()

@@ -1,0 +1,190 @@
+"""How likely a number is where it stands: densities of numeric columns, right and wrong."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from magnet.detection.expectation import Expectation
+
+# Tail weights tried for the right values, from heavy to normal, and the ratio of their 95 % to their 75 % point.
+FREEDOM = (3.0, 4.0, 6.0, 10.0, 30.0)
+TAIL = (3.077, 2.878, 2.708, 2.590, 2.486)
+# Wrong values are spread like a Cauchy distribution of this many spreads.
+WIDE = 3.0
+# With more numeric columns than this, each is predicted from its own context only.
+JOINT = 1000
+
+
+class Numbers:
+    r"""Right values of a numeric column follow the context, wrong ones do not.
+
+    On the common scale, with the means :math:`m^1, m^2` of the neighbours,
+
+    .. math::
+        z_{ij} = \beta_{1j} m^1_{ij} + \beta_{2j} m^2_{ij} + s_j(k_i)\, t_{\nu_j},
+        \qquad z^{\text{wrong}}_{ij} \sim \mathrm{Cauchy}(0, 3),
+
+    where the spread :math:`s_j` depends on the number of neighbours :math:`k_i` in four steps. With several numeric
+    columns the residuals are also regressed on one another (cut at 2.5 spreads there, so that one wrong value
+    does not make the others of its row suspicious).
+
+    A column with a spike (see :class:`Expectation`) has two parts: whether the value is the spike, and how far from
+    it the others lie: :math:`\log |x - \text{spike}|` follows a t distribution, each side with its share.
+
+    Args:
+        expectation: of the same data.
+    """
+
+    def __init__(self, expectation: Expectation) -> None:
+        self.expectation, self.view = expectation, expectation.view
+        numeric = self.view.of_kind("count", "continuous")
+        self.smooth = torch.nonzero(numeric & expectation.spike.isnan()).flatten()
+        edges = torch.tensor([0.5, 2.5, 6.5], device=self.view.device)
+        self.steps = torch.bucketize(self.view.neighbours.contiguous(), edges)
+
+    @cached_property
+    def _smooth(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Of all columns without a spike: prediction and spread ``[n, c]`` on the common scale, and the freedom
+        ``[c]``."""
+        z = self._standard(self.smooth)
+        seen = None if self.view.missing is None else ~self.view.missing[:, self.smooth]
+        weight = seen if self.expectation.doubt is None else self._weight(seen)
+        prediction = self._from_context(z.clamp(-4, 4), weight)
+        residual = z - prediction
+        spread = spread_by_step(residual, self.steps)
+        if 1 < self.smooth.numel() <= JOINT:
+            others = from_others((residual / spread).clamp(-2.5, 2.5).nan_to_num()) * spread
+            prediction = prediction + others
+            spread = torch.minimum(spread, spread_by_step(residual - others, self.steps))
+        return prediction, spread, freedom((z - prediction) / spread)
+
+    def _standard(self, columns: Tensor) -> Tensor:
+        assert self.view.x is not None
+        scales = self.view.scales
+        z = torch.empty(self.view.nodes, columns.numel(), device=self.view.device)
+        for at in range(0, columns.numel(), 64):
+            some = columns[at : at + 64]
+            block = self.view.x[:, some]
+            block = torch.where(scales.log[some], block.clamp_min(0).log1p(), block)
+            z[:, at : at + 64] = (block - scales.centre[some]) / scales.spread[some].clamp_min(1e-30)
+            z[:, at : at + 64] *= scales.spread[some] > 0
+        return z
+
+    def _weight(self, seen: Tensor | None) -> Tensor:
+        assert self.expectation.doubt is not None
+        weight = 1 - self.expectation.doubt[:, self.smooth]
+        return weight if seen is None else weight * seen
+
+    def _from_context(self, z: Tensor, weight: Tensor | None) -> Tensor:
+        """``beta_1 m1 + beta_2 m2 + constant`` by weighted least squares."""
+        z = z.nan_to_num()
+        base, one, two = self.expectation.means(z, weight)
+        w = torch.ones_like(z) if weight is None else weight.float()
+        y, u, v = z - base, one - base, two - base
+        ridge = 1e-3 * w.sum(dim=0) + 1e-9
+        uu, vv = (w * u * u).sum(dim=0) + ridge, (w * v * v).sum(dim=0) + ridge
+        uv, uy, vy = (w * u * v).sum(dim=0), (w * u * y).sum(dim=0), (w * v * y).sum(dim=0)
+        determinant = uu * vv - uv * uv
+        return base + ((uy * vv - vy * uv) * u + (vy * uu - uy * uv) * v) / determinant
+
+    def log_ratio(self, first: int, last: int, chance: Tensor) -> Tensor:
+        """``log p(x | wrong) - log p(x | right)`` ``[n, c]``; 0 for columns that are not numeric.
+
+        Args:
+            first, last: range of features.
+            chance: probability of an event, from :meth:`Expectation.chance`.
+        """
+        out = torch.zeros_like(chance)
+        here = (self.smooth >= first) & (self.smooth < last)
+        if bool(here.any()):
+            columns = self.smooth[here]
+            prediction, spread, nu = (part[..., here] for part in self._smooth)
+            z = self._standard(columns)
+            out[:, columns - first] = log_cauchy(z) - log_t((z - prediction) / spread, nu) + spread.log()
+        numeric = self.view.of_kind("count", "continuous")[first:last]
+        spiked = torch.nonzero(numeric & ~self.expectation.spike[first:last].isnan()).flatten()
+        if spiked.numel():
+            away = self.view.block(first, last)[:, spiked] - self.expectation.spike[first:last][spiked]
+            out[:, spiked] = spiked_ratio(away, chance[:, spiked])
+        return out
+
+    def expected(self, row: Tensor, feature: Tensor) -> tuple[Tensor, Tensor]:
+        """What the context expects in some cells of columns without a spike, in the units of ``x``, and how many
+        spreads away the value is."""
+        place = torch.searchsorted(self.smooth, feature)
+        prediction, spread, _ = self._smooth
+        z = self.view.scales.standardise_cells(self.view.x[row, feature], feature)  # type: ignore[index]
+        middle = prediction[row, place]
+        return self.view.scales.natural(middle, feature), (z - middle).abs() / spread[row, place]
+
+
+def spiked_ratio(away: Tensor, chance: Tensor) -> Tensor:
+    """``log p(wrong) - log p(right)`` for distances ``[n, c]`` from a spike, given the chance of not being on it."""
+    event = (away != 0) & ~away.isnan()
+    size = torch.where(event, away.abs(), torch.full_like(away, float("nan"))).log()
+    centre = size.nanmedian(dim=0).values.nan_to_num()
+    spread = mad(size - centre).clamp_min(0.05)
+    nu = freedom((size - centre) / spread)
+    count = event.sum(dim=0)
+    up = ((away > 0).sum(dim=0) + 0.5) / (count + 1)
+    side = torch.where(away > 0, up, 1 - up)
+    # densities with respect to the distance from the spike, in units of its median
+    right = log_t((size - centre) / spread, nu) - spread.log() - (size - centre)
+    wrong = math.log(2 / (math.pi * WIDE)) - torch.log1p(((size - centre).exp() / WIDE).square())
+    filled = count / (~away.isnan()).sum(dim=0).clamp_min(1)
+    on_spike = 0.5 * (1 - filled).clamp_min(1e-6)
+    moved = (1 - on_spike).log() + math.log(0.5) + wrong - chance.log() - side.log() - right
+    return torch.where(event, moved, on_spike.log() - (1 - chance).log())
+
+
+def from_others(u: Tensor, ridge: float = 0.05) -> Tensor:
+    r"""Each column of ``u`` ``[n, c]`` predicted from the others:
+    :math:`-\sum_{k \ne j} \Theta_{jk} u_k / \Theta_{jj}` with :math:`\Theta = (u^\top u / n + \mathrm{ridge})^{-1}`."""
+    covariance = (u.T @ u).double() / max(1, u.shape[0])
+    precision = torch.linalg.inv(covariance + ridge * torch.eye(u.shape[1], dtype=torch.float64, device=u.device))
+    weights = -precision / precision.diagonal()[:, None]
+    weights.fill_diagonal_(0.0)
+    return u @ weights.T.float()
+
+
+def spread_by_step(residual: Tensor, steps: Tensor) -> Tensor:
+    """Robust spread ``[n, c]`` of residuals, by the amount of context; few nodes borrow from all."""
+    overall = mad(residual)
+    out = overall.expand_as(residual).clone()
+    for step in range(4):
+        members = steps == step
+        count = int(members.sum())
+        if count >= 20:
+            weight = count / (count + 50)
+            out[members] = weight * mad(residual[members]) + (1 - weight) * overall
+    return out.clamp_min(0.02)
+
+
+def mad(values: Tensor) -> Tensor:
+    """1.4826 times the median absolute value ``[c]``."""
+    return 1.4826 * values.abs().nanmedian(dim=0).values.nan_to_num()
+
+
+def freedom(u: Tensor) -> Tensor:
+    """Degrees of freedom ``[c]`` of the t distribution whose tail is most like that of ``u``."""
+    ordered = u.abs().sort(dim=0).values  # NaN last
+    known = (~u.isnan()).sum(dim=0)
+    low, high = (ordered.gather(0, ((known - 1).clamp_min(0) * q).long()[None])[0] for q in (0.5, 0.9))
+    ratio = (high / low.clamp_min(1e-9)).nan_to_num()
+    nearest = (ratio[:, None] - torch.tensor(TAIL, device=u.device)).abs().argmin(dim=1)
+    return torch.tensor(FREEDOM, device=u.device)[nearest]
+
+
+def log_t(u: Tensor, nu: Tensor) -> Tensor:
+    """Log density of the t distribution."""
+    constant = torch.lgamma((nu + 1) / 2) - torch.lgamma(nu / 2) - 0.5 * (nu * math.pi).log()
+    return constant - (nu + 1) / 2 * torch.log1p(u.square() / nu)
+
+
+def log_cauchy(z: Tensor, scale: float = WIDE) -> Tensor:
+    """Log density of the Cauchy distribution."""
+    return -math.log(math.pi * scale) - torch.log1p((z / scale).square())

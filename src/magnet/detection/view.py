@@ -1,0 +1,188 @@
+"""The data of a detector: features, graph and what is known about the cells, on one device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from magnet.datasets.features import is_sparse, to_scipy
+from magnet.detection.columns import Column, Scales, check_columns, infer_columns, robust_scales
+from magnet.graph import Graph, csr_tensor
+
+# Columns are worked on in blocks of at most this many cells.
+CELLS_PER_BLOCK = 1 << 23
+
+
+@dataclass(eq=False)
+class View:
+    """A graph with node features as detectors see it.
+
+    Args:
+        graph: the undirected graph.
+        x: dense features ``[n, d]`` with NaN where a value is missing, or None for sparse ones.
+        matrix: sparse features, or None for dense ones.
+        columns: what the features are.
+        trusted: bool ``[n, d]`` or ``[n, 1]``, cells known to be right; None for none.
+        scales: column scales taken over from another graph. (default: from this one)
+        device: where the work is done.
+    """
+
+    graph: Graph
+    x: Tensor | None
+    matrix: sp.csr_matrix | None
+    columns: list[Column]
+    trusted: Tensor | None
+    device: torch.device
+    given_scales: Scales | None = None
+
+    @classmethod
+    def of(
+        cls,
+        data: Data,
+        columns: Sequence[Column] | None = None,
+        trusted: Any = None,
+        scales: Scales | None = None,
+        device: Any = None,
+    ) -> View:
+        """Check the data and put it on the device (that of ``data.x`` unless another is named)."""
+        x = getattr(data, "x", None)
+        if not isinstance(x, Tensor) or x.dim() != 2 or x.shape[1] == 0:
+            found = "missing" if x is None else f"of shape {tuple(x.shape)}"
+            raise ValueError(f"data.x is {found}; it must be a tensor [nodes, features] with at least one feature")
+        if getattr(data, "edge_index", None) is None:
+            raise ValueError("data has no edge_index; a graph without links has an empty one of shape [2, 0]")
+        where = torch.device(device) if device is not None else x.device
+        weight = getattr(data, "edge_weight", None)
+        graph = Graph.from_edges(data.edge_index, num_nodes=int(x.shape[0]), edge_weight=weight)
+        dense, matrix = None, None
+        if is_sparse(x):
+            matrix = to_scipy(x).astype(np.float32)
+            if not np.isfinite(matrix.data).all():
+                raise ValueError("data.x is sparse and holds NaN or infinity; missing values need a dense matrix")
+        else:
+            dense = x.detach().to(where, torch.float32)
+            if bool(dense.isinf().any()):
+                row, column = dense.isinf().nonzero()[0].tolist()
+                raise ValueError(
+                    f"data.x holds {dense[row, column].item()} at node {row}, feature {column}; only NaN (missing) may"
+                )
+        chosen = infer_columns(x) if columns is None else check_columns(columns, int(x.shape[1]))
+        if scales is not None and scales.centre.numel() != x.shape[1]:
+            raise ValueError(f"the fitted detector knows {scales.centre.numel()} features; x has {x.shape[1]}")
+        if trusted is not None:
+            trusted = torch.as_tensor(trusted, dtype=torch.bool, device=where)
+            trusted = trusted[:, None] if trusted.dim() == 1 else trusted
+            if trusted.shape not in ((x.shape[0], 1), tuple(x.shape)):
+                raise ValueError(
+                    f"trusted has shape {tuple(trusted.shape)}; it must be [{x.shape[0]}] or {list(x.shape)}"
+                )
+        return cls(graph, dense, matrix, chosen, trusted, where, scales)
+
+    @property
+    def nodes(self) -> int:
+        return self.graph.num_nodes
+
+    @property
+    def features(self) -> int:
+        return self.columns[-1].stop
+
+    @cached_property
+    def adjacency(self) -> Tensor:
+        return csr_tensor(self.graph.adjacency, torch.float32, self.device)
+
+    @cached_property
+    def neighbours(self) -> Tensor:
+        """Number of neighbours ``[n]``, whatever their weights."""
+        return torch.from_numpy(np.diff(self.graph.adjacency.indptr).astype(np.float32)).to(self.device)
+
+    @cached_property
+    def edges(self) -> tuple[Tensor, Tensor]:
+        """Both ends of every stored adjacency entry, sorted by the first."""
+        a = self.graph.adjacency
+        row = np.repeat(np.arange(self.nodes), np.diff(a.indptr))
+        return torch.from_numpy(row).to(self.device), torch.from_numpy(a.indices.astype(np.int64)).to(self.device)
+
+    @cached_property
+    def _transposed(self) -> sp.csc_matrix:
+        assert self.matrix is not None
+        return self.matrix.tocsc()
+
+    def block(self, first: int, last: int) -> Tensor:
+        """Features ``first .. last - 1`` as a dense ``[n, last - first]``."""
+        if self.x is not None:
+            return self.x[:, first:last]
+        return torch.from_numpy(self._transposed[:, first:last].toarray()).to(self.device)
+
+    def trusted_block(self, first: int, last: int) -> Tensor | None:
+        if self.trusted is None or self.trusted.shape[1] == 1:
+            return self.trusted
+        return self.trusted[:, first:last]
+
+    def ranges(self) -> Iterator[tuple[int, int]]:
+        """Consecutive ranges of features that fit in a block; a categorical column is never cut."""
+        width = max(1, min(512, CELLS_PER_BLOCK // self.nodes))
+        first = 0
+        for c in self.columns:
+            if c.stop - first > width and c.start > first:
+                yield first, c.start
+                first = c.start
+        yield first, self.features
+
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """The kind of each feature."""
+        return tuple(c.kind for c in self.columns for _ in range(c.start, c.stop))
+
+    def of_kind(self, *kinds: str) -> Tensor:
+        """Bool ``[d]``: the features of these kinds."""
+        return torch.tensor([k in kinds for k in self.kinds], device=self.device)
+
+    @cached_property
+    def missing(self) -> Tensor | None:
+        """Bool ``[n, d]``, or None where nothing is missing."""
+        if self.x is None:
+            return None
+        missing = self.x.isnan()
+        return missing if bool(missing.any()) else None
+
+    @cached_property
+    def bag(self) -> bool:
+        """Whether the rows are bags: at least 16 columns, no categories, half of the cells or more zero, and hardly any
+        (2 %: they may be what is wrong) negative."""
+        cells = self.nodes * self.features
+        if "categorical" in self.kinds or self.features < 16:
+            return False
+        if self.matrix is not None:
+            return bool((self.matrix.data < 0).sum() <= 0.02 * cells) and self.matrix.nnz <= 0.5 * cells
+        zero = negative = 0
+        for first, last in self.ranges():
+            block = self.block(first, last)
+            zero, negative = zero + int((block == 0).sum()), negative + int((block < 0).sum())
+        return zero >= 0.5 * cells and negative <= 0.02 * cells
+
+    @cached_property
+    def scales(self) -> Scales:
+        if self.given_scales is not None:
+            return self.given_scales
+        log = self.of_kind("count")
+        indicator = self.of_kind("binary", "categorical")
+        centre, spread = torch.zeros(self.features, device=self.device), torch.zeros(self.features, device=self.device)
+        for first, last in self.ranges():
+            block = self.block(first, last)
+            for is_log in (False, True):
+                for is_indicator in (False, True):
+                    chosen = torch.nonzero(
+                        (log[first:last] == is_log) & (indicator[first:last] == is_indicator)
+                    ).flatten()
+                    if chosen.numel():
+                        at = chosen + first
+                        centre[at], spread[at] = robust_scales(block[:, chosen], is_log, is_indicator)
+        return Scales(centre, spread, log)
