@@ -228,10 +228,8 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
             recovered = suggest(encoded.x, weights, graph, encoded.columns)
         else:
             recovered = self._recover(encoded.x, weights, graph)
-        rows = np.zeros(len(flagged), dtype=bool)
-        if hasattr(found.detector, "explain"):
-            lines = found.detector.explain()
-            rows[lines.loc[lines["kind"] == "row", "node"].to_numpy(dtype=np.int64)] = True
+        # a row that is not the node's own is one in which no value is evidence about it
+        rows = ((per_field["trust"] <= 0.5) | ~known).all(axis=1) & (known.sum(axis=1) > 1)
         return Findings(
             flagged=flagged,
             listed=listed,

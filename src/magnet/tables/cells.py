@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from magnet.tables.delimited import Change
-from magnet.tables.fields import Field, FloatArray, Mask, is_text
+from magnet.tables.fields import Field, FloatArray, Mask, is_text, numbers
 from magnet.tables.table import Encoded, Table
 
 Fix = Literal["none", "confident", "all"]
@@ -187,8 +187,7 @@ def _reason(f: Field, around: Neighbours, row: int, observed: Any, missing: bool
     if missing:
         return f"no value; {said}" if said else "no value, and no neighbours that have one"
     if unreadable:
-        what = "is not one of the two values" if f.kind == "binary" else "is not a number that can be used"
-        return f"{_short(observed)!r} {what}" + (f"; {said}" if said else "")
+        return f"{_short(observed)} {_unreadable(f, observed)}" + (f"; {said}" if said else "")
     row_words = "the whole row looks like another node's; " if whole else ""
     this = f"this says {_short(observed)}"
     if said:
@@ -197,6 +196,13 @@ def _reason(f: Field, around: Neighbours, row: int, observed: Any, missing: bool
         usual = f"most values lie between {say(around.low)} and {say(around.high)}"
         return f"{row_words}no neighbours to compare with; {usual}, {this}"
     return f"{row_words}no neighbours to compare with, {this}"
+
+
+def _unreadable(f: Field, observed: Any) -> str:
+    if f.kind == "binary":
+        return f"is neither {_short(f.values[0])} nor {_short(f.values[1])}"
+    number = numbers(pd.Series([observed]), f.comma)[0]
+    return "is below 0, as next to nothing in this column is" if np.isfinite(number) else "is not a number"
 
 
 def _said(f: Field, around: Neighbours, row: int, count: int) -> str:
@@ -232,8 +238,8 @@ def say(value: float) -> str:
     """A number for a sentence.
 
     Example:
-        >>> say(4100.0), say(41.237), say(0.00012345), say(2.5e9)
-        ('4100', '41.24', '0.0001235', '2.5e+09')
+        >>> say(4100.0), say(41.237), say(0.00012), say(2.5e9)
+        ('4100', '41.24', '0.00012', '2.5e+09')
     """
     if 1000 <= abs(value) < 1e7:
         return f"{value:.0f}"

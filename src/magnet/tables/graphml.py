@@ -49,7 +49,9 @@ class GraphML:
 def read_graphml(path: Path) -> GraphML:
     """Read nodes, their attributes and the edges; nested graphs, hyperedges and ports are not read."""
     try:
-        tree = ET.ElementTree(ET.fromstring(path.read_bytes(), parser=_parser(path)))
+        content = path.read_bytes()
+        _refuse_entities(path, content)
+        tree = ET.ElementTree(ET.fromstring(content))
     except (ET.ParseError, expat.ExpatError, UnicodeError, ValueError) as error:
         if isinstance(error, BadTable):
             raise
@@ -80,15 +82,15 @@ def read_graphml(path: Path) -> GraphML:
     return GraphML(path, tree, keys, pd.DataFrame(columns), frame)
 
 
-def _parser(path: Path) -> ET.XMLParser:
-    """A parser that refuses entities, which can be made to expand without end."""
-    parser = ET.XMLParser()
+def _refuse_entities(path: Path, content: bytes) -> None:
+    """Entities can be made to expand without end, and no graph needs them."""
+    parser = expat.ParserCreate()
 
     def refuse(*_: Any) -> None:
         raise BadTable(f"{path} declares XML entities; they are not expanded, so the file is not read")
 
-    parser.parser.EntityDeclHandler = refuse
-    return parser
+    parser.EntityDeclHandler = refuse
+    parser.Parse(content, True)
 
 
 def _children(element: Any, name: str) -> list[Any]:

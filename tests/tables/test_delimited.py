@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from magnet.tables import BadTable
+from magnet.tables.delimited import read_delimited, split_record
+
+
+def write(path: Path, content: bytes | str) -> Path:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+AWKWARD = '\ufeffid;name;"a; b"\r\n1;"O""Neil";3,5\r\n\r\n2;" two\nlines ";"4,0"\r\n3;5" disk;6\r\n'
+
+
+def test_what_nobody_changed_is_written_back_to_the_byte(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", AWKWARD)
+    table = read_delimited(path)
+    assert list(table.frame.columns) == ["id", "name", "a; b"]
+    assert table.frame["name"].tolist() == ['O"Neil', " two\nlines ", '5" disk']
+    table.write(tmp_path / "b.csv", {})
+    assert (tmp_path / "b.csv").read_bytes() == path.read_bytes()
+
+
+def test_a_change_touches_its_own_field_only(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", AWKWARD)
+    table = read_delimited(path)
+    changes = {"a; b": (np.array([1, 2]), ["9,0", 'x;"y']), "name": (np.array([0]), ["Ann"])}
+    table.write(tmp_path / "b.csv", changes)
+    expected = AWKWARD.replace('"O""Neil"', '"Ann"').replace('"4,0"', '"9,0"').replace(";6\r", ';"x;""y"\r')
+    assert (tmp_path / "b.csv").read_bytes().decode() == expected
+    again = read_delimited(tmp_path / "b.csv").frame
+    assert again["a; b"].tolist() == ["3,5", "9,0", 'x;"y']
+
+
+@pytest.mark.parametrize(("mark", "name"), [(",", "a.csv"), (";", "a.csv"), ("\t", "a.tsv"), ("|", "a.txt")])
+def test_delimiters_are_found(tmp_path: Path, mark: str, name: str) -> None:
+    frame = read_delimited(write(tmp_path / name, f"id{mark}v\n1{mark}2\n")).frame
+    assert frame.to_dict("list") == {"id": ["1"], "v": ["2"]}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_encodings_are_found_and_kept(tmp_path: Path, encoding: str) -> None:
+    path = write(tmp_path / "a.csv", "id,ort\n1,Köln\n2,Zürich\n".encode(encoding))
+    table = read_delimited(path)
+    assert table.frame["ort"].tolist() == ["Köln", "Zürich"]
+    table.write(tmp_path / "b.csv", {"ort": (np.array([0]), ["Bern"])})
+    assert read_delimited(tmp_path / "b.csv").frame["ort"].tolist() == ["Bern", "Zürich"]
+    if encoding != "utf-16":
+        assert (tmp_path / "b.csv").read_bytes() == path.read_bytes().replace(
+            "Köln".encode(encoding.replace("-sig", "")), b"Bern"
+        )
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (b"\n \n", "is empty"),
+        (b"a,b\n1,2\n3\n", "line 3: 1 field; the header has 2"),
+        (b"a,b\n1,2,3\n", "line 2: 3 fields; the header has 2"),
+        (b"a,a\n1,2\n", "two columns are named 'a'"),
+        (b'a,b\n1,2\n3,"4\n5,6\n', "line 3: a quote is opened and never closed"),
+        ("a,b\n1,é\n2,".encode() + b"\xe9\n", "line 3: byte 0xE9 is not utf-8, though others are"),
+        (b"a,b\n1,\x00\n", "NUL bytes"),
+        (b"PK\x03\x04rest", "zip archive"),
+        (b'a,b\n1,"' + b"x" * 200_000 + b'"\n', "line 2: field larger than field limit"),
+    ],
+)
+def test_bad_files_are_refused_in_words(tmp_path: Path, content: bytes, message: str) -> None:
+    with pytest.raises(BadTable, match=message):
+        read_delimited(write(tmp_path / "a.csv", content))
+
+
+def test_a_gigabyte_on_one_line_is_given_up_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    with path.open("wb") as file:
+        file.truncate(1 << 30)  # a sparse file: it takes no room on the disk
+    with pytest.raises(BadTable, match="a line of more than 32 MiB"):
+        read_delimited(path)
+
+
+def test_records_split_as_the_csv_module_does() -> None:
+    assert split_record('a,"b ""c"", d",,e\n', ",") == (["a", '"b ""c"", d"', "", "e"], "\n")
+    assert split_record("", ",") == ([""], "")

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from magnet.tables import BadTable, infer_fields, read_override
+from magnet.tables.schema import infer_field
+
+RNG = np.random.default_rng(0)
+
+
+def series(values: object, name: str = "v") -> pd.Series:
+    return pd.Series(values, name=name)
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["yes", "no"] * 10, "binary"),
+        ([0, 1, 1] * 10, "binary"),
+        ([True, False] * 10, "binary"),
+        (["3", "1", "4", "1", "5", "9", "2", "6", "5", "3"], "count"),
+        ([3.0, 1.0, None, 5.0, 2.0], "count"),
+        (RNG.normal(size=50), "continuous"),
+        ([-3, 4, -1, 5, 2], "continuous"),
+        ([f"{v:.2f}".replace(".", ",") for v in RNG.normal(size=50)], "continuous"),
+        (["red", "green", "blue", "red"] * 5, "categorical"),
+        (["01067", "80331", "04109", "01067"] * 5, "categorical"),
+        (["2024-01-02", "2023-05-06", "2022-12-31"] * 4, "date"),
+        (pd.to_datetime(["2024-01-02", "2023-05-06", "2022-12-31"]), "date"),
+        ([f"remark {k}" for k in range(40)], "text"),
+        ([str(k) for k in range(100)], "id"),
+        ([7] * 9, "constant"),
+        (["", "NA", None, "n/a"], "empty"),
+    ],
+)
+def test_kinds_are_told_from_the_values(values: object, kind: str) -> None:
+    assert infer_field(series(values)).kind == kind
+
+
+def test_a_million_categories_are_text() -> None:
+    assert infer_field(series(np.arange(1_000_000).astype(str) + pd.Series(["x"] * 1_000_000))).kind == "text"
+
+
+def test_wrong_cells_do_not_decide_what_a_column_holds() -> None:
+    words = [str(k % 30) for k in range(200)]
+    words[3], words[50], words[120] = "1O", "inf", "-4"
+    field = infer_field(series(words))
+    assert (field.kind, field.decimals) == ("count", 0)
+    x, missing, unreadable = field.encode(series(words))
+    assert np.flatnonzero(unreadable).tolist() == [3, 50]
+    assert not missing.any()
+    assert np.isnan(x[3, 0])
+
+
+def test_numbers_come_back_as_the_column_writes_them() -> None:
+    price = series(["3,50", "4,25", "12,00", "7,99", "5,10"] * 4)
+    field = infer_field(price)
+    x, _, _ = field.encode(price)
+    assert field.decode(x[:2]) == ["3,50", "4,25"]
+    whole = series(["57.0", "61.0", "44.0", "39.0"] * 5)
+    field = infer_field(whole)
+    assert field.decode(field.encode(whole)[0][:1]) == ["57.0"]
+    typed = series([41, 40, 42, 39] * 5)
+    value = infer_field(typed).decode(infer_field(typed).encode(typed)[0][:1])
+    assert value == [41]
+    assert isinstance(value[0], int)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e15, 1e300])
+def test_encoding_survives_any_scale(scale: float) -> None:
+    values = series(scale * RNG.normal(size=100))
+    field = infer_field(values)
+    x, _, bad = field.encode(values)
+    assert np.isfinite(x.astype(np.float32)).all()
+    assert not bad.any()
+    np.testing.assert_allclose(field.quantity(x[:, 0]), values, rtol=1e-6, atol=1e-9 * scale)
+
+
+def test_skewed_counts_are_coded_on_a_log_scale_and_come_back() -> None:
+    visits = series(np.exp(RNG.normal(3, 1.5, size=300)).astype(int))
+    field = infer_field(visits)
+    assert field.log
+    assert field.decode(field.encode(visits)[0]) == visits.tolist()
+
+
+def test_categories_and_binaries_stay_what_they_were() -> None:
+    city = series(["Rome", "Oslo", "Rome", None, "Bern", "Oslo"] * 3)
+    field = infer_field(city)
+    x, missing, bad = field.encode(city)
+    assert x.shape == (18, 3)
+    assert (missing.sum(), bad.sum()) == (3, 0)
+    assert field.decode(x[[0, 1, 4]]) == ["Rome", "Oslo", "Bern"]
+    premium = infer_field(series(["yes", "no", "yes"] * 3))
+    assert premium.values == ("no", "yes")
+    assert premium.decode(np.array([[0.49], [0.51]])) == ["no", "yes"]
+
+
+def test_a_schema_file_overrides_the_guess(tmp_path: Path) -> None:
+    path = tmp_path / "schema.toml"
+    path.write_text(
+        'missing = ["", "-999"]\n[columns]\nzip = "categorical"\nv = { kind = "continuous", log = false }\n'
+    )
+    frame = pd.DataFrame({"zip": [1, 2, 3] * 5, "v": ["1", "-999", "100"] * 5, "w": ["1", "2", "3"] * 5})
+    fields = infer_fields(frame, override=read_override(path), exclude=["w"])
+    assert [(f.kind, f.used) for f in fields] == [("categorical", True), ("continuous", True), ("text", False)]
+    assert fields[1].encode(frame["v"])[1].sum() == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("columns = 3", "must be a table"),
+        ('[columns]\na = "numbr"', "kind 'numbr'; it must be one of binary"),
+        ("[columns]\na = { size = 3 }", "takes a kind"),
+        ('colums = "x"', "it may hold 'columns' and 'missing'"),
+        ("missing = 3", "must be a list of texts"),
+        ("[[[", "is not a TOML file"),
+    ],
+)
+def test_bad_schema_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "schema.toml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_override(path)
+
+
+def test_unknown_columns_and_impossible_kinds_are_refused() -> None:
+    frame = pd.DataFrame({"a": ["x", "y", "z"]})
+    with pytest.raises(ValueError, match="exclude names 'b'; the columns are 'a'"):
+        infer_fields(frame, exclude=["b"])
+    with pytest.raises(BadTable, match="holds no finite number"):
+        infer_fields(frame, override={"columns": {"a": {"kind": "count"}}})
+    with pytest.raises(BadTable, match="has 3 different values; a binary column has two"):
+        infer_fields(frame, override={"columns": {"a": {"kind": "binary"}}})
