@@ -16,6 +16,8 @@ Kind = Literal["binary", "count", "continuous", "categorical", "id", "label", "d
 KINDS: tuple[str, ...] = get_args(Kind)
 USED = ("binary", "count", "continuous", "categorical")
 
+WILDEST = 1e12  # spreads from the middle: further out only overflows
+
 MISSING = ("", "na", "n/a", "#n/a", "nan", "null", "<na>")
 
 
@@ -76,7 +78,8 @@ class Field:
         if self.log:
             number[number <= -1] = np.nan
             number = np.log1p(number)
-        return ((number - self.centre) / self.scale)[:, None], missing, np.isnan(number) & ~missing
+        code = (number / self.scale - self.centre / self.scale).clip(-WILDEST, WILDEST)
+        return code[:, None], missing, np.isnan(number) & ~missing
 
     def quantity(self, x: FloatArray) -> FloatArray:
         """Encoded numbers back in the user's units, not rounded."""

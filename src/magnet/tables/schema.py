@@ -107,14 +107,19 @@ def _numeric(base: Field, number: FloatArray, note: str) -> Field:
     decimals = _decimals(finite)
     log = _is_skewed(finite)
     code = np.log1p(finite[finite > -1]) if log else finite
-    low, centre, high = np.quantile(code, [0.25, 0.5, 0.75])
-    scale = (high - low) / 1.349
-    if scale <= 1e-9 * max(1.0, abs(centre)):
-        scale = float(np.std(code)) or 1.0
+    centre, scale = _middle(code)
     text = note + (", on a log scale" if log else "")
-    # near the largest floats the spread overflows; dividing by the largest value itself keeps the code finite
-    scale = float(scale) if np.isfinite(scale) else float(np.abs(finite).max())
-    return replace(base, decimals=decimals, log=log, centre=float(centre), scale=scale, note=text)
+    return replace(base, decimals=decimals, log=log, centre=centre, scale=scale, note=text)
+
+
+def _middle(code: FloatArray) -> tuple[float, float]:
+    """Median and robust spread (the standard deviation where more than half of the values are one and the same)."""
+    unit = max(1.0, float(np.abs(code).max()) / 1e100)  # so that the largest floats do not overflow
+    low, centre, high = np.quantile(code / unit, [0.25, 0.5, 0.75])
+    scale = (high - low) / 1.349
+    if scale <= 1e-9 * max(1e-300, abs(centre)):
+        scale = float(np.std(code / unit)) or 1.0
+    return float(centre * unit), float(scale * unit)
 
 
 def _is_skewed(finite: FloatArray) -> bool:
@@ -153,7 +158,7 @@ def _of_values(base: Field, present: pd.Series, unique: list[Any], kind: str, no
         words = present.astype("str").str.strip() if base.text else present
         common = set(words.value_counts().index[:MOST_CATEGORIES])
         note = f"{note}; the {MOST_CATEGORIES} most common of {len(unique)} categories"
-        unique = [value for value in unique if value in common]
+        unique = [value for value in unique if value in common]  # in the order of the values
     return replace(base, kind="categorical", values=tuple(unique), note=note)
 
 
@@ -162,10 +167,10 @@ def _truth(value: Any) -> tuple[bool, str]:
 
 
 def _unique(present: pd.Series, text: bool) -> list[Any]:
-    """The different values, sorted; plain Python ones."""
-    if text:
-        return sorted(present.astype("str").str.strip().unique().tolist())
-    values = present.unique().tolist()
+    """The different values as plain Python ones, sorted unless there are too many for categories."""
+    values = (present.astype("str").str.strip() if text else present).unique().tolist()
+    if len(values) > 100 * MOST_CATEGORIES:
+        return values
     try:
         return sorted(values)
     except TypeError:
@@ -228,9 +233,8 @@ def _rescaled(field: Field, series: pd.Series, log: bool) -> Field:
     number = numbers(series, field.comma)
     number = number[np.isfinite(number) & ((number > -1) | (not log))]
     code = np.log1p(number) if log else number
-    low, centre, high = np.quantile(code, [0.25, 0.5, 0.75])
-    scale = float(high - low) / 1.349 or float(np.std(code)) or 1.0
-    return replace(field, log=log, centre=float(centre), scale=scale)
+    centre, scale = _middle(code)
+    return replace(field, log=log, centre=centre, scale=scale)
 
 
 def _listed(names: list[str], most: int = 12) -> str:

@@ -84,6 +84,8 @@ def check_target(target: Path, force: bool = False) -> None:
     if target.exists() and any(target.iterdir()) and not force:
         raise FileExistsError(errno.EEXIST, f"{target} is not empty; --force replaces the files in it")
     base = target if target.exists() else next(p for p in target.absolute().parents if p.exists())
+    if not base.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, f"{base} is a file; there can be no folder in it")
     if not os.access(base, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, f"{base} is read-only; choose another folder")
 

@@ -1,0 +1,245 @@
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from magnet.cli import app
+
+runner = CliRunner()
+COMMAND = [sys.executable, "-c", "from magnet.cli import app; app()", "clean"]
+
+
+def run(*arguments: str | Path) -> tuple[int, str, str]:
+    result = runner.invoke(app, [str(argument) for argument in arguments], env={"COLUMNS": "200"})
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    """A table with a slipped decimal point, a missing cell, a word among numbers, and names that bite."""
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(4), 30)
+    lines = ["id,age,=cmd|x,city,when"]
+    for k, g in enumerate(group):
+        city = ["Oslo", "Rome", "Bern", "Cork"][g]
+        lines.append(
+            f'"n ""{k}""",{20 + 15 * g + rng.normal():.1f},{rng.poisson(10 + 10 * g)},{city},2024-01-{1 + k % 28:02d}'
+        )
+    cells = [line.rsplit(",", 4) for line in lines]
+    cells[8][1], cells[15][1], cells[40][2] = "2060.0", "", "1O"
+    nodes, edges = tmp_path / "nodes.csv", tmp_path / "edges.csv"
+    nodes.write_text("\n".join(",".join(line) for line in cells) + "\n")
+    pairs = [(k, int(rng.choice(np.flatnonzero(group == group[k])))) for k in range(120) for _ in range(4)]
+    edges.write_text("source,target\n" + "".join(f'"n ""{a}""","n ""{b}"""\n' for a, b in pairs))
+    return nodes, edges
+
+
+def test_a_table_is_cleaned(files: tuple[Path, Path], tmp_path: Path) -> None:
+    nodes, edges = files
+    before = nodes.read_bytes()
+    code, text, error = run("clean", nodes, "--edges", edges, "-o", tmp_path / "out", "-v")
+    assert (code, error) == (0, "")
+    out = tmp_path / "out"
+    assert sorted(path.name for path in out.iterdir()) == [
+        "cleaned.csv",
+        "report.html",
+        "run.json",
+        "suspicious_cells.csv",
+    ]
+    assert nodes.read_bytes() == before
+    cells = pd.read_csv(out / "suspicious_cells.csv")
+    assert list(cells.columns) == [
+        "node",
+        "column",
+        "observed",
+        "suggested",
+        "action",
+        "score",
+        "probability",
+        "reason",
+        "row",
+    ]
+    found = {(row.row, row.column): row.action for row in cells.itertuples()}
+    assert found[(7, "age")] == "corrected"
+    assert found[(14, "age")] == "filled"
+    assert found[(39, "'=cmd|x")] == "corrected"
+    old, new = before.decode().splitlines(), (out / "cleaned.csv").read_text().splitlines()
+    changed = {k for k, (a, b) in enumerate(zip(old, new, strict=True)) if a != b}
+    assert changed == {row + 1 for (row, _), action in found.items() if action != "kept"}
+    age = float(new[8].split(",")[1])
+    assert 15 < age < 30
+    assert new[0] == "id,age,=cmd|x,city,when"
+    record = json.loads((out / "run.json").read_text())
+    assert record["settings"]["seed"] == 0
+    assert len(record["inputs"]["nodes"]["sha256"]) == 64
+    assert record["counts"]["filled"] == 1
+    assert "cells corrected" in text
+    assert "neighbours average" in text
+
+
+def test_dry_run_shows_and_writes_nothing(files: tuple[Path, Path], tmp_path: Path) -> None:
+    code, text, _ = run("clean", files[0], "--edges", files[1], "-o", tmp_path / "out", "--dry-run")
+    assert code == 0
+    assert "left alone" in text
+    assert "edges used" in text
+    assert not (tmp_path / "out").exists()
+
+
+def test_fix_none_gives_the_same_bytes(files: tuple[Path, Path], tmp_path: Path) -> None:
+    assert run("clean", files[0], "-e", files[1], "-o", tmp_path / "out", "--fix", "none")[0] == 0
+    assert (tmp_path / "out/cleaned.csv").read_bytes() == files[0].read_bytes()
+
+
+def test_no_edges_uses_nearest_rows_and_says_so(files: tuple[Path, Path], tmp_path: Path) -> None:
+    code, text, _ = run("clean", files[0], "-o", tmp_path / "out", "--knn", "5")
+    assert code == 0
+    assert "No edges were given" in text
+    assert "No edges were given" in (tmp_path / "out/report.html").read_text()
+
+
+def test_trusted_cells_are_not_touched(files: tuple[Path, Path], tmp_path: Path) -> None:
+    trusted = tmp_path / "trusted.csv"
+    trusted.write_text('node,column\n"n ""7""",age\n')
+    code, _, error = run("clean", files[0], "-e", files[1], "-o", tmp_path / "out", "--trusted", trusted)
+    assert (code, error) == (0, "")
+    assert "2060.0" in (tmp_path / "out/cleaned.csv").read_text()
+    trusted.write_text("node,column\nnobody,age\n")
+    code, _, error = run("clean", files[0], "-e", files[1], "-o", tmp_path / "new", "--trusted", trusted)
+    assert code == 2
+    assert "node 'nobody' is not in the table" in error
+
+
+def test_force_is_needed_to_write_again(files: tuple[Path, Path], tmp_path: Path) -> None:
+    arguments = ("clean", files[0], "-e", files[1], "-o", tmp_path / "out", "--detector", "none")
+    assert run(*arguments)[0] == 0
+    (tmp_path / "out/mine.txt").write_text("precious")
+    code, _, error = run(*arguments)
+    assert code == 2
+    assert "--force" in error
+    assert run(*arguments, "--force")[0] == 0
+    assert (tmp_path / "out/mine.txt").read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("none.csv",), 2, "none.csv does not exist"),
+        (("NODES", "-e", "none.csv"), 2, "none.csv does not exist"),
+        (("NODES", "--id", "key"), 2, "id is 'key'; the columns are"),
+        (("NODES", "--fix", "some"), 2, "fix is 'some'"),
+        (("NODES", "--max-share", "7"), 2, "max_share is 7"),
+        (("NODES", "--detector", "magic"), 2, "there is no detector 'magic'"),
+        (("NODES", "--exclude", "nothing"), 2, "exclude names 'nothing'"),
+        (("NODES", "--encoding", "klingon"), 2, "encoding 'klingon' is not known"),
+        (("NODES", "--schema", "none.toml"), 2, "none.toml"),
+        (("NODES", "-e", "empty.csv"), 1, "empty.csv is empty"),
+        (("NODES", "-e", "stranger.csv"), 1, "none of the 1 edges joins two rows"),
+        (("empty.csv",), 1, "empty.csv is empty"),
+        (("header.csv",), 1, "has a header but no rows"),
+        (("ragged.csv",), 1, "line 3: 1 field"),
+        (("names.csv",), 1, "no column can be cleaned"),
+        (("one.csv",), 1, "no column can be cleaned"),
+        (("torn.parquet",), 1, "cannot be read as Parquet"),
+        (("NODES", "-o", "file/out"), 1, "file is a file; there can be no folder in it"),
+    ],
+)
+def test_failures_are_one_clear_line(
+    files: tuple[Path, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    code: int,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, content in {
+        "empty.csv": "",
+        "header.csv": "id,age\n",
+        "ragged.csv": "id,age\na,1\nb\n",
+        "one.csv": "id,age\na,1\n",
+        "names.csv": "id\na\nb\n",
+        "stranger.csv": "source,target\nq,r\n",
+        "torn.parquet": "PAR1",
+        "file": "a file",
+    }.items():
+        Path(name).write_text(content)
+    where = () if "-o" in arguments else ("-o", "out")
+    got, out, error = run("clean", *(str(files[0]) if a == "NODES" else a for a in arguments), *where)
+    assert (got, out) == (code, "")
+    assert message in error
+    assert error.startswith("magnet: ")
+    assert error.count("\n") == 1
+    assert not Path("out").exists()
+    assert not list(tmp_path.glob(".*.part"))
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "id,age\na,1\nb,2\n",
+        "id,v\n0,inf\n1,nan\n2,-inf\n" + "".join(f"{k},{k % 7}\n" for k in range(3, 40)),
+        "id,v,w\na,,\nb,,\nc,1,\nd,2,\ne,4,\n",
+        "v\n" + "\n".join(["1e308", "-1e308", "0", "5", "1e-300"]) + "\n",
+        "id,v\n" + "".join(f"{k},7\n" for k in range(20)) + "20,8\n21,9\n",
+        'id,"a\nb"\n' + "".join(f"{k},{k % 3}\n" for k in range(20)),
+    ],
+)
+def test_small_and_strange_tables_are_cleaned(tmp_path: Path, table: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(table)
+    code, _, error = run("clean", path, "-o", tmp_path / "out")
+    assert (code, error) == (0, "")
+    assert "inf" not in (tmp_path / "out/cleaned.csv").read_text()
+    assert (tmp_path / "out/cleaned.csv").read_text().count("\n") == table.count("\n")
+
+
+def test_a_full_disk_leaves_nothing_behind(files: tuple[Path, Path], tmp_path: Path) -> None:
+    command = [*COMMAND, str(files[0]), "-e", str(files[1]), "-o", str(tmp_path / "out"), "--detector", "none"]
+    limit = 2000  # bytes in any file: less than the report needs
+
+    def small_files() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=small_files)
+    assert done.returncode == 1
+    assert "File too large" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["edges.csv", "nodes.csv"]
+
+
+def test_a_killed_run_leaves_nothing_behind(files: tuple[Path, Path], tmp_path: Path) -> None:
+    hook = (
+        "import time, magnet.report.folder as f\n"
+        "f.write_report = lambda *a: (print('here', flush=True), time.sleep(60))\n"
+        "from magnet.cli import app; app()"
+    )
+    arguments = ["clean", str(files[0]), "-e", str(files[1]), "-o", str(tmp_path / "out"), "--detector", "none"]
+    process = subprocess.Popen([sys.executable, "-c", hook, *arguments], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "here\n"
+    assert list(tmp_path.glob(".out.*.part"))
+    began = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 143
+    assert time.monotonic() - began < 20
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["edges.csv", "nodes.csv"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only for root")
+def test_a_read_only_folder_is_said(files: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "locked").mkdir(mode=0o500)
+    code, _, error = run("clean", files[0], "-o", tmp_path / "locked/out")
+    assert code == 1
+    assert "read-only" in error

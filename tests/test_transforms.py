@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import pytest
+import torch
+import torch_geometric.transforms as T
+from torch_geometric.data import Batch, HeteroData
+
+from magnet.corruption import corrupt_cells
+from magnet.datasets import synthetic
+from magnet.transforms import Clean
+
+
+def test_it_cleans_inside_a_pipeline_and_leaves_the_input_alone() -> None:
+    data = synthetic(nodes=200, features=20, kind="continuous", seed=0)
+    bad = corrupt_cells(data, ratio=0.05, kind="outlier", scale=8, seed=0).data
+    before = bad.x.clone()
+    clean = T.Compose([Clean(keep_trust=True)])(bad)
+    assert torch.equal(bad.x, before)
+    assert (clean.x - data.x).square().mean() < 0.3 * (bad.x - data.x).square().mean()
+    assert torch.equal(clean.x[clean.trust > 0.5], bad.x[clean.trust > 0.5])
+
+
+def test_a_batch_stays_a_batch() -> None:
+    graphs = [synthetic(nodes=100, features=10, kind="continuous", seed=seed) for seed in range(3)]
+    graphs[1].x[4, 2] = 1000.0
+    batch = Clean()(Batch.from_data_list(graphs))
+    members = batch.to_data_list()
+    assert [member.num_nodes for member in members] == [100, 100, 100]
+    assert abs(float(members[1].x[4, 2])) < 100
+    assert float((members[0].x != graphs[0].x).float().mean()) < 0.02
+
+
+def test_what_cannot_be_cleaned_is_said() -> None:
+    with pytest.raises(ValueError, match="one kind of node at a time"):
+        Clean()(HeteroData())
+    with pytest.raises(TypeError, match="detektor"):
+        Clean(detektor="auto")
+    assert repr(Clean(fix="none")) == "Clean(fix='none')"
