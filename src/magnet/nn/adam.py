@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,7 +19,7 @@ class Adam:
         \theta \leftarrow \theta - \eta \frac{m / (1 - \beta_1^t)}{\sqrt{v / (1 - \beta_2^t)} + \epsilon}
 
     Where all models share rate and decay, torch's fused implementation runs; otherwise the above, with one
-    :math:`\eta` and :math:`\delta` for each model.
+    :math:`\eta` and :math:`\delta` for each model (on a CPU in one pass over the memory).
 
     Args:
         parameters: each ``[.., S, ..]`` with the models on axis 1.
@@ -38,6 +39,7 @@ class Adam:
         self.decay = [_broadcast(values, p) for values, p in zip(decay, self.parameters, strict=True)]
         self.first = [torch.zeros_like(p) for p in self.parameters]
         self.second = [torch.zeros_like(p) for p in self.parameters]
+        self.kernel = _kernel() if self.parameters[0].device.type == "cpu" else None
 
     @torch.no_grad()
     def step(self) -> None:
@@ -48,6 +50,11 @@ class Adam:
         bias1, bias2 = 1 - 0.9**self.step_number, math.sqrt(1 - 0.999**self.step_number)
         for p, m, v, rate, decay in zip(self.parameters, self.first, self.second, self.rate, self.decay, strict=True):
             assert p.grad is not None
+            if self.kernel is not None and p.dtype == torch.float32:
+                parts = (p, p.grad.contiguous(), m, v)
+                arrays = [part.detach().view(p.shape[0], p.shape[1], -1).numpy() for part in parts]
+                self.kernel(*arrays, rate.view(-1).numpy(), decay.view(-1).numpy(), bias1, bias2)
+                continue
             g = torch.addcmul(p.grad, decay, p)
             m.lerp_(g, 0.1)
             v.mul_(0.999).addcmul_(g, g, value=0.001)
@@ -56,6 +63,15 @@ class Adam:
     def zero_grad(self) -> None:
         for p in self.parameters:
             p.grad = None
+
+
+def _kernel() -> Any:
+    """The one-pass kernel, where Numba is installed."""
+    try:
+        from magnet.nn.adam_cpu import step
+    except ImportError:
+        return None
+    return step
 
 
 def _broadcast(values: Sequence[float], like: Tensor) -> Tensor:
