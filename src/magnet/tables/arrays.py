@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from magnet.datasets.features import is_sparse, to_scipy, to_torch_csr
 from magnet.tables.delimited import Change
-from magnet.tables.errors import BadTable
+from magnet.tables.errors import BadTable, readable
 
 _SPARSE = ("attr_data", "attr_indices", "attr_indptr", "attr_shape")
 
@@ -78,22 +77,19 @@ class Arrays:
 
 def read_npz(path: Path) -> Arrays:
     """Read an ``.npz`` file; arrays of Python objects, which could run code, are refused."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
+    with readable(path, ".npz"), np.load(path, allow_pickle=False) as file:
+        try:
             content = {key: file[key] for key in file.files}
-    except (zipfile.BadZipFile, ValueError, EOFError, OSError, KeyError, zipfile.zlib.error) as error:  # type: ignore[attr-defined]
-        if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
+        except ValueError as error:
+            if "allow_pickle" in str(error):
+                raise BadTable(f"{path} holds Python objects, which could run code and are not loaded") from None
             raise
-        reason = "it holds Python objects, which are not loaded" if "allow_pickle" in str(error) else str(error)[:200]
-        raise BadTable(f"{path} cannot be read as .npz: {reason}") from None
     if "x" not in content and all(key in content for key in _SPARSE):
         import scipy.sparse as sp
 
         values, indices, indptr, shape = (content[key] for key in _SPARSE)
-        try:
+        with readable(path, "sparse features"):
             x = sp.csr_matrix((values, indices, indptr), shape=tuple(shape)).toarray()
-        except (ValueError, IndexError, TypeError) as error:
-            raise BadTable(f"{path}: its sparse features are damaged ({error})") from None
     elif "x" in content:
         x = content["x"]
     else:
@@ -106,16 +102,13 @@ def read_pt(path: Path) -> Arrays:
     """Read a PyG ``Data`` (or a plain dict of tensors) without running anything that the file may hold."""
     from torch_geometric.data import Data
 
-    try:
-        with torch.serialization.safe_globals(_pyg_classes()):
+    with readable(path, "a PyG file"), torch.serialization.safe_globals(_pyg_classes()):
+        try:
             content = torch.load(path, map_location="cpu", weights_only=True)
-    except pickle.UnpicklingError:
-        raise BadTable(
-            f"{path} holds Python objects other than tensors and a PyG Data; they could run code and are not loaded"
-        ) from None
-    except (RuntimeError, EOFError, ValueError, KeyError, zipfile.BadZipFile, AttributeError, TypeError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise BadTable(f"{path} cannot be read as a PyG file: {reason}") from None
+        except pickle.UnpicklingError:
+            raise BadTable(
+                f"{path} holds Python objects other than tensors and a PyG Data; they could run code and are not loaded"
+            ) from None
     if isinstance(content, tuple) and content and isinstance(content[0], Data | dict):
         content = content[0]  # what InMemoryDataset.save wrote
         content = Data.from_dict(content) if isinstance(content, dict) else content

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from magnet.tables.delimited import Change
-from magnet.tables.errors import BadTable
+from magnet.tables.errors import BadTable, readable
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,19 +42,14 @@ class Parquet:
 
 
 def read_parquet(path: Path) -> Parquet:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
+    with readable(path, "Parquet"):
         table = pq.read_table(path)
         repeated = next((name for name in table.column_names if table.column_names.count(name) > 1), None)
         if repeated is not None:
             raise BadTable(f"{path}: two columns are named {repeated!r}; every column needs a name of its own")
         frame = _as_frame(table)
-    except (pa.ArrowException, OSError) as error:
-        if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
-            raise
-        raise BadTable(f"{path} cannot be read as Parquet: {' '.join(str(error).split())[:200]}") from None
     return Parquet(path, table, frame)
 
 

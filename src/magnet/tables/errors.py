@@ -2,6 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 
 class BadTable(ValueError):
     """The data cannot be read as a graph with a table (whereas a plain ``ValueError`` blames an argument)."""
+
+
+@contextmanager
+def readable(path: Path, form: str) -> Iterator[None]:
+    """Turns whatever a parser of ``form`` makes of a file into one sentence: damaged files raise all kinds."""
+    try:
+        yield
+    except (BadTable, FileNotFoundError, PermissionError, MemoryError):
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise BadTable(f"{path} cannot be read as {form}: {reason}") from None

@@ -13,7 +13,7 @@ from xml.parsers import expat
 import pandas as pd
 
 from magnet.tables.delimited import Change
-from magnet.tables.errors import BadTable
+from magnet.tables.errors import BadTable, readable
 
 ID = "node id"
 _TYPES = {"int": "Int64", "long": "Int64", "float": "float32", "double": "float64"}
@@ -48,14 +48,10 @@ class GraphML:
 
 def read_graphml(path: Path) -> GraphML:
     """Read nodes, their attributes and the edges; nested graphs, hyperedges and ports are not read."""
-    try:
+    with readable(path, "GraphML"):
         content = path.read_bytes()
         _refuse_entities(path, content)
         tree = ET.ElementTree(ET.fromstring(content))
-    except (ET.ParseError, expat.ExpatError, UnicodeError, ValueError) as error:
-        if isinstance(error, BadTable):
-            raise
-        raise BadTable(f"{path} is not well-formed XML: {error}") from None
     root: Any = tree.getroot()
     graphs = list(_children(root, "graph"))
     kind = root.tag.rpartition("}")[2]

@@ -1,0 +1,214 @@
+"""The report in a real browser, opened from disk."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from magnet import MAGnet, tables
+from magnet.cleaner import CleanResult
+from magnet.cli import app
+from magnet.report import render, write_folder
+from magnet.report.payload import payload
+
+EVIL = "<script>window.hacked=1;alert(1)</script>"
+IMAGE = '<img src=x onerror="window.hacked=2">'
+BREAK = "</script><script>window.hacked=3</script>"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cleaned table whose names and values try to break out of the page."""
+    where = tmp_path_factory.mktemp("report")
+    rng = np.random.default_rng(0)
+    nodes = pd.DataFrame(
+        {
+            "id": [f"n{k}" for k in range(200)],
+            "age": np.round(40 + 3 * rng.normal(size=200), 1),
+            "=cmd|' /C calc'!A0": rng.poisson(30, size=200),
+            IMAGE: np.array(["Oslo", "Rome", BREAK])[rng.integers(3, size=200)],
+        }
+    )
+    nodes.loc[3, "id"] = EVIL
+    nodes.loc[3, "age"] = 4100.0
+    nodes.loc[9, "age"] = np.nan
+    nodes.iloc[20, 2] = 99
+    nodes.loc[40, IMAGE] = "Oslo"
+    nodes.loc[[39, 41], IMAGE] = "Rome"
+    nodes.to_csv(where / "nodes.csv", index=False)
+    ring = pd.DataFrame({"source": nodes["id"], "target": np.roll(nodes["id"], 1)})
+    ring.to_csv(where / "edges.csv", index=False)
+    table = tables.read(where / "nodes.csv", where / "edges.csv")
+    trust = torch.ones(200, 2 + 3)
+    trust[3, 0] = trust[20, 1] = 0.05
+    trust[30, 0] = 0.6
+    trust[40, 2:] = 0.1
+    result = CleanResult(table, MAGnet(trust).fit(table))
+    run = {"title": "nodes.csv", "nodes": str(where / "nodes.csv"), "command": "magnet clean nodes.csv"}
+    write_folder(result, where / "out", run)
+    return where
+
+
+@pytest.fixture
+def page(browser: Any, folder: Path) -> Iterator[Any]:
+    page = browser.new_page(viewport={"width": 1280, "height": 800}, accept_downloads=True)
+    problems: list[str] = []
+    page.on("console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("dialog", lambda dialog: (problems.append(dialog.message), dialog.dismiss()))
+    page.on(
+        "request",
+        lambda request: problems.append(request.url) if not request.url.startswith(("file:", "blob:")) else None,
+    )
+    page.goto((folder / "out/report.html").as_uri())
+    yield page
+    assert problems == []
+    assert page.evaluate("window.hacked") is None
+    page.close()
+
+
+def only_row(page: Any) -> None:
+    """Wait until one row is left (the page's policy lets no test evaluate strings in it)."""
+    from playwright.sync_api import expect
+
+    expect(page.locator("#space .row")).to_have_count(1, timeout=5000)
+
+
+def rows(page: Any) -> list[str]:
+    return page.locator("#space .row").all_inner_texts()
+
+
+def test_names_from_the_data_are_shown_as_text(page: Any) -> None:
+    assert EVIL in rows(page)[0]
+    assert page.locator("h1").inner_text() == "nodes.csv"
+    assert IMAGE in page.locator("#by-column").inner_text()
+    assert page.locator("img").count() == 0
+    assert page.locator("script").count() == 2
+
+
+def test_the_slider_updates_the_counts(page: Any) -> None:
+    assert page.locator("#counts").inner_text().startswith("3 cells on 3 nodes")
+    page.locator("#threshold").fill("0.3")
+    assert page.locator("#counts").inner_text().startswith("4 cells on 4 nodes")
+    assert page.locator("#decided").inner_text().startswith("5 suggestions accepted")
+    page.locator("#threshold").fill("0.93")
+    assert page.locator("#counts").inner_text().startswith("2 cells on 2 nodes")
+    page.locator("#above").check()
+    assert len(rows(page)) == 2
+    page.locator("#reset").click()
+    assert page.locator("#shown-threshold").inner_text() == "0.50"
+
+
+def test_search_filters_and_headers_sort(page: Any) -> None:
+    everything = rows(page)
+    assert len(everything) == 5
+    page.locator("#search").fill("4100")
+    only_row(page)
+    assert page.locator("#matching").inner_text().startswith("1 of 5")
+    page.locator("#search").fill("")
+    page.locator("#action").select_option("filled")
+    only_row(page)
+    assert "n9" in rows(page)[0]
+    page.locator("#action").select_option("")
+    page.locator("#head button", has_text="Node").click()
+    names = [text.split("\n")[0].strip() for text in rows(page)]
+    assert names == sorted(names)
+    page.locator("#head button", has_text="Node").click()
+    assert [text.split("\n")[0].strip() for text in rows(page)] == sorted(names, reverse=True)
+
+
+def test_a_click_shows_the_neighbours(page: Any) -> None:
+    page.locator("#space .row").first.click()
+    assert page.locator("#detail h3").inner_text() == f"{EVIL}: age"
+    assert page.locator("#detail svg.strip circle.trusted").count() == 2
+    assert page.locator("#detail svg.strip path.observed").count() == 1
+    page.locator("#search").fill("n40")
+    only_row(page)
+    page.locator("#space .row").first.click()
+    assert page.locator("#detail svg.votes rect").count() >= 2
+
+
+def test_the_keyboard_is_enough(page: Any) -> None:
+    page.locator("#view").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("r")
+    assert page.locator("#space .row.active button[aria-pressed=true]").inner_text() == "reject"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("a")
+    assert page.locator("#decided").inner_text().endswith("2 decided by you")
+    page.keyboard.press("u")
+    page.keyboard.press("End")
+    assert page.locator("#space .row.active").get_attribute("data-place") == "4"
+
+
+def test_decisions_are_exported_and_applied(page: Any, folder: Path, tmp_path: Path) -> None:
+    page.locator("#space .row", has_text="4100").locator("button", has_text="reject").click()
+    page.locator("#search").fill("n30")
+    only_row(page)
+    page.locator("#space .row").first.locator("button", has_text="accept").click()
+    with page.expect_download() as download:
+        page.locator("#export").click()
+    download.value.save_as(tmp_path / "decisions.json")
+    content = json.loads((tmp_path / "decisions.json").read_text())
+    accepted = {cell["row"]: cell["accept"] for cell in content["cells"]}
+    assert accepted == {3: False, 9: True, 20: True, 30: True, 40: True}
+    result = CliRunner().invoke(app, ["apply", str(tmp_path / "decisions.json"), "-o", str(tmp_path / "new.csv")])
+    assert result.exit_code == 0, result.output
+    old = (folder / "nodes.csv").read_text().split("\n")
+    new = (tmp_path / "new.csv").read_text().split("\n")
+    changed = [k - 1 for k, (a, b) in enumerate(zip(old, new, strict=True)) if a != b]
+    assert changed == [9, 20, 30, 40]
+    assert "4100" in new[4]
+
+
+def test_dark_mode_is_dark(browser: Any, folder: Path) -> None:
+    page = browser.new_page(color_scheme="dark")
+    page.goto((folder / "out/report.html").as_uri())
+    colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    ink = page.evaluate("getComputedStyle(document.body).color")
+    light = [sum(int(part) for part in text.strip("rgb()").split(",")) for text in (colour, ink)]
+    assert light[0] < 120
+    assert light[1] > 600
+    page.close()
+
+
+def test_fifty_thousand_cells_do_not_freeze_it(browser: Any, folder: Path, tmp_path: Path) -> None:
+    table = tables.read(folder / "nodes.csv", folder / "edges.csv")
+    data = payload(CleanResult(table, MAGnet(torch.full((200,), 0.3)).fit(table)))
+    count = 50_000
+    one = {key: values[0] for key, values in data["cells"].items()}
+    data["cells"] = {key: [value] * count for key, value in one.items()}
+    data["cells"]["node"] = [f"node {k}" for k in range(count)]
+    data["cells"]["probability"] = [k / count for k in range(count)]
+    data["neighbours"] = [[[1.0, 2.0, 3.0], []]] * count
+    path = tmp_path / "large.html"
+    path.write_text(render(data), encoding="utf-8")
+    page = browser.new_page()
+    began = time.monotonic()
+    page.goto(path.as_uri())
+    assert page.locator("#matching").inner_text().replace("\u202f", "") == "50000 of 50000 cells"
+    assert time.monotonic() - began < 10
+    assert page.locator("#space .row").count() < 60
+    longest = page.evaluate(
+        """() => {
+            const timed = (f) => { const t = performance.now(); f(); return performance.now() - t; };
+            const view = document.getElementById("view"), slider = document.getElementById("threshold");
+            const move = timed(() => { slider.value = 0.4; slider.dispatchEvent(new Event("input")); });
+            const down = timed(() => { view.scrollTop = 1e6; view.dispatchEvent(new Event("scroll")); });
+            const sort = timed(() => document.querySelector("#head button").click());
+            return Math.max(move, down, sort);
+        }"""
+    )
+    assert longest < 1500
+    page.locator("#search").fill("node 49999")
+    only_row(page)
+    page.close()
