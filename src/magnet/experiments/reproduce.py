@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 import platform
 from collections.abc import Callable, Sequence
@@ -105,10 +106,11 @@ def _without_repeats(jobs: Sequence[Job]) -> list[Job]:
     seen: set[str] = set()
     result = []
     for job in jobs:
-        configs = tuple(c for c in job.configs if repr(sorted(c.items())) not in seen)
-        seen.update(repr(sorted(c.items())) for c in configs)
-        if configs:
-            result.append(Job(configs))
+        configs = {json.dumps(config, sort_keys=True): config for config in job.configs}
+        fresh = tuple(config for name, config in configs.items() if name not in seen)
+        seen.update(configs)
+        if fresh:
+            result.append(Job(fresh))
     return result
 
 

@@ -175,5 +175,7 @@ def jobs_of(configs: Iterable[Config], together: Sequence[str]) -> list[Job]:
     groups: dict[str, list[Config]] = {}
     for config in configs:
         rest = {name: value for name, value in config.items() if name not in together}
-        groups.setdefault(json.dumps(rest, sort_keys=True), []).append(config)
+        group = groups.setdefault(json.dumps(rest, sort_keys=True), [])
+        if config not in group:
+            group.append(config)
     return [Job(tuple(group)) for group in groups.values()]

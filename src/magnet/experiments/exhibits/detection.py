@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from magnet.experiments.exhibits.base import Options
-from magnet.experiments.exhibits.classification import Setting
+from magnet.experiments.exhibits.classification import GAE, Setting
 from magnet.experiments.exhibits.datasets import QUICK, shown
 from magnet.experiments.jobs import Config
 
@@ -22,7 +22,7 @@ def names(options: Options, datasets: tuple[str, ...]) -> list[str]:
 
 def gae(options: Options, dataset: str, loss: str, seed: int = 0, **more: Any) -> Config:
     """The paper's autoencoder with a loss."""
-    given = {"loss": loss} | ({"epochs": 20} if options.quick else {})
+    given = {"loss": loss, **({"epochs": 20} if options.quick else GAE)}
     return config(dataset, "gae", seed, options=given, **more)
 
 
