@@ -7,6 +7,7 @@ from magnet.nn.features import Features, row_normalized
 from magnet.nn.framelet import DenoisedGCN, FrameletDenoise
 from magnet.nn.gcn import GCN
 from magnet.nn.gnnguard import GNNGuard
+from magnet.nn.layers import BatchNorm
 from magnet.nn.memory import NotEnoughMemory
 from magnet.nn.mlp import MLP
 from magnet.nn.model import Model
@@ -18,6 +19,7 @@ __all__ = [
     "GCN",
     "MLP",
     "AirGNN",
+    "BatchNorm",
     "DenoisedGCN",
     "ElasticGNN",
     "Features",

@@ -1,0 +1,201 @@
+"""Training: many at once is each alone, and what is kept is the best epoch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import cross_entropy, dropout
+from torch_geometric.nn import GCNConv
+
+from magnet import nn
+from magnet.graph import Graph
+
+MODELS: list[tuple[Any, dict[str, Any]]] = [
+    (nn.GCN, {}),
+    (nn.GCN, {"input_dropout": 0.4}),
+    (nn.MLP, {}),
+    (nn.APPNP, {"input_dropout": 0.5}),
+    (nn.GNNGuard, {"memory": 0.3}),
+    (nn.ElasticGNN, {"steps": 3}),
+    (nn.AirGNN, {"steps": 3}),
+]
+
+
+def train(model: Any, data: Any, graph: Graph, x: Any = None, **options: Any) -> nn.Fitted:
+    masks = options.pop("masks", (data.train_mask, data.val_mask))
+    return nn.fit(model, data.x if x is None else x, graph, data.y, *masks, **{"epochs": 12, **options})
+
+
+@pytest.mark.parametrize(("kind", "options"), MODELS)
+def test_a_model_of_a_batch_is_the_model_alone(small: Any, kind: Any, options: dict[str, Any]) -> None:
+    data, graph = small
+    together = train(kind(40, 3, hidden=8, seeds=[3, 4, 5], **options), data, graph)
+    alone = train(kind(40, 3, hidden=8, seeds=5, **options), data, graph)
+    assert torch.allclose(together.logits[2], alone.logits[0], atol=1e-4)
+    assert together.epoch[2] == alone.epoch[0]
+    assert not torch.allclose(together.logits[0], together.logits[1], atol=1e-2)
+
+
+@pytest.mark.parametrize(("kind", "options"), MODELS)
+def test_each_model_may_have_its_own_features(small: Any, kind: Any, options: dict[str, Any]) -> None:
+    data, graph = small
+    other = data.x.flip(1)
+    together = train(kind(40, 3, hidden=8, seeds=[3, 4], **options), data, graph, [data.x, other])
+    alone = train(kind(40, 3, hidden=8, seeds=4, **options), data, graph, other)
+    assert torch.allclose(together.logits[1], alone.logits[0], atol=1e-4)
+
+
+def test_sparse_dense_and_stacked_features_give_the_same(small: Any) -> None:
+    data, graph = small
+    layouts = (data.x, data.x.to_sparse_csr(), torch.stack([data.x, data.x]), data.x + 1e-7)
+    results = [train(nn.GCN(40, 3, hidden=8, seeds=[0, 1]), data, graph, x).logits for x in layouts]
+    assert all(torch.allclose(result, results[0], atol=1e-3) for result in results)
+
+
+def test_settings_side_by_side_are_each_alone(small: Any) -> None:
+    data, graph = small
+    settings = [(0.01, 5e-4, 0.5, 12, 0.1), (0.05, 0.0, 0.2, 7, 0.3)]
+    rate, decay, drop, epochs, alpha = zip(*settings, strict=True)
+    many = nn.APPNP(40, 3, hidden=8, seeds=[1, 1], dropout=drop, alpha=alpha)
+    together = train(many, data, graph, rate=rate, decay=decay, epochs=epochs, decay_on="first")
+    for place, (one_rate, one_decay, one_drop, one_epochs, one_alpha) in enumerate(settings):
+        model = nn.APPNP(40, 3, hidden=8, seeds=1, dropout=one_drop, alpha=one_alpha)
+        alone = train(model, data, graph, rate=one_rate, decay=one_decay, epochs=one_epochs, decay_on="first")
+        assert torch.allclose(together.logits[place], alone.logits[0], atol=1e-4)
+
+
+def test_splits_of_their_own(small: Any) -> None:
+    data, graph = small
+    other = torch.arange(150) % 5 == 0
+    train_masks, val_masks = torch.stack([data.train_mask, other]), torch.stack([data.val_mask, data.val_mask])
+    model = nn.GCN(40, 3, hidden=8, seeds=[1, 2])
+    together = train(model, data, graph, masks=(train_masks, val_masks))
+    alone = train(nn.GCN(40, 3, hidden=8, seeds=2), data, graph, masks=(train_masks[1:], val_masks[1:]))
+    assert torch.allclose(together.logits[1], alone.logits[0], atol=1e-4)
+
+
+def test_one_model_without_dropout_is_a_plain_loop(small: Any) -> None:
+    data, graph = small
+    fitted = train(nn.GCN(40, 3, hidden=8, dropout=0.0, seeds=2), data, graph, rate=0.02, decay=1e-3, epochs=15)
+    model = nn.GCN(40, 3, hidden=8, dropout=0.0, seeds=2)
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.02, weight_decay=1e-3)
+    losses, accuracies = [], []
+    for _ in range(15):
+        optimiser.zero_grad()
+        loss = cross_entropy(model(data.x, data.edge_index)[data.train_mask], data.y[data.train_mask])
+        loss.backward()
+        optimiser.step()
+        right = model(data.x, data.edge_index).argmax(dim=1) == data.y
+        losses.append(loss.item())
+        accuracies.append(right[data.val_mask].float().mean().item())
+    assert np.allclose(fitted.train_loss[:, 0], losses, atol=1e-5)
+    assert np.allclose(fitted.val_history[:, 0], accuracies, atol=1e-6)
+
+
+def test_the_same_in_distribution_as_pyg_models_one_by_one(small: Any) -> None:
+    data, graph = small
+    model = nn.GCN(40, 3, hidden=16, seeds=range(12))
+    ours = train(model, data, graph, rate=0.01, decay=5e-4, epochs=40)
+    test = (ours.logits.argmax(dim=2) == data.y)[:, data.test_mask].float().mean(dim=1)
+    theirs = torch.tensor([_pyg(data, seed) for seed in range(12)])
+    noise = (test.var() / 12 + theirs.var() / 12).sqrt()
+    assert abs(test.mean() - theirs.mean()) < 3 * noise + 1e-3
+
+
+def _pyg(data: Any, seed: int) -> float:
+    torch.manual_seed(seed)
+    one, two = GCNConv(40, 16, cached=True), GCNConv(16, 3, cached=True)
+    optimiser = torch.optim.Adam([*one.parameters(), *two.parameters()], lr=0.01, weight_decay=5e-4)
+    best = (-1.0, 0.0, 0.0)
+
+    def forward(training: bool) -> torch.Tensor:
+        return two(dropout(one(data.x, data.edge_index).relu(), 0.5, training), data.edge_index)
+
+    for _ in range(40):
+        optimiser.zero_grad()
+        cross_entropy(forward(True)[data.train_mask], data.y[data.train_mask]).backward()
+        optimiser.step()
+        with torch.no_grad():
+            scores = forward(False)
+        right = (scores.argmax(dim=1) == data.y).float()
+        loss = float(cross_entropy(scores[data.val_mask], data.y[data.val_mask]))
+        best = max(best, (float(right[data.val_mask].mean()), -loss, float(right[data.test_mask].mean())))
+    return best[2]
+
+
+def test_training_is_deterministic_and_keeps_the_best_epoch(small: Any) -> None:
+    data, graph = small
+    model = nn.GCN(40, 3, hidden=8, seeds=[0, 1])
+    fitted = train(model, data, graph, epochs=30, rate=0.05)
+    again = train(nn.GCN(40, 3, hidden=8, seeds=[0, 1]), data, graph, epochs=30, rate=0.05)
+    assert torch.equal(fitted.logits, again.logits)
+    right = (fitted.logits.argmax(dim=2) == data.y)[:, data.val_mask].float().mean(dim=1).numpy()
+    assert np.allclose(right, fitted.val_accuracy, atol=1e-6)
+    assert np.allclose(fitted.val_history.max(axis=0), fitted.val_accuracy, atol=1e-6)
+    rows = fitted.epoch - 1
+    assert np.allclose(fitted.val_history[rows, [0, 1]], fitted.val_accuracy, atol=1e-6)
+    assert torch.allclose(nn.predict(model, data.x, graph), fitted.logits, atol=1e-6)
+
+
+def test_patience_stops_early(small: Any) -> None:
+    data, graph = small
+    fitted = train(nn.GCN(40, 3, hidden=8, seeds=[0, 1]), data, graph, epochs=400, patience=15)
+    assert len(fitted.train_loss) < 400
+    assert (len(fitted.train_loss) - fitted.epoch >= 15).all()
+
+
+def test_missing_labels_outside_the_masks_do_not_matter(small: Any) -> None:
+    data, graph = small
+    y = data.y.clone()
+    y[data.test_mask] = -1
+    options: dict[str, Any] = {"epochs": 5}
+    masks = (data.train_mask, data.val_mask)
+    hidden = nn.fit(nn.GCN(40, 3), data.x, graph, y, *masks, **options)
+    shown = nn.fit(nn.GCN(40, 3), data.x, graph, data.y, *masks, **options)
+    assert torch.equal(hidden.logits, shown.logits)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"x": torch.ones(3, 40)}, "x has 3 rows; the graph has 150 nodes"),
+        ({"x": torch.ones(150, 7)}, "x has 7 columns; the model was made for 40"),
+        ({"train_mask": torch.zeros(150, dtype=torch.bool)}, "train_mask selects no node"),
+        ({"val_mask": torch.ones(3, dtype=torch.bool)}, "val_mask has shape"),
+        ({"y": torch.full((150,), 9)}, "y holds class 9 at a train node; classes are 0 to 2"),
+        ({"epochs": 0}, "epochs is 0"),
+        ({"rate": -1.0}, "rate must be positive"),
+        ({"decay_on": "last"}, "decay_on is 'last'"),
+    ],
+)
+def test_wrong_inputs_are_named(small: Any, change: dict[str, Any], message: str) -> None:
+    data, graph = small
+    names = ("x", "y", "train_mask", "val_mask")
+    given = {name: data[name] for name in names} | {"epochs": 2} | change
+    x, y, train_mask, val_mask = (given.pop(name) for name in names)
+    with pytest.raises(ValueError, match=message):
+        nn.fit(nn.GCN(40, 3), x, graph, y, train_mask, val_mask, **given)
+
+
+def test_too_little_memory_says_what_would_fit(small: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, graph = small
+
+    def fail(self: Any, inputs: Any) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(nn.GCN, "compute", fail)
+    with pytest.raises(
+        nn.NotEnoughMemory, match=r"training 8 GCN models at once .* \(4 would probably fit\)"
+    ) as caught:
+        train(nn.GCN(40, 3, seeds=range(8)), data, graph)
+    assert caught.value.fits == 4
+
+
+def test_row_normalized_rows_sum_to_one_in_either_layout() -> None:
+    x = torch.tensor([[1.0, 3.0, 0.0], [0.0, 0.0, 0.0], [0.2, 0.3, 0.0]])
+    expected = torch.tensor([[0.25, 0.75, 0.0], [0.0, 0.0, 0.0], [0.2, 0.3, 0.0]])
+    assert torch.allclose(nn.row_normalized(x), expected)
+    assert torch.allclose(nn.row_normalized(x.to_sparse_csr()).to_dense(), expected)
