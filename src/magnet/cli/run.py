@@ -24,17 +24,15 @@ def run(
 ) -> None:
     """Run one row of a table and print it as JSON."""
     from magnet.experiments.runners import run_configs
-    from magnet.experiments.settings import tuned
     from magnet.experiments.store import Store, _plain
 
-    searched = tuned(method, dataset, corruption) if settings == "tuned" else {}
     config = {
         "kind": "classify",
         "dataset": dataset,
         "corruption": corruption,
         "method": method,
         "seed": seed,
-        **searched,
+        "settings": settings,
         **dict(_setting(words) for words in option or ()),
     }
     kept = None if store is None else Store(store)

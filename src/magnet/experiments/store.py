@@ -46,14 +46,14 @@ CREATE TRIGGER IF NOT EXISTS runs_are_not_deleted BEFORE DELETE ON runs
 
 @cache
 def code_version() -> str:
-    """The package's version and a digest of the sources that decide what a run computes.
+    """The package's version and a digest of the sources, and the settings found by search, that decide what a run is.
 
     What only shows results (the command line, reports, tables and figures) is left out, so that a new colour does not
     make finished runs void.
     """
     root = Path(magnet.__file__).parent
     digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
+    for path in sorted([*root.rglob("*.py"), *root.rglob("*.toml")]):
         name = path.relative_to(root).as_posix()
         if not name.startswith(_PRESENTATION):
             digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")

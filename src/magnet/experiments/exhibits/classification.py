@@ -11,7 +11,6 @@ from magnet.experiments.exhibits.base import Options, Results
 from magnet.experiments.exhibits.datasets import INJECTION, META, QUICK, column_title, shown
 from magnet.experiments.jobs import Config
 from magnet.experiments.paper import Printed, printed
-from magnet.experiments.settings import tuned
 
 #: In the order in which they are run: methods that share a detector's findings follow one another.
 METHODS = {
@@ -103,8 +102,6 @@ def config(options: Options, setting: Setting, method: str, seed: int, **more: A
     corruption = "none" if method == "clean" else setting.corruption
     searched = method in TUNED and options.settings == "tuned"
     method = "gcn" if method in ("clean", "gcn-tuned") else method
-    # the values themselves, not the word "tuned", so that a new search makes new runs
-    found = tuned(method, setting.dataset, corruption) if searched else {}
     result: Config = {
         "kind": "classify",
         "dataset": setting.dataset,
@@ -112,7 +109,7 @@ def config(options: Options, setting: Setting, method: str, seed: int, **more: A
         "method": method,
         "seed": seed,
         **({"detector_options": GAE} if method == "magnet-gae" else {}),
-        **found,
+        **({"settings": "tuned"} if searched else {}),
         **more,
     }
     if result["corruption"] == "meta":
