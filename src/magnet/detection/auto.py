@@ -11,7 +11,6 @@ from magnet.detection.base import Detector
 from magnet.detection.cell import Cell
 from magnet.detection.context import Context
 from magnet.detection.expectation import Expectation
-from magnet.detection.rows import copies
 from magnet.detection.view import View
 
 
@@ -33,20 +32,23 @@ class Auto(Detector):
         assert self.gate_ is not None
         assert self._rows._rho is not None
         rho = self._rows._rho
-        weights = (1 - rho).clamp_min(0.02) / copies(view)
+        weights = (1 - rho).clamp_min(0.02) / self._rows._copies
         self._single = Cell(weights=weights, context=self.gate_.open, seed=self.seed, progress=self.progress)
         self._single.fit_view(view)
         self._rho = rho
         single = self._single.node_probability_
         self.node_probability_ = 1 - (1 - rho) * (1 - single)
-        odds = torch.log((self.node_probability_ + 1e-6) / (1 - self.node_probability_ + 1e-6))
-        self.node_scores_ = odds + 0.01 * torch.maximum(self._rows.node_scores_, self._single.node_scores_).clamp(
-            -30, 30
-        )
+        # Rows are ranked by what would be believed if the gate were open, ties by the evidence itself.
+        either = 1 - (1 - self._rows._ungated) * (1 - single)
+        odds = torch.log((either + 1e-6) / (1 - either + 1e-6))
+        self.node_scores_ = odds + 0.01 * (self._single.node_scores_.clamp(-30, 30) - self._rows._logit)
         self.share_ = float(self.node_probability_.mean())
 
     def _cells(self, first: int, last: int) -> tuple[Tensor, Tensor]:
         return self._single._cells(first, last)
+
+    def _suspicion(self) -> Tensor:
+        return self._rows._suspicion()
 
     def _differs(self, first: int, last: int) -> Tensor:
         return self._rows._differs(first, last)

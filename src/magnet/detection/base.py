@@ -136,6 +136,11 @@ class Detector(ABC):
         """``c``: the probability ``[n, last - first]`` that another row differs in this cell."""
         return torch.ones(1, 1, device=self._view.device)
 
+    def _suspicion(self) -> Tensor:
+        """What ranks the rows in ``scores_``: their probability, or what it would be if the gate were open."""
+        assert self._rho is not None
+        return self._rho
+
     def _block(self, first: int, last: int) -> tuple[Tensor, Tensor, Tensor]:
         """Scores, probability and distrust (is this no evidence about its node?) of a range of features."""
         own = self._cells(first, last)
@@ -147,9 +152,10 @@ class Detector(ABC):
             score = probability = torch.zeros(shape, device=self._view.device)
             flagged = torch.zeros(shape, dtype=torch.bool, device=self._view.device)
         if self._rho is not None:
-            wrong = self._rho[:, None] * self._differs(first, last)
-            probability = 1 - (1 - probability) * (1 - wrong)
-            score = wrong.expand(shape) if own is None else probability
+            differs = self._differs(first, last)
+            suspicious = self._suspicion()[:, None] * differs
+            score = suspicious.expand(shape) if own is None else 1 - (1 - probability) * (1 - suspicious)
+            probability = 1 - (1 - probability) * (1 - self._rho[:, None] * differs)
             flagged = flagged | (self._rho > self._node_cut)[:, None]
         known = self._known(first, last)
         if known is not None:

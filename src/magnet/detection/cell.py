@@ -18,6 +18,8 @@ from magnet.detection.view import View
 KEPT = 200_000_000
 # Rows of a bag may be this many times as long as expected.
 LENGTHS = (0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 8.0)
+# What happens fewer times than this in a column of a bag is not held against a row: some words are just rare.
+RARE = 5
 RATES = 8
 
 
@@ -74,7 +76,7 @@ class Cell(Detector):
         count, n = len(view.columns), view.nodes
         rates = torch.logspace(math.log10(min(0.7 / count, 0.2)), math.log10(0.3), RATES, device=view.device)
         self._rates = torch.cat([torch.zeros(1, device=view.device), rates])
-        self._lengths = torch.tensor(LENGTHS if view.bag else (1.0,), device=view.device)
+        self._lengths = torch.tensor(LENGTHS if self._counts_events() else (1.0,), device=view.device)
         likelihood = torch.zeros(n, RATES + 1, self._lengths.numel(), device=view.device)
         for first, last in view.ranges():
             ratio, event, expected = self._parts(first, last)
@@ -102,7 +104,7 @@ class Cell(Detector):
         known = self._known(first, last)
         if known is not None:
             ratio = ratio.masked_fill(known, 0.0)
-        if not view.bag:
+        if not self._counts_events():
             return ratio, torch.zeros_like(ratio, dtype=torch.bool), torch.zeros(view.nodes, device=view.device)
         event = self._expectation.events(first, last)[0] > 0
         return ratio, event, self._expectation.chance(first, last).sum(dim=1)
@@ -121,6 +123,8 @@ class Cell(Detector):
                 at = slice(c.start - first, c.stop - first)
                 rate = y[:, at].mean(dim=0)
                 out[:, at] = odds[:, at] + (0.5 * rate + 0.5 / (c.stop - c.start)).log()
+        if view.bag:
+            out = out.masked_fill((y > 0) & (y.sum(dim=0) < RARE), 0.0)
         out = e.over_groups(out, y, first, last) if self.context else torch.zeros_like(out)
         numeric = view.of_kind("count", "continuous")[first:last]
         if bool(numeric.any()):
@@ -128,6 +132,10 @@ class Cell(Detector):
         if self._keep():
             self._ratios[first] = out
         return out.clone()
+
+    def _counts_events(self) -> bool:
+        """Whether the rows have a length: they are bags, and their context matters."""
+        return self._view.bag and self.context
 
     def _keep(self) -> bool:
         return self._view.matrix is None and self._view.nodes * self._view.features <= KEPT
@@ -142,7 +150,7 @@ class Cell(Detector):
         by_rate = self._joint.sum(dim=2)
         for k, e in enumerate(self._rates.tolist()):
             out += by_rate[:, k : k + 1] * (e * size / (1 - e + e * size))
-        if self._view.bag:
+        if self._counts_events():
             row, column = (self._expectation.events(first, last)[0] > 0).nonzero(as_tuple=True)
             there = size[row, column]
             total = torch.zeros_like(there)
@@ -169,7 +177,11 @@ def mixture(likelihood: Tensor, steps: int = 300) -> tuple[Tensor, Tensor, float
     posterior, the log odds ``[n]`` that the rate is above 0, and the share of such rows.
     """
     _, k, m = likelihood.shape
-    share, length = 0.05, torch.full((m,), 1 / m, device=likelihood.device)
+    if float(likelihood.abs().max()) < 1e-6:  # nothing speaks for or against
+        share = 0.001
+    else:
+        share = 0.05
+    length = torch.full((m,), 1 / m, device=likelihood.device)
     for _ in range(steps):
         prior = torch.full((k, 1), share / (k - 1), device=likelihood.device)
         prior[0] = 1 - share

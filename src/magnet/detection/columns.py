@@ -86,42 +86,66 @@ class Scales:
 
     The centre is the median and the spread 1.4826 times the median absolute deviation; where more than half of the
     values are one and the same, mean and standard deviation of the middle 98 % (or of all values where they are
-    constant there). 0/1 columns keep their mean and its binomial deviation. Counts are scaled after ``log(1 + x)``.
+    constant there). 0/1 columns keep their mean and its binomial deviation. Counts, and positive columns that are
+    skewed, are scaled after ``log(1 + x / unit)``; the unit is 1 for counts and the 10 % point for the others, and 0
+    says that there is no logarithm.
     """
 
     centre: Tensor
     spread: Tensor
-    log: Tensor
+    unit: Tensor
 
     def standardise(self, block: Tensor, first: int = 0) -> Tensor:
         """Columns ``first ..`` on the common scale; constant columns become 0, missing values stay NaN."""
-        stop = first + block.shape[1]
-        log = self.log[first:stop]
-        if bool(log.any()):
-            block = torch.where(log, block.clamp_min(0).log1p(), block)
-        spread = self.spread[first:stop]
-        return torch.where(spread > 0, (block - self.centre[first:stop]) / spread.clamp_min(1e-30), block * 0)
+        return self.standardise_cells(block, slice(first, first + block.shape[1]))
 
-    def standardise_cells(self, values: Tensor, features: Tensor) -> Tensor:
-        """The same for single cells and their feature numbers."""
-        values = torch.where(self.log[features], values.clamp_min(0).log1p(), values)
-        return (values - self.centre[features]) / self.spread[features].clamp_min(1e-30)
+    def standardise_cells(self, values: Tensor, features: Tensor | slice) -> Tensor:
+        """The same for single cells and their feature numbers (or a range of columns)."""
+        unit, spread = self.unit[features], self.spread[features]
+        if bool((unit > 0).any()):
+            values = torch.where(unit > 0, (values.clamp_min(0) / unit.clamp_min(1e-30)).log1p(), values)
+        return torch.where(spread > 0, (values - self.centre[features]) / spread.clamp_min(1e-30), values * 0)
 
     def natural(self, z: Tensor, features: Tensor) -> Tensor:
         """Back from the common scale: values ``z`` of the given feature numbers."""
         value = z * self.spread[features] + self.centre[features]
-        return torch.where(self.log[features], value.expm1().clamp_min(0), value)
+        unit = self.unit[features]
+        return torch.where(unit > 0, value.expm1().clamp_min(0) * unit, value)
 
 
-def robust_scales(block: Tensor, log: bool, indicator: bool) -> tuple[Tensor, Tensor]:
+def logarithm_unit(block: Tensor) -> Tensor:
+    """The unit ``[c]`` for columns that are positive and far less skewed on a logarithmic scale, else 0."""
+    out = torch.zeros(block.shape[1], device=block.device)
+    for j in torch.nonzero((block > 0).logical_or(block.isnan()).all(dim=0)).flatten().tolist():
+        column = block[:, j]
+        column = column[~column.isnan()]
+        if column.numel() < 20:
+            continue
+        points = torch.tensor([0.1, 0.5, 0.9], device=block.device)
+        low, middle, high = sample_quantiles(column, points)
+        skew, log_skew = skewness(low, middle, high), skewness(low.log(), middle.log(), high.log())
+        if skew > 0.3 and abs(log_skew) < 0.7 * skew:
+            out[j] = low
+    return out
+
+
+def sample_quantiles(column: Tensor, points: Tensor) -> Tensor:
+    """Quantiles of at most 100 000 of the values, evenly taken."""
+    return torch.quantile(column[:: max(1, column.numel() // 100_000)], points)
+
+
+def skewness(low: Tensor, middle: Tensor, high: Tensor) -> float:
+    return float((high + low - 2 * middle) / (high - low).clamp_min(1e-30))
+
+
+def robust_scales(block: Tensor, unit: Tensor, indicator: bool) -> tuple[Tensor, Tensor]:
     """Centre and spread ``[c]`` of some columns ``[n, c]`` (NaN = missing)."""
-    values = block.clamp_min(0).log1p() if log else block
     if indicator:
-        mean = values.nanmean(dim=0).nan_to_num()
+        mean = block.nanmean(dim=0).nan_to_num()
         return mean, (mean * (1 - mean)).clamp_min(0).sqrt()
+    values = torch.where(unit > 0, (block.clamp_min(0) / unit.clamp_min(1e-30)).log1p(), block)
     centre = values.nanmedian(dim=0).values
-    away = (values - centre).abs()
-    spread = 1.4826 * away.nanmedian(dim=0).values
+    spread = 1.4826 * (values - centre).abs().nanmedian(dim=0).values
     for j in torch.nonzero(~(spread > 0)).flatten().tolist():
         column = values[:, j]
         column = column[~column.isnan()].sort().values

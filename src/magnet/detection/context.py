@@ -70,6 +70,7 @@ class Context(Detector):
         count = min(self.probes, max(16, PAIRS // view.nodes))
         probes = candidates[torch.randperm(candidates.numel(), generator=generator)[:count]].to(view.device)
         half = (torch.randperm(view.nodes, generator=generator) % 2).to(view.device)
+        self._copies = copies(view)
         rho = torch.zeros(view.nodes, device=view.device)
         self._logit = torch.zeros(view.nodes, device=view.device)
         self.share_ = 0.0
@@ -80,11 +81,12 @@ class Context(Detector):
             rho = self._rounds(
                 view, [Pairs(view, rows, probes) for rows in (R, S) if rows is not None], known, allowed, half
             )
+        self._ungated = rho
         if self.gated and self.gate_ is not None and not self.gate_.open:
             rho = torch.zeros_like(rho)
             self.share_ = 0.0
         self._rho = rho
-        odds = torch.log((rho + 1e-6) / (1 - rho + 1e-6)) - 0.01 * self._logit
+        odds = torch.log((self._ungated + 1e-6) / (1 - self._ungated + 1e-6)) - 0.01 * self._logit
         self.node_scores_ = torch.where(known, odds, odds.min())
         self.node_probability_ = rho
 
@@ -93,7 +95,7 @@ class Context(Detector):
         A, n = view.adjacency, view.nodes
         rho = torch.zeros(n, device=view.device)
         believed = surely_right(view)
-        c = copies(view)
+        c = self._copies
         strata = by_copies(c, known)
         for turn in track(range(self.rounds), "comparing rows with their context", self.progress):
             w = (1 - rho).clamp_min(0.02) / c
@@ -116,13 +118,16 @@ class Context(Detector):
             rho[believed] = 0.0
         self._logit = logit
         self.share_ = float(shares.mean() * known.float().mean())
-        self.gate_ = judge(Evidence(power, int(known.sum()), float(shares.mean()), null_share(r, r0, 0.1), p))
+        self.gate_ = judge(Evidence(power, auroc(r, r0), int(known.sum()), float(shares.mean())))
         return rho
+
+    def _suspicion(self) -> Tensor:
+        return self._ungated
 
     def context_expectation(self) -> Expectation:
         if self._expected is None:
             assert self._rho is not None
-            self._expected = Expectation(self._view, (1 - self._rho).clamp_min(0.02) / copies(self._view))
+            self._expected = Expectation(self._view, (1 - self._rho).clamp_min(0.02) / self._copies)
         return self._expected
 
     def _differs(self, first: int, last: int) -> Tensor:
@@ -170,7 +175,7 @@ def cross_fit(
         return (v - centre) / spread
 
     x = scale(x)
-    some = min(16, null.shape[1])
+    some = min(null.shape[1], 16, max(2, 200_000 // real.shape[0]))
     coefficients = []
     for side in (0, 1):
         train = known & (half != side)

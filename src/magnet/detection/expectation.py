@@ -8,10 +8,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from magnet.detection.regression import regress
 from magnet.detection.view import View
 
 # A numeric column has a spike where one value fills more than this share of it.
 SPIKE = 0.3
+# Tables of at most this many columns are predicted as a whole.
+JOINT = 256
 # Cells that hold a one, drawn for the estimate of the mixture.
 ONES = 400_000
 
@@ -23,11 +26,12 @@ class Expectation:
     bag: 0) "not the spike". Its probability is
 
     .. math::
-        \pi_{ij} = a_0 b_j + a_1 m^1_{ij} + a_2 m^2_{ij},
+        \pi_{ij} = a_0 b_j + a_1 m^1_{ij} + a_2 m^2_{ij} + a_3 \ell_{ij},
 
-    with the column's rate :math:`b_j` and the weighted means :math:`m^1, m^2` over one and two hops (without the way
-    back), both shrunk towards :math:`b_j` by half an observation. The weights :math:`a` maximise the likelihood of the
-    cells where the event happened.
+    with the column's rate :math:`b_j`, the weighted means :math:`m^1, m^2` over one and two hops (without the way
+    back), both shrunk towards :math:`b_j` by half an observation, and, in tables of up to 256 columns, the linear
+    prediction :math:`\ell` from the neighbours and the rest of the row. The weights :math:`a` maximise the likelihood
+    of the cells where the event happened.
 
     Args:
         view: the data.
@@ -101,8 +105,35 @@ class Expectation:
         return self.means(y, seen)
 
     @cached_property
+    def regression(self) -> Tensor | None:
+        """Every column predicted from the neighbours and the rest of the row, on the common scale ``[n, d]``; None for
+        wide tables and few rows."""
+        view = self.view
+        if view.x is None or not 2 <= view.features <= JOINT or view.nodes < 10 * view.features or not self.local:
+            return None
+        z = torch.empty(view.nodes, view.features, device=view.device)
+        one, two = torch.empty_like(z), torch.empty_like(z)
+        for first, last in view.ranges():
+            block = view.scales.standardise(view.block(first, last), first).nan_to_num().clamp(-3, 3)
+            z[:, first:last] = block if self.doubt is None else block * (1 - self.doubt[:, first:last])
+            seen = None if view.missing is None else ~view.missing[:, first:last]
+            _, one[:, first:last], two[:, first:last] = self.means(z[:, first:last], seen)
+        return regress(z, one, two, view.columns)
+
+    def event_parts(self, first: int, last: int) -> list[Tensor]:
+        """What the chance is mixed from: the column's rate ``[c]`` and predictions ``[n, c]``."""
+        base, one, two = self.event_means(first, last)
+        parts = [base, one, two]
+        if self.regression is not None and bool((self.spike[first:last] == 0).any()):
+            scales = self.view.scales
+            linear = self.regression[:, first:last] * scales.spread[first:last] + scales.centre[first:last]
+            indicator = self.view.of_kind("binary", "categorical")[first:last]
+            parts.append(torch.where(indicator, linear.clamp(0.005, 0.995), one))
+        return parts
+
+    @cached_property
     def mixture(self) -> Tensor:
-        """``a`` ``[3]``, by expectation maximisation over (a sample of) the cells where the event happened."""
+        """``a``, by expectation maximisation over (a sample of) the cells where the event happened."""
         parts, generator = [], torch.Generator().manual_seed(0)
         for first, last in self.view.ranges():
             y, _ = self.events(first, last)
@@ -111,10 +142,10 @@ class Expectation:
             if row.numel() > keep:
                 chosen = torch.randperm(row.numel(), generator=generator)[:keep].to(row.device)
                 row, column = row[chosen], column[chosen]
-            base, one, two = self.event_means(first, last)
-            parts.append(torch.stack([base[column], one[row, column], two[row, column]], dim=1))
+            base, *local = self.event_parts(first, last)
+            parts.append(torch.stack([base[column], *(part[row, column] for part in local)], dim=1))
         values = torch.cat(parts).double().clamp_min(1e-9)
-        a = torch.full((3,), 1 / 3, dtype=torch.float64, device=values.device)
+        a = torch.full((values.shape[1],), 1 / values.shape[1], dtype=torch.float64, device=values.device)
         if values.shape[0] == 0:
             return a.float()
         for _ in range(100):
@@ -127,9 +158,8 @@ class Expectation:
 
     def chance(self, first: int, last: int) -> Tensor:
         """``pi`` ``[n, c]``, between 1e-6 and 1 - 1e-6."""
-        base, one, two = self.event_means(first, last)
-        a = self.mixture
-        return (a[0] * base + a[1] * one + a[2] * two).clamp(1e-6, 1 - 1e-6)
+        parts = self.event_parts(first, last)
+        return sum(a * part for a, part in zip(self.mixture, parts, strict=True)).clamp(1e-6, 1 - 1e-6)
 
     def differs(self, first: int, last: int) -> Tensor:
         """Probability ``[n, c]`` that the right value is another one, where the row is not the node's own."""

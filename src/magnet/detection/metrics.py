@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from sklearn.metrics import average_precision_score, roc_auc_score
+import torch
+from torch import Tensor
 
 from magnet.detection.base import Detector
 
@@ -20,43 +20,56 @@ def metrics(detector: Detector, cells: Any, nodes: Any = None) -> dict[str, floa
 
     Areas are NaN where nothing (or everything) is wrong.
     """
-    truth = np.asarray(cells.cpu() if hasattr(cells, "cpu") else cells, dtype=bool)
-    rows = (
-        truth.any(axis=1) if nodes is None else np.asarray(nodes.cpu() if hasattr(nodes, "cpu") else nodes, dtype=bool)
-    )
-    node_auroc, node_auprc = areas(rows, detector.node_scores_.cpu().numpy())
+    device = detector.node_scores_.device
+    truth = torch.as_tensor(cells, dtype=torch.bool, device=device)
+    rows = truth.any(dim=1) if nodes is None else torch.as_tensor(nodes, dtype=torch.bool, device=device)
     scores = detector.scores_
-    dense = scores.to_dense() if scores.layout != scores.new_empty(0).to_dense().layout else scores
-    cell_auroc, cell_auprc = areas(truth.ravel(), dense.cpu().numpy().ravel())
-    flagged, flagged_nodes = detector.flagged_.cpu().numpy(), detector.flagged_nodes_.cpu().numpy()
+    dense = scores if scores.layout == torch.strided else scores.to_dense()
+    node_auroc, node_auprc = areas(rows, detector.node_scores_)
+    cell_auroc, cell_auprc = areas(truth.flatten(), dense.flatten())
+    flagged, flagged_nodes = detector.flagged_, detector.flagged_nodes_
     return {
         "node_auroc": node_auroc,
         "node_auprc": node_auprc,
         "cell_auroc": cell_auroc,
         "cell_auprc": cell_auprc,
-        "node_precision": ratio((rows & flagged_nodes).sum(), flagged_nodes.sum()),
-        "node_recall": ratio((rows & flagged_nodes).sum(), rows.sum()),
-        "node_flagged": float(flagged_nodes.mean()),
-        "cell_precision": ratio((truth & flagged).sum(), flagged.sum()),
-        "cell_recall": ratio((truth & flagged).sum(), truth.sum()),
-        "cell_flagged": float(flagged.mean()),
+        "node_precision": ratio(rows & flagged_nodes, flagged_nodes),
+        "node_recall": ratio(rows & flagged_nodes, rows),
+        "node_flagged": float(flagged_nodes.float().mean()),
+        "cell_precision": ratio(truth & flagged, flagged),
+        "cell_recall": ratio(truth & flagged, truth),
+        "cell_flagged": int(flagged.sum()) / flagged.numel(),
         "share": float(detector.share_),
-        "true_share": float(rows.mean()),
+        "true_share": float(rows.float().mean()),
     }
 
 
-def areas(truth: Any, scores: Any) -> tuple[float, float]:
-    """AUROC and AUPRC (average precision); NaN where only one class is there.
+def areas(truth: Tensor, scores: Tensor) -> tuple[float, float]:
+    """AUROC and AUPRC (average precision), equal scores counting as one step; NaN where only one class is there.
 
     Example:
-        >>> areas([False, True, True], [0.1, 0.9, 0.8])
-        (1.0, 1.0)
+        >>> areas(torch.tensor([False, True, True, False]), torch.tensor([0.1, 0.9, 0.8, 0.8]))
+        (0.875, 0.8333333333333333)
     """
-    truth = np.asarray(truth, dtype=bool)
-    if truth.all() or not truth.any():
+    total, wrong = truth.numel(), int(truth.sum())
+    if wrong in (0, total):
         return float("nan"), float("nan")
-    return float(roc_auc_score(truth, scores)), float(average_precision_score(truth, scores))
+    ordered, order = scores.sort(descending=True)
+    hits = truth[order].cumsum(0)
+    # the last place of each run of equal scores
+    last = torch.ones(total, dtype=torch.bool, device=scores.device)
+    last[:-1] = ordered[1:] != ordered[:-1]
+    place = last.nonzero().flatten() + 1
+    found = hits[last].double()
+    zero = torch.zeros(1, dtype=torch.float64, device=scores.device)
+    before = torch.cat([zero, found[:-1]])
+    false = place.double() - found
+    false_before = torch.cat([zero, false[:-1]])
+    auroc = float(((found + before) / 2 * (false - false_before)).sum()) / (wrong * (total - wrong))
+    auprc = float(((found - before) * found / place).sum()) / wrong
+    return auroc, auprc
 
 
-def ratio(part: float, whole: float) -> float:
-    return float(part / whole) if whole else float("nan")
+def ratio(part: Tensor, whole: Tensor) -> float:
+    count = int(whole.sum())
+    return int(part.sum()) / count if count else float("nan")

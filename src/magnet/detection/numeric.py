@@ -15,8 +15,6 @@ FREEDOM = (3.0, 4.0, 6.0, 10.0, 30.0)
 TAIL = (3.077, 2.878, 2.708, 2.590, 2.486)
 # Wrong values are spread like a Cauchy distribution of this many spreads.
 WIDE = 3.0
-# With more numeric columns than this, each is predicted from its own context only.
-JOINT = 1000
 
 
 class Numbers:
@@ -28,9 +26,9 @@ class Numbers:
         z_{ij} = \beta_{1j} m^1_{ij} + \beta_{2j} m^2_{ij} + s_j(k_i)\, t_{\nu_j},
         \qquad z^{\text{wrong}}_{ij} \sim \mathrm{Cauchy}(0, 3),
 
-    where the spread :math:`s_j` depends on the number of neighbours :math:`k_i` in four steps. With several numeric
-    columns the residuals are also regressed on one another (cut at 2.5 spreads there, so that one wrong value
-    does not make the others of its row suspicious).
+    where the spread :math:`s_j` depends on the number of neighbours :math:`k_i` in four steps. In tables of up to 256
+    columns the prediction is that of :func:`~magnet.detection.regression.regress`, which also knows the rest of the
+    row.
 
     A column with a spike (see :class:`Expectation`) has two parts: whether the value is the spike, and how far from
     it the others lie: :math:`\log |x - \text{spike}|` follows a t distribution, each side with its share.
@@ -48,42 +46,31 @@ class Numbers:
 
     @cached_property
     def _smooth(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Of all columns without a spike: prediction and spread ``[n, c]`` on the common scale, and the freedom
-        ``[c]``."""
+        """Of the columns without a spike: prediction and spread ``[n, c]`` on the common scale, freedom ``[c]``."""
         z = self._standard(self.smooth)
-        seen = None if self.view.missing is None else ~self.view.missing[:, self.smooth]
-        weight = seen if self.expectation.doubt is None else self._weight(seen)
-        prediction = self._from_context(z.clamp(-4, 4), weight)
+        joint = self.expectation.regression
+        if joint is not None:
+            prediction = joint[:, self.smooth]
+        else:
+            seen = None if self.view.missing is None else ~self.view.missing[:, self.smooth]
+            prediction = self._from_context(z.clamp(-4, 4), seen)
         residual = z - prediction
         spread = spread_by_step(residual, self.steps)
-        if 1 < self.smooth.numel() <= JOINT:
-            others = from_others((residual / spread).clamp(-2.5, 2.5).nan_to_num()) * spread
-            prediction = prediction + others
-            spread = torch.minimum(spread, spread_by_step(residual - others, self.steps))
-        return prediction, spread, freedom((z - prediction) / spread)
+        return prediction, spread, freedom(residual / spread)
 
     def _standard(self, columns: Tensor) -> Tensor:
         assert self.view.x is not None
-        scales = self.view.scales
         z = torch.empty(self.view.nodes, columns.numel(), device=self.view.device)
         for at in range(0, columns.numel(), 64):
             some = columns[at : at + 64]
-            block = self.view.x[:, some]
-            block = torch.where(scales.log[some], block.clamp_min(0).log1p(), block)
-            z[:, at : at + 64] = (block - scales.centre[some]) / scales.spread[some].clamp_min(1e-30)
-            z[:, at : at + 64] *= scales.spread[some] > 0
+            z[:, at : at + 64] = self.view.scales.standardise_cells(self.view.x[:, some], some)
         return z
 
-    def _weight(self, seen: Tensor | None) -> Tensor:
-        assert self.expectation.doubt is not None
-        weight = 1 - self.expectation.doubt[:, self.smooth]
-        return weight if seen is None else weight * seen
-
-    def _from_context(self, z: Tensor, weight: Tensor | None) -> Tensor:
-        """``beta_1 m1 + beta_2 m2 + constant`` by weighted least squares."""
+    def _from_context(self, z: Tensor, seen: Tensor | None) -> Tensor:
+        """``beta_1 m1 + beta_2 m2 + constant`` by least squares."""
         z = z.nan_to_num()
-        base, one, two = self.expectation.means(z, weight)
-        w = torch.ones_like(z) if weight is None else weight.float()
+        base, one, two = self.expectation.means(z, seen)
+        w = torch.ones_like(z) if seen is None else seen.float()
         y, u, v = z - base, one - base, two - base
         ridge = 1e-3 * w.sum(dim=0) + 1e-9
         uu, vv = (w * u * u).sum(dim=0) + ridge, (w * v * v).sum(dim=0) + ridge
@@ -139,16 +126,6 @@ def spiked_ratio(away: Tensor, chance: Tensor) -> Tensor:
     on_spike = 0.5 * (1 - filled).clamp_min(1e-6)
     moved = (1 - on_spike).log() + math.log(0.5) + wrong - chance.log() - side.log() - right
     return torch.where(event, moved, on_spike.log() - (1 - chance).log())
-
-
-def from_others(u: Tensor, ridge: float = 0.05) -> Tensor:
-    r"""Each column of ``u`` ``[n, c]`` predicted from the others:
-    :math:`-\sum_{k \ne j} \Theta_{jk} u_k / \Theta_{jj}` with :math:`\Theta = (u^\top u / n + \mathrm{ridge})^{-1}`."""
-    covariance = (u.T @ u).double() / max(1, u.shape[0])
-    precision = torch.linalg.inv(covariance + ridge * torch.eye(u.shape[1], dtype=torch.float64, device=u.device))
-    weights = -precision / precision.diagonal()[:, None]
-    weights.fill_diagonal_(0.0)
-    return u @ weights.T.float()
 
 
 def spread_by_step(residual: Tensor, steps: Tensor) -> Tensor:

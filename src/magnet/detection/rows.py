@@ -158,25 +158,50 @@ def copies(view: View) -> Tensor:
     If the columns were independent, a row with values of frequencies ``p_j`` would be expected ``n prod p_j`` times;
     rows for which that is more than 1 % (short tables, empty rows of almost empty bags) count as single.
     """
-    x = view.matrix if view.matrix is not None else sp.csr_matrix(np.nan_to_num(view.x.cpu().numpy(), nan=-1e30))  # type: ignore[union-attr]
     n = view.nodes
     rng = np.random.default_rng(0)
-    key = x.astype(np.float64) @ rng.standard_normal(view.features)
+    direction = rng.standard_normal(view.features)
+    if view.matrix is not None:
+        key = view.matrix.astype(np.float64) @ direction
+    else:
+        assert view.x is not None
+        key = np.zeros(n)
+        for first, last in view.ranges():
+            block = view.block(first, last).nan_to_num(nan=-1e9).double().cpu().numpy()
+            key += block @ direction[first:last]
     _, group, count = np.unique(key, return_inverse=True, return_counts=True)
-    size = count[group].astype(np.float64)
+    size = count[group].astype(np.float32)
     repeated = np.flatnonzero(size > 1)
-    if repeated.size == 0:
-        return torch.ones(n, device=view.device)
-    zero = 1 - np.diff(x.tocsc().indptr) / n
-    log_zero = np.log(np.maximum(zero, 0.5 / n))
-    total = np.full(repeated.size, log_zero.sum())
-    csc = x.tocsc()
-    for at, i in enumerate(repeated):
-        for j, value in zip(
-            x.indices[x.indptr[i] : x.indptr[i + 1]], x.data[x.indptr[i] : x.indptr[i + 1]], strict=True
-        ):
-            column = csc.data[csc.indptr[j] : csc.indptr[j + 1]]
-            total[at] += np.log((column == value).mean() * (1 - zero[j]) + 1e-300) - log_zero[j]
-    natural = np.log(n) + total > np.log(0.01)
-    size[repeated[natural]] = 1
-    return torch.from_numpy(size.astype(np.float32)).to(view.device)
+    if repeated.size:
+        expected = np.log(n) + (log_chance_sparse(view, repeated) if view.bag else log_chance(view, repeated))
+        size[repeated[expected > np.log(0.01)]] = 1
+    return torch.from_numpy(size).to(view.device)
+
+
+def log_chance(view: View, rows: np.ndarray) -> np.ndarray:
+    """Log of the product of the frequencies of a row's values; stops where it is negligible for all of the rows."""
+    total = np.zeros(rows.size)
+    for first, last in view.ranges():
+        block = view.block(first, last).cpu().numpy()
+        for j in range(last - first):
+            _, which, count = np.unique(block[:, j], return_inverse=True, return_counts=True)
+            total += np.log(count[which[rows]] / view.nodes)
+            if (total < -np.log(view.nodes) - 20).all():
+                return total
+    return total
+
+
+def log_chance_sparse(view: View, rows: np.ndarray) -> np.ndarray:
+    """The same for bags, whose zeros are not looked at one by one."""
+    x = view.matrix if view.matrix is not None else sp.csr_matrix(unit_bag(view))
+    filled = np.bincount(x.indices, minlength=view.features) / view.nodes
+    log_zero = np.log(np.maximum(1 - filled, 0.5 / view.nodes))
+    order = np.lexsort((x.data, x.indices))
+    column, value = x.indices[order], x.data[order]
+    new = np.ones(order.size, bool)
+    new[1:] = (column[1:] != column[:-1]) | (value[1:] != value[:-1])
+    run = np.cumsum(new) - 1
+    gain = np.empty(order.size)
+    gain[order] = np.log(np.bincount(run)[run] / view.nodes) - log_zero[column]
+    chosen = sp.csr_matrix((gain, x.indices, x.indptr), shape=x.shape)[rows]
+    return log_zero.sum() + np.asarray(chosen.sum(axis=1)).ravel()

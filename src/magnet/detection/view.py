@@ -14,7 +14,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from magnet.datasets.features import is_sparse, to_scipy
-from magnet.detection.columns import Column, Scales, check_columns, infer_columns, robust_scales
+from magnet.detection.columns import Column, Scales, check_columns, infer_columns, logarithm_unit, robust_scales
 from magnet.graph import Graph, csr_tensor
 
 # Columns are worked on in blocks of at most this many cells.
@@ -172,17 +172,18 @@ class View:
     def scales(self) -> Scales:
         if self.given_scales is not None:
             return self.given_scales
-        log = self.of_kind("count")
-        indicator = self.of_kind("binary", "categorical")
-        centre, spread = torch.zeros(self.features, device=self.device), torch.zeros(self.features, device=self.device)
+        count, indicator = self.of_kind("count"), self.of_kind("binary", "categorical")
+        centre, spread, unit = (torch.zeros(self.features, device=self.device) for _ in range(3))
+        unit[count] = 1.0
         for first, last in self.ranges():
             block = self.block(first, last)
-            for is_log in (False, True):
-                for is_indicator in (False, True):
-                    chosen = torch.nonzero(
-                        (log[first:last] == is_log) & (indicator[first:last] == is_indicator)
-                    ).flatten()
-                    if chosen.numel():
-                        at = chosen + first
-                        centre[at], spread[at] = robust_scales(block[:, chosen], is_log, is_indicator)
-        return Scales(centre, spread, log)
+            numeric = ~(count | indicator)[first:last]
+            if bool(numeric.any()) and not self.bag:
+                at = torch.nonzero(numeric).flatten()
+                unit[at + first] = logarithm_unit(block[:, at])
+            for is_indicator in (False, True):
+                at = torch.nonzero(indicator[first:last] == is_indicator).flatten()
+                if at.numel():
+                    part = robust_scales(block[:, at], unit[at + first], is_indicator)
+                    centre[at + first], spread[at + first] = part
+        return Scales(centre, spread, unit)
