@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator
 from torch import Tensor
 from torch_geometric.data import Data, HeteroData
 
-from magnet import tables
+from magnet import detection, tables
 from magnet.datasets.features import checksum, is_sparse
 from magnet.datasets.files import damaged
 from magnet.datasets.npz import save_arrays
@@ -106,7 +106,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
             y: not used; there for scikit-learn's pipelines.
             trusted: bool ``[n, d]`` or ``[n]``, cells or rows known to be right (for a table ``[n, used columns]``).
         """
-        self._check()
+        self.check_parameters()
         self._work(data, trusted, None)
         return self
 
@@ -142,13 +142,18 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         """Read what :meth:`save` wrote."""
         return _load(Path(path))
 
-    def _check(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise a ``ValueError`` for what :meth:`fit` would not accept, before any data are read."""
         if self.recovery not in RECOVERIES:
             raise ValueError(f"recovery is {self.recovery!r}; it must be one of {', '.join(map(repr, RECOVERIES))}")
         if self.fix not in FIXES:
             raise ValueError(f"fix is {self.fix!r}; it must be one of {', '.join(map(repr, FIXES))}")
         if not 0 <= self.max_share <= 1:
             raise ValueError(f"max_share is {self.max_share}; it must lie between 0 and 1")
+        if isinstance(self.detector, str) and self.detector != "none":
+            self._make_detector()
+        if self.device is not None and torch.device(self.device).type == "cuda" and not torch.cuda.is_available():
+            raise ValueError(f"device is {self.device!r}, but there is no CUDA device")
 
     def _need_fit(self) -> None:
         if not hasattr(self, "fingerprint_"):
@@ -182,20 +187,17 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         self.encoded_ = encoded
         self.cells_ = list_cells(table, encoded, self.findings_, graph.adjacency, self.fix, self.max_share)
 
+    def _make_detector(self) -> Any:
+        choice = {"threshold": self.threshold, "fdr": self.fdr, "contamination": self.contamination}
+        return detection.make(self.detector, seed=self.seed, device=self.device, progress=self.progress, **choice)
+
     def _judge(self, data: Data, columns: Any, trusted: Any, like: MAGnet | None) -> SimpleNamespace:
         """What the detector says, or the trust that was given instead of one."""
         if not isinstance(self.detector, str) and not hasattr(self.detector, "fit"):
             return _given(data, self.detector, columns)
         if isinstance(self.detector, str) and self.detector == "none":
             return _given(data, torch.ones(data.num_nodes), columns)
-        from magnet import detection
-
-        detector = self.detector
-        if isinstance(detector, str):
-            choice = {"threshold": self.threshold, "fdr": self.fdr, "contamination": self.contamination}
-            detector = detection.make(detector, seed=self.seed, device=self.device, progress=self.progress, **choice)
-        else:
-            detector = copy.copy(detector)
+        detector = self._make_detector() if isinstance(self.detector, str) else copy.copy(self.detector)
         known = {"columns": columns, "trusted": trusted}
         if like is not None:
             known["like"] = like.detector_

@@ -144,6 +144,7 @@ def test_force_is_needed_to_write_again(files: tuple[Path, Path], tmp_path: Path
         (("NODES", "--exclude", "nothing"), 2, "exclude names 'nothing'"),
         (("NODES", "--encoding", "klingon"), 2, "encoding 'klingon' is not known"),
         (("NODES", "--schema", "none.toml"), 2, "none.toml"),
+        (("NODES", "--device", "cuda"), 2, "there is no CUDA device"),
         (("NODES", "-e", "empty.csv"), 1, "empty.csv is empty"),
         (("NODES", "-e", "stranger.csv"), 1, "none of the 1 edges joins two rows"),
         (("empty.csv",), 1, "empty.csv is empty"),

@@ -54,6 +54,7 @@ def run(*arguments: str) -> tuple[int, str]:
     if result.exit_code:
         assert result.stderr.startswith("magnet: ")
         assert result.stderr.count("\n") == 1
+        assert "defect" not in result.stderr
     return result.exit_code, result.stderr
 
 

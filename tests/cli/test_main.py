@@ -18,7 +18,7 @@ def test_help_answers_fast_and_lists_the_commands():
         done = subprocess.run(command, capture_output=True, text=True)
         took.append(time.perf_counter() - began)
     assert done.returncode == 0
-    assert all(name in done.stdout for name in ("demo", "bench", "datasets", "corrupt"))
+    assert all(name in done.stdout for name in ("demo", "clean", "apply", "bench", "datasets", "corrupt"))
     assert min(took) < 1.0
 
 
@@ -30,20 +30,33 @@ def test_the_package_imports_nothing_heavy():
 def test_public_names_are_there():
     import magnet
 
-    assert {"recover", "propagate", "FrameletTransform", "datasets", "corruption"} <= set(dir(magnet))
+    assert {
+        "clean",
+        "MAGnet",
+        "recover",
+        "propagate",
+        "FrameletTransform",
+        "datasets",
+        "corruption",
+        "tables",
+        "report",
+    } <= set(dir(magnet))
     assert magnet.recover is magnet.recovery.recover
     with pytest.raises(AttributeError, match="no attribute 'recovr'"):
         _ = magnet.recovr
 
 
-def test_demo_repairs_and_draws(tmp_path):
-    result = runner.invoke(app, ["demo", "--out", str(tmp_path / "new" / "folder")])
+def test_demo_finds_repairs_and_draws(tmp_path):
+    result = runner.invoke(app, ["demo", "--out", str(tmp_path / "new" / "folder")], env={"COLUMNS": "200"})
     assert result.exit_code == 0, result.output
-    picture = tmp_path / "new" / "folder" / "digits.png"
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    assert [path.name for path in picture.parent.iterdir()] == ["digits.png"]
-    errors = {line.split("│")[1].strip(): line.split("│")[2] for line in result.output.splitlines() if "│" in line}
-    assert float(errors["MAGnet (framelet"]) < 0.5 * float(errors["column median"])
+    folder = tmp_path / "new" / "folder"
+    assert sorted(path.name for path in folder.iterdir()) == ["digits.png", "report.html"]
+    assert (folder / "digits.png").read_bytes().startswith(b"\x89PNG")
+    rows = {line.split("│")[1].strip(): line.split("│")[2:4] for line in result.output.splitlines() if "│" in line}
+    before, after = (float(text) for text in rows["error of the wrong pixels (0 to 16)"])
+    assert after < 0.85 * before
+    precision = float(rows["of the pixels corrected, wrong"][1].split("%")[0])
+    assert precision > 60
 
 
 def test_bench_lists_and_refuses_unknown_names():

@@ -84,7 +84,7 @@ def clean(
         "max_share": max_share,
         "seed": seed,
     }
-    with clear_errors():
+    with clear_errors(verbose):
         _run(nodes, edges, output, reading, settings, trusted, schema, device, threads, force, dry_run, verbose)
 
 
@@ -125,7 +125,7 @@ def _run(
 
             torch.set_num_threads(threads)
         model = MAGnet(**settings, device=device)
-        model._check()
+        model.check_parameters()
         override = tables.read_override(schema) if schema is not None else None
         node_path, edge_path = find_files(nodes, edges)
         table = tables.read(node_path, edge_path, **reading, override=override)
@@ -214,7 +214,7 @@ def _stages() -> Iterator[Callable[[str | None], None]]:
 
 
 @contextmanager
-def clear_errors() -> Iterator[None]:
+def clear_errors(verbose: bool = False) -> Iterator[None]:
     """One line instead of a traceback: 2 for what was asked wrongly, 1 for what could not be done."""
     from magnet.tables.errors import BadTable
 
@@ -227,6 +227,8 @@ def clear_errors() -> Iterator[None]:
         previous = None
     try:
         yield
+    except (typer.Exit, typer.Abort):
+        raise
     except BadTable as error:
         fail(str(error), 1)
     except (FileNotFoundError, FileExistsError) as error:
@@ -237,6 +239,10 @@ def clear_errors() -> Iterator[None]:
         fail("not enough memory for this table", 1)
     except (OSError, ImportError, RuntimeError) as error:
         fail(_words(error), 1)
+    except Exception as error:
+        if verbose:
+            raise
+        fail(f"a defect of magnet ({type(error).__name__}: {error}); -v shows where, please report it", 1)
     finally:
         if previous is not None:
             signal.signal(signal.SIGTERM, previous)

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from magnet.detection.columns import Column
+from magnet.detection import Column
 from magnet.graph import Graph
 from magnet.recovery import propagate
 

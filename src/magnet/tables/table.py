@@ -12,7 +12,7 @@ import pandas as pd
 import torch
 from torch_geometric.data import Data
 
-from magnet.detection.columns import Column
+from magnet.detection import Column
 from magnet.tables.delimited import Change
 from magnet.tables.errors import BadTable
 from magnet.tables.fields import Field, Mask
