@@ -1,0 +1,308 @@
+"""Cleaning tables: wrong cells found and values suggested, against tools that people use today.
+
+    python benchmarks/cleaning.py [--examples districts,terrain,tumours] [--seeds 3] [--output results]
+
+Every example is a table of mixed columns with 1 % of outliers, 1 % of contextual errors (values that are normal for the
+column and wrong for this node) and 1 % of missing cells, all known (benchmarks/_tables.py).
+
+Detection, all methods at the same number of flagged cells: as many as MAGnet flags. A method ranks the cells by its
+score; those that score rows give all cells of a row the row's score and rank within a row by the robust z-score.
+
+Suggestions: every method gets the same table with the wrong and missing cells removed (so it knows where they are) and
+is judged there: numbers by the root mean square error in robust spreads of the column, categories and binaries by the
+share that is right.
+
+`--clean` adds the other direction: what default cleaning does to the accuracy of a GCN on datasets without errors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from _tables import EXAMPLES, Example
+from torch_geometric.data import Data
+
+from magnet import MAGnet, tables
+from magnet.framelets import FrameletTransform
+from magnet.graph import Graph
+from magnet.nn import GCN, fit
+from magnet.recovery import propagate, recover
+from magnet.tables.suggest import suggest
+
+HOMOPHILIC = ("cora", "citeseer", "pubmed", "coauthor-cs", "amazon-computers")
+HETEROPHILIC = ("wisconsin", "texas")
+FINDERS = ("MAGnet", "Tukey fences", "robust z-score", "ECOD (rows)", "IForest (rows)")
+SUGGESTERS = (
+    "MAGnet (regression)",
+    "harmonic extension",
+    "framelet recovery",
+    "FeaturePropagation (PyG)",
+    "KNNImputer",
+    "IterativeImputer",
+    "column median",
+)
+
+
+def find(example: Example, seed: int) -> list[dict[str, object]]:
+    """Precision, and recall by kind of error, of all methods at equal numbers of flagged cells."""
+    table = tables.from_frames(example.nodes, example.edges, id="id")
+    began = time.perf_counter()
+    model = MAGnet(seed=seed).fit(table)
+    seconds = time.perf_counter() - began
+    encoded, findings = model.encoded_, model.findings_
+    place = [list(example.nodes.columns[1:]).index(f.name) for f in encoded.fields]
+    outliers, contextual = example.outliers[:, place], example.contextual[:, place]
+    present = ~encoded.missing
+    flagged = (findings.flagged | encoded.unreadable) & present
+    count = int(flagged.sum())
+    scores = (
+        {"MAGnet": np.where(flagged, 2.0, findings.probability)} | column_scores(encoded) | row_scores(encoded, seed)
+    )
+    ours_takes = {"MAGnet": seconds}
+    records = []
+    for name in FINDERS:
+        score = np.where(present, scores[name], -np.inf).ravel()
+        chosen = np.zeros(score.size, dtype=bool)
+        chosen[np.argsort(-score, kind="stable")[:count]] = True
+        chosen = chosen.reshape(flagged.shape)
+        records.append(
+            {
+                "example": example.name,
+                "seed": seed,
+                "method": name,
+                "flagged": count,
+                "precision": float((chosen & (outliers | contextual)).sum() / max(1, count)),
+                "recall of outliers": float((chosen & outliers).sum() / max(1, outliers.sum())),
+                "recall of contextual errors": float((chosen & contextual).sum() / max(1, contextual.sum())),
+                "seconds": ours_takes.get(name, np.nan),
+            }
+        )
+    return records
+
+
+def column_scores(encoded: tables.Encoded) -> dict[str, np.ndarray]:
+    """Scores that look at one column at a time, in the user's units; rare categories are suspicious."""
+    fences, robust = [], []
+    for k, (f, c) in enumerate(zip(encoded.fields, encoded.columns, strict=True)):
+        x = encoded.x[:, c.start : c.stop].numpy().astype(np.float64)
+        if f.kind in ("binary", "categorical"):
+            value = x[:, 0] if f.kind == "binary" else np.nan_to_num(x).argmax(axis=1)
+            share = pd.Series(value).map(pd.Series(value).value_counts(normalize=True)).to_numpy()
+            score = -np.log(np.nan_to_num(share, nan=1.0))
+            fences.append(score / 10)
+            robust.append(score / 10)
+            continue
+        value = f.quantity(x[:, 0])
+        value = np.where(encoded.unreadable[:, k], np.nanmax(np.abs(value)) * -10, value)  # a negative among positives
+        low, middle, high = np.nanquantile(value, [0.25, 0.5, 0.75])
+        spread = max(high - low, 1e-12)
+        fences.append(np.nan_to_num(np.maximum(low - value, value - high) / spread))
+        deviation = 1.4826 * np.nanmedian(np.abs(value - middle))
+        robust.append(np.nan_to_num(np.abs(value - middle) / max(deviation, 1e-12)))
+    return {"Tukey fences": np.stack(fences, axis=1), "robust z-score": np.stack(robust, axis=1)}
+
+
+def row_scores(encoded: tables.Encoded, seed: int) -> dict[str, np.ndarray]:
+    """PyOD's detectors of rows, given the encoded table with medians for what is missing."""
+    from pyod.models.ecod import ECOD
+    from pyod.models.iforest import IForest
+
+    x = encoded.x.numpy().astype(np.float64)
+    x = np.where(np.isnan(x), np.nanmedian(x, axis=0), x)
+    inside = column_scores(encoded)["robust z-score"]
+    within = inside.argsort(axis=1).argsort(axis=1) / inside.shape[1]
+    scores = {}
+    for name, model in (("ECOD (rows)", ECOD()), ("IForest (rows)", IForest(random_state=seed))):
+        row = model.fit(x).decision_scores_
+        order = row.argsort().argsort()
+        scores[name] = order[:, None] + 0.999 * within
+    return scores
+
+
+def suggest_all(example: Example, seed: int) -> list[dict[str, object]]:
+    """Errors of the suggestions where the places of the errors are known."""
+    from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+    from sklearn.impute import IterativeImputer, KNNImputer
+    from torch_geometric.transforms import FeaturePropagation
+
+    table = tables.from_frames(example.nodes, example.edges, id="id")
+    encoded = table.encode()
+    right = tables.from_frames(example.truth, example.edges, id="id", knn=0).encode(encoded.fields)
+    place = [list(example.nodes.columns[1:]).index(f.name) for f in encoded.fields]
+    hidden = (example.outliers | example.contextual | example.missing)[:, place]
+    x = encoded.x.clone()
+    x[torch.from_numpy(encoded.per_column(hidden))] = torch.nan
+    trust = (~x.isnan()).float()
+    graph = Graph.from_edges(table.links.edge_index, table.num_nodes)
+    W = FrameletTransform(table.links.edge_index, table.num_nodes)
+    data = table.data(encoded)
+    data.x = x.clone()
+    options = {"coordinates": "degree", "keep_trusted": True, "start": "propagated"}
+    median = np.nanmedian(x.numpy(), axis=0)
+    ways = {
+        "MAGnet (regression)": lambda: suggest(x, trust, graph, encoded.columns).numpy(),
+        "harmonic extension": lambda: propagate(x, trust, graph, lam=0.0, coordinates="degree").x.numpy(),
+        "framelet recovery": lambda: recover(x, trust, W, **options).x.numpy(),
+        "FeaturePropagation (PyG)": lambda: FeaturePropagation(missing_mask=x.isnan())(data).x.numpy(),
+        "KNNImputer": lambda: KNNImputer().fit_transform(x.numpy()),
+        "IterativeImputer": lambda: IterativeImputer(random_state=seed).fit_transform(x.numpy()),
+        "column median": lambda: np.where(np.isnan(x.numpy()), median, x.numpy()),
+    }
+    records = []
+    for name in SUGGESTERS:
+        began = time.perf_counter()
+        guess = np.asarray(ways[name]())
+        seconds = time.perf_counter() - began
+        error, hits = judge(encoded, hidden, guess, right.x.numpy())
+        records.append(
+            {"example": example.name, "seed": seed, "method": name, "error": error, "right": hits, "seconds": seconds}
+        )
+    return records
+
+
+def judge(encoded: tables.Encoded, hidden: np.ndarray, guess: np.ndarray, right: np.ndarray) -> tuple[float, float]:
+    """Root mean square error of numbers, and share of categories and binaries that are right."""
+    squares, hits = [], []
+    for k, (f, c) in enumerate(zip(encoded.fields, encoded.columns, strict=True)):
+        a, b = guess[hidden[:, k], c.start : c.stop], right[hidden[:, k], c.start : c.stop]
+        if f.kind == "categorical":
+            hits.append(a.argmax(axis=1) == b.argmax(axis=1))
+        elif f.kind == "binary":
+            hits.append(((a >= 0.5) == (b >= 0.5)).ravel())
+        else:
+            squares.append(((a - b) ** 2).ravel())
+    return (
+        float(np.sqrt(np.concatenate(squares).mean())),
+        float(np.concatenate(hits).mean()) if hits else float("nan"),
+    )
+
+
+def on_clean_data(names: list[str], seeds: int) -> list[dict[str, object]]:
+    """What default cleaning changes on datasets without errors, and what that costs a GCN."""
+    from magnet.datasets import load
+
+    records = []
+    for name in names:
+        data = load(name)
+        began = time.perf_counter()
+        model = MAGnet()
+        clean = model.fit_transform(data)
+        seconds = time.perf_counter() - began
+        before, after = (x if x.layout == torch.strided else x.to_dense() for x in (data.x, clean.x))
+        changed = before != after
+        accuracy = {}
+        for what, graph in (("as it is", data), ("cleaned", clean)):
+            accuracy[what] = gcn_accuracy(graph, seeds) if bool(changed.any()) or what == "as it is" else None
+        if accuracy["cleaned"] is None:
+            accuracy["cleaned"] = accuracy["as it is"]
+        records.append(
+            {
+                "dataset": name,
+                "rows changed": float(changed.any(dim=1).float().mean()),
+                "cells changed": float(changed.float().mean()),
+                **accuracy,
+                "gate": "open" if model.gate_ is None or model.gate_.open else "closed",
+                "seconds": seconds,
+            }
+        )
+        print(records[-1], flush=True)
+    return records
+
+
+def gcn_accuracy(data: Data, seeds: int) -> float:
+    """Mean test accuracy of a two-layer GCN at its best epoch on validation."""
+    graph = Graph.from_edges(data.edge_index, data.num_nodes)
+    model = GCN(data.num_features, int(data.y.max()) + 1, hidden=64, dropout=0.5, seeds=list(range(seeds)))
+    fitted = fit(model, data.x, graph, data.y, data.train_mask, data.val_mask, rate=5e-3, decay=5e-3)
+    hits = fitted.logits.argmax(dim=-1) == data.y
+    return float(hits[:, data.test_mask].double().mean())
+
+
+def as_markdown(found: pd.DataFrame, suggested: pd.DataFrame, clean: pd.DataFrame | None) -> str:
+    lines = ["# Cleaning tables", "", *__doc__.strip().split("\n\n", 2)[2].split("\n"), ""]
+    lines += [
+        "## Finding wrong cells",
+        "",
+        "| example | method | flagged | precision | recall of outliers | recall of contextual errors |",
+        "|---|---|---|---|---|---|",
+    ]
+    for (example, method), group in found.groupby(["example", "method"], sort=False):
+        mean = group.mean(numeric_only=True)
+        cells = " | ".join(
+            f"{mean[key]:.3f}" for key in ("precision", "recall of outliers", "recall of contextual errors")
+        )
+        lines.append(f"| {example} | {method} | {mean['flagged']:.0f} | {cells} |")
+    lines += [
+        "",
+        "## Suggesting values",
+        "",
+        "| example | method | error of numbers | categories right | seconds |",
+        "|---|---|---|---|---|",
+    ]
+    for (example, method), group in suggested.groupby(["example", "method"], sort=False):
+        mean = group.mean(numeric_only=True)
+        hits = "-" if np.isnan(mean["right"]) else f"{mean['right']:.3f}"
+        lines.append(f"| {example} | {method} | {mean['error']:.3f} | {hits} | {mean['seconds']:.2f} |")
+    if clean is not None:
+        lines += [
+            "",
+            "## Cleaning what is clean",
+            "",
+            "Test accuracy of a GCN, before and after `MAGnet().fit_transform(data)`.",
+            "",
+        ]
+        lines += [
+            "| dataset | gate | rows changed | cells changed | accuracy as it is | cleaned | seconds |",
+            "|---|---|---|---|---|---|---|",
+        ]
+        for row in clean.to_dict("records"):
+            lines.append(
+                f"| {row['dataset']} | {row['gate']} | {row['rows changed']:.2%} | {row['cells changed']:.3%} | "
+                f"{row['as it is']:.1%} | {row['cleaned']:.1%} | {row['seconds']:.1f} |"
+            )
+    where = f"{platform.machine()}, {torch.get_num_threads()} threads, torch {torch.__version__.split('+')[0]}"
+    return "\n".join([*lines, "", f"Made by `{command()}` ({where}).", ""])
+
+
+def command() -> str:
+    return " ".join(["python benchmarks/cleaning.py", *sys.argv[1:]])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--examples", default=",".join(EXAMPLES))
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument(
+        "--clean", action="store_true", help="also clean the datasets without errors (needs their files)"
+    )
+    parser.add_argument("--datasets", default=",".join((*HOMOPHILIC, *HETEROPHILIC)))
+    parser.add_argument("--output", type=Path, help="write cleaning.md and cleaning.csv into this folder")
+    options = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    found, suggested = [], []
+    for name in options.examples.split(","):
+        for seed in range(options.seeds):
+            example = EXAMPLES[name](seed)
+            found += find(example, seed)
+            suggested += suggest_all(example, seed)
+            print(f"{name}, seed {seed} done", flush=True)
+    clean = pd.DataFrame(on_clean_data(options.datasets.split(","), 10)) if options.clean else None
+    text = as_markdown(pd.DataFrame(found), pd.DataFrame(suggested), clean)
+    print(text)
+    if options.output is not None:
+        options.output.mkdir(parents=True, exist_ok=True)
+        (options.output / "cleaning.md").write_text(text, encoding="utf-8")
+        both = pd.concat([pd.DataFrame(found), pd.DataFrame(suggested)], ignore_index=True)
+        both.to_csv(options.output / "cleaning.csv", index=False, float_format="%.5f")
+
+
+if __name__ == "__main__":
+    main()
