@@ -31,9 +31,7 @@ def test_pictures_come_back_as_they_were() -> None:
 
 
 def test_a_detector_against_the_truth(tmp_path: Path) -> None:
-    found = run_detection(
-        "digits", "inject-random", "gae", 0, {"epochs": 5}, pictures=True, device="cpu", folder=str(tmp_path)
-    )
+    found = run_detection("digits", "inject-random", "gae", 0, {"epochs": 5}, device="cpu", folder=str(tmp_path))
     assert found["true_share"] == pytest.approx(0.39, abs=0.02)
     assert len(found["above"]) == len(found["true_positives"]) == len(TAUS)
     assert all(a >= b for a, b in zip(found["above"], found["above"][1:], strict=False))

@@ -1,4 +1,4 @@
-"""One run of a detector against the truth: curves over the threshold, areas, and a picture of the cells."""
+"""One run of a detector against the truth: curves over the threshold, areas, and small pictures of the cells."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from magnet.datasets import load
 TAUS = tuple(round(0.02 * k, 2) for k in range(1, 51))
 #: Areas are taken over at most this many cells, drawn by rows.
 MOST_CELLS = 20_000_000
-#: Side of the picture of all cells and of the magnified region.
-GRID, REGION = 160, 200
+#: The pictures show the first 3000 nodes and features, like the paper's. Side of their grid, and of what is magnified.
+SHOWN, GRID, REGION = 3000, 160, 200
 
 
 def run_detection(
@@ -31,9 +31,6 @@ def run_detection(
     seed: int = 0,
     options: dict[str, Any] | None = None,
     corruption_options: dict[str, Any] | None = None,
-    pictures: bool = False,
-    rows: int | None = None,
-    columns: int | None = None,
     device: str | None = None,
     folder: str | None = None,
 ) -> dict[str, Any]:
@@ -44,8 +41,6 @@ def run_detection(
         method: name of a detector.
         options: of the detector.
         corruption_options: of the corruption.
-        pictures: also keep where the cells are (small, packed).
-        rows, columns: of the part that the pictures show, from the first on. (default: all)
         device: (default: a GPU where there is one)
         folder: where corrupted graphs are kept.
     """
@@ -76,10 +71,8 @@ def run_detection(
         "seconds": seconds,
         "device": place,
     }
-    if pictures:
-        part = (slice(0, rows), slice(0, columns))
-        named = {"truth": truth, "hit": flagged & truth, "false": flagged & ~truth}
-        result["pictures"] = {name: _picture(cells[part]) for name, cells in named.items()}
+    named = {"truth": truth, "hit": flagged & truth, "false": flagged & ~truth}
+    result["pictures"] = {name: _picture(cells[:SHOWN, :SHOWN]) for name, cells in named.items()}
     return result
 
 

@@ -15,7 +15,7 @@ from magnet.experiments.jobs import Config, Job
 from magnet.experiments.paper import printed
 
 TITLE = "Local corruption of a picture (the paper's figure 6)"
-SHOWN = 6
+SHOWN = 12
 #: On these the settings of the pixel graph were chosen.
 CHOSEN_ON = range(1, 9)
 PATCHES = {"true": "patches given", "detected": "patches detected"}
@@ -116,10 +116,12 @@ def _draw(path: Path, methods: list[str]) -> None:
     truth, noisy, wrong = noisy_picture(SHOWN, SHOWN)
     pictures = {METHODS[method][0]: METHODS[method][1](noisy, wrong) for method in methods}
     pictures = {"true": truth, **pictures}
-    corner = np.argwhere(wrong)[len(np.argwhere(wrong)) // 2] // PATCH * PATCH
+    corners = np.argwhere(wrong[::PATCH, ::PATCH]) * PATCH
+    # the patch with most to lose
+    corner = max(corners, key=lambda c: truth[c[0] : c[0] + PATCH, c[1] : c[1] + PATCH].std())
     top, left = (int(max(0, min(c - 2 * PATCH, s - 5 * PATCH))) for c, s in zip(corner, truth.shape, strict=True))
     tall = truth.shape[0] / truth.shape[1]
-    with draw.figure(path, 2, len(pictures), (1.5, 1.5 * max(tall, 1) + 0.3)) as axes:
+    with draw.figure(path, 2, len(pictures), (1.5, 0.75 * (1 + tall) + 0.25)) as axes:
         for column, (title, picture) in enumerate(pictures.items()):
             _show(axes[0, column], picture, title.replace(", ", "\n"))
             _show(axes[1, column], picture[top : top + 5 * PATCH, left : left + 5 * PATCH], "")
