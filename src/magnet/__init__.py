@@ -16,6 +16,7 @@ _NAMES = {
     "FrameletTransform": "magnet.framelets",
     "Graph": "magnet.graph",
     "MAGnet": "magnet.cleaner",
+    "MAGnetClassifier": "magnet.classifier",
     "RecoveryResult": "magnet.recovery",
     "clean": "magnet.cleaner",
     "propagate": "magnet.recovery",

@@ -22,9 +22,10 @@ from magnet.corruption import Corruption, corrupt_once
 from magnet.datasets import info, load
 from magnet.experiments import methods
 from magnet.experiments.measure import accuracy, auroc, peak_memory, reset_peak_memory
-from magnet.experiments.methods.base import SIDE_BY_SIDE, Candidate, Case, Method, Repaired
+from magnet.experiments.methods.base import SIDE_BY_SIDE, Candidate, Case, Method, Repaired, untouched
 from magnet.experiments.settings import tuned
 from magnet.graph import Graph
+from magnet.nn.memory import available
 
 Row = dict[str, Any]
 Settings = Literal["default", "tuned"]
@@ -146,7 +147,7 @@ def run_settings(
     own_splits = split == "seed" or (split is None and not isinstance(dataset, Data) and info(name).reader == "webkb")
     rows: dict[tuple[int, int], Row] = {}
     for members in _same_shape(full):
-        for part in _parts(range(len(cases)), batch):
+        for part in _parts(range(len(cases)), run.fitting(cases) if batch is None else batch):
             group = [cases[r] for r in part]
             done = _until_it_fits(run, group, [full[k] for k in members], own_splits)
             for r, place in enumerate(part):
@@ -193,6 +194,13 @@ class _Run:
             )
         kept = None if folder is None else Path(folder)
         return Case(data if bad is None else bad.data, _graph(data), seed, bad, self.device, kept)
+
+    def fitting(self, cases: Sequence[Case]) -> int:
+        """How many cases can be repaired at once: a repair holds a handful of dense copies of the features."""
+        if self.method.repair is untouched:
+            return len(cases)
+        nodes, columns = cases[0].data.x.shape
+        return max(1, int(available(self.device) / 2) // (6 * 4 * nodes * columns))
 
     def rows(self, cases: Sequence[Case], configs: Sequence[dict[str, Any]], own_splits: bool) -> list[list[Row]]:
         """All cases with settings that give models of one shape."""

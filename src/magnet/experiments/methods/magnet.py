@@ -3,44 +3,23 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
 
+from magnet.classifier import LAMBDAS, repairs
 from magnet.experiments.methods.base import NETWORK, PAPER_SPACE, TRAINING, Candidate, Case, Config, Method, Repaired
-from magnet.experiments.methods.paper_magnet import transform
-from magnet.experiments.methods.propagation import LAMBDAS, as_it_is, filled, smoothed
+from magnet.experiments.methods.propagation import as_it_is
 from magnet.experiments.methods.trust import detected
-from magnet.recovery import recover
 
 
 def _repair(case: Case, config: Config) -> Repaired:
-    r"""The candidates of the design: nothing, Feature Propagation, weighted propagation with :math:`(1 - P)^4`, and the
-    framelet recovery, whose trust :math:`(1 - P)^2` gives the same weight. Where the gate is closed, nothing."""
+    """The candidates of :func:`magnet.classifier.repairs`; where the gate is closed, the data as they are."""
     found = detected(case, config)
     if not found.gate_open:
         return Repaired([as_it_is(case)], found.numbers(case), f"left as it is: {found.reason}")
-    soft = torch.as_tensor(found.soft_trust, device=case.device)
-    candidates = [as_it_is(case), filled(case, torch.as_tensor(found.trust, device=case.device))]
-    candidates += smoothed(case, soft.square(), config["lambdas"])
-    candidates += [_framelet(case, soft, strength, config) for strength in config["strengths"]]
+    trust, soft = (torch.as_tensor(part).to(case.x) for part in (found.trust, found.soft_trust))
+    amounts = (config["lambdas"], config["strengths"], config["iterations"], config["penalty"])
+    offered = repairs(case.x, case.graph, trust, soft, *amounts)
+    candidates = [as_it_is(case), *(Candidate(name, make) for name, make in offered[1:])]
     return Repaired(candidates, found.numbers(case))
-
-
-def _framelet(case: Case, soft: Tensor, strength: float, config: Config) -> Candidate:
-    def make() -> Tensor:
-        return recover(
-            case.x,
-            soft,
-            transform(case),
-            strength=strength,
-            max_iter=config["iterations"],
-            start="propagated",
-            degree_weights=False,
-            penalty=config["penalty"],
-            tol=0.0,
-            history=False,
-        ).x
-
-    return Candidate(f"framelet {strength:g}", make)
 
 
 METHOD = Method(

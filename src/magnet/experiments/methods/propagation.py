@@ -8,12 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from magnet.classifier import LAMBDAS
 from magnet.experiments.methods.base import NETWORK, PAPER_SPACE, TRAINING, Candidate, Case, Config, Method, Repaired
 from magnet.experiments.methods.trust import detected, true_trust
 from magnet.recovery import propagate
-
-#: Amounts of smoothing that are tried on validation.
-LAMBDAS = (1.0, 3.0, 10.0, 30.0)
 
 
 def smoothed(case: Case, weights: Tensor | None, lambdas: Sequence[float]) -> list[Candidate]:

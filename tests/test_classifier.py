@@ -1,0 +1,153 @@
+"""MAGnetClassifier: scikit-learn's manners, what it repairs, and what it leaves alone."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import magnet
+from magnet import MAGnetClassifier, detection
+from magnet.corruption import inject_attributes
+from magnet.datasets import load, synthetic
+
+
+class Oracle:
+    """A detector that is told the truth."""
+
+    def __init__(self, trust: torch.Tensor, open_gate: bool = True) -> None:
+        self.trust_, self.soft_trust_ = trust, trust
+        self.gate_ = SimpleNamespace(open=open_gate, reason="nothing to compare with")
+
+    def fit(self, data: Any) -> Oracle:
+        return self
+
+
+@pytest.fixture(scope="module")
+def bad() -> Any:
+    return inject_attributes(load("digits"), ratio=0.7, select="random", seed=1)
+
+
+@pytest.fixture(scope="module")
+def plain(bad: Any) -> MAGnetClassifier:
+    return MAGnetClassifier(detector="none", epochs=40).fit(bad.data)
+
+
+def told(monkeypatch: pytest.MonkeyPatch, bad: Any, open_gate: bool = True) -> None:
+    trust = (~bad.nodes).float().unsqueeze(1).expand(bad.data.x.shape)
+    monkeypatch.setattr(detection, "make", lambda *args, **options: Oracle(trust, open_gate))
+
+
+def test_it_repairs_what_a_good_detector_finds(monkeypatch: pytest.MonkeyPatch, bad: Any, plain: Any) -> None:
+    told(monkeypatch, bad)
+    clf = MAGnetClassifier(epochs=40, lambdas=(1.0,), strengths=()).fit(bad.data)
+    assert set(clf.val_accuracy_) == {"as it is", "feature propagation", "propagation 1"}
+    assert clf.chosen_ == max(clf.val_accuracy_, key=lambda name: clf.val_accuracy_[name])
+    assert clf.chosen_ != "as it is"
+    assert clf.score(bad.data) > plain.score(bad.data) + 0.01
+
+
+def test_a_closed_gate_leaves_the_data_alone(monkeypatch: pytest.MonkeyPatch, bad: Any, plain: Any) -> None:
+    told(monkeypatch, bad, open_gate=False)
+    clf = MAGnetClassifier(epochs=40).fit(bad.data)
+    assert clf.chosen_ == "as it is"
+    assert "nothing to compare with" in clf.remark_
+    assert np.allclose(clf.predict_proba(), plain.predict_proba())
+
+
+def test_probabilities_and_predictions_agree(bad: Any, plain: Any) -> None:
+    probability = plain.predict_proba(bad.data)
+    assert probability.shape == (1797, 10)
+    assert np.allclose(probability.sum(axis=1), 1)
+    assert (plain.predict() == plain.classes_[probability.argmax(axis=1)]).all()
+    test = bad.data.test_mask.numpy()
+    assert plain.score(bad.data) == pytest.approx((plain.predict()[test] == bad.data.y.numpy()[test]).mean())
+
+
+def test_parameters_are_kept_and_clonable() -> None:
+    clf = MAGnetClassifier("appnp", epochs=7, model_options={"alpha": 0.3})
+    again = clone(clf)
+    assert again.get_params() == clf.get_params()
+    assert again.set_params(epochs=9).epochs == 9
+    assert not hasattr(again, "model_")
+    assert "epochs=7" in repr(clf)
+
+
+def test_labels_of_any_kind_and_unknown_ones(bad: Any, plain: Any) -> None:
+    data = copy.copy(bad.data)
+    words: list[Any] = [f"digit {int(y)}" for y in bad.data.y]
+    for node in bad.data.test_mask.nonzero().ravel().tolist():
+        words[node] = None
+    clf = MAGnetClassifier(detector="none", epochs=40).fit(data, y=words)
+    assert clf.classes_[3] == "digit 3"
+    assert [f"digit {y}" for y in plain.predict()[:50]] == clf.predict()[:50].tolist()
+
+
+def test_without_masks_it_holds_out_its_own_validation_nodes() -> None:
+    data = synthetic(nodes=200, features=30, classes=3, signal=0.7, seed=0)
+    data.y[:120] = -1
+    for name in ("train_mask", "val_mask", "test_mask"):
+        del data[name]
+    clf = MAGnetClassifier(detector="none", epochs=30, models=3).fit(data)
+    assert clf.predict().shape == (200,)
+    assert len(clf.model_.seeds) == 3
+    assert clf.score(data) > 0.6
+
+
+def test_missing_cells_are_filled(bad: Any, plain: Any) -> None:
+    data = copy.copy(bad.data)
+    data.x = bad.data.x.clone()
+    data.x[::9, ::5] = float("nan")
+    clf = MAGnetClassifier(detector="none", epochs=40).fit(data)
+    assert torch.isfinite(clf.x_).all()
+    assert clf.score(data) > plain.score(bad.data) - 0.05
+
+
+def test_another_graph_is_predicted_with_the_same_model(monkeypatch: pytest.MonkeyPatch, bad: Any) -> None:
+    told(monkeypatch, bad)
+    clf = MAGnetClassifier(epochs=40, lambdas=(3.0,), strengths=()).fit(bad.data)
+    other = copy.copy(bad.data)
+    other.x = bad.data.x + 1e-4
+    assert (clf.predict(other) == clf.predict()).mean() > 0.98
+    other.x = bad.data.x[:, :5]
+    with pytest.raises(ValueError, match="x has 5 columns; the classifier was fitted on 64"):
+        clf.predict(other)
+
+
+def test_a_saved_classifier_is_the_same(tmp_path: Path, bad: Any, plain: Any) -> None:
+    plain.save(tmp_path / "model.npz")
+    again = MAGnetClassifier.load(tmp_path / "model.npz")
+    assert again.get_params() == plain.get_params()
+    assert np.array_equal(again.predict_proba(bad.data), plain.predict_proba(bad.data))
+    other = copy.copy(bad.data)
+    other.x = bad.data.x * 0.9
+    assert np.allclose(again.predict_proba(other), plain.predict_proba(other), atol=1e-6)
+    with np.load(tmp_path / "model.npz", allow_pickle=False) as arrays:
+        assert all(arrays[name].dtype != object for name in arrays)
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "model.npz"
+    path.write_bytes(b"PK\x03\x04 no archive")
+    with pytest.raises(ValueError, match=r"model\.npz"):
+        MAGnetClassifier.load(path)
+
+
+def test_wrong_use_is_named(bad: Any) -> None:
+    with pytest.raises(NotFittedError):
+        MAGnetClassifier().predict()
+    with pytest.raises(ValueError, match="model is 'gat'; it must be one of gcn"):
+        MAGnetClassifier("gat").fit(bad.data)
+    with pytest.raises(ValueError, match=r"y has shape \(3,\)"):
+        MAGnetClassifier().fit(bad.data, y=[1, 2, 3])
+    with pytest.raises(ValueError, match="y holds 1 classes"):
+        MAGnetClassifier().fit(bad.data, y=np.zeros(1797, dtype=int))
+    with pytest.raises(ValueError, match="no x or no edge_index"):
+        magnet.MAGnetClassifier(detector="none").fit(magnet.classifier.Data(y=torch.zeros(3)))
