@@ -66,8 +66,8 @@ def render(results: Results, options: Options) -> Document:
             draw_it = lambda path, have=have: _draw(path, have)  # noqa: E731
             parts.append(Figure(f"fig-cells-{dataset}", caption, draw_it))
     words = (
-        "Random rows injected, seed 0; the first 3000 nodes and features. The paper prints only the wrong cells that were "
-        "found, not the false alarms."
+        "Random rows injected, seed 0; the first 3000 nodes and features. The paper prints only the wrong cells that "
+        "were found, not the false alarms."
     )
     return Document("fig-cells", TITLE, [Table("Shares of cells", cells, corner="", words=words), *parts])
 

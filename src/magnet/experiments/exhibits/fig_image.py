@@ -13,6 +13,7 @@ from magnet.experiments.exhibits.base import Cell, Document, Exhibit, Figure, Op
 from magnet.experiments.image import METHODS, PATCH, noisy_picture
 from magnet.experiments.jobs import Config, Job
 from magnet.experiments.paper import printed
+from magnet.experiments.summary import summarise
 
 TITLE = "Local corruption of a picture (the paper's figure 6)"
 SHOWN = 12
@@ -108,8 +109,14 @@ def _wins(results: Results, numbers: list[int], methods: list[str]) -> str:
         both = [(ours, theirs) for ours, theirs in pairs if ours and theirs]
         if both:
             local, whole = (sum(a[q] > b[q] for a, b in both) for q in ("local_psnr", "global_psnr"))
-            lines.append(f"{METHODS[rival][0]} {local} (local), {whole} (global)")
-    return f"Pictures of {len(both)} on which the pixel graph is above: " + "; ".join(lines) + "." if lines else ""
+            gain = summarise(ours["local_psnr"] - theirs["local_psnr"] for ours, theirs in both)
+            interval = "" if gain is None or gain.runs < 2 else f" [{gain.low:+.2f}, {gain.high:+.2f}]"
+            mean = 0.0 if gain is None else gain.mean
+            lines.append(
+                f"- {METHODS[rival][0]}: locally {mean:+.2f}{interval} dB, above it on {local} (locally) and {whole} "
+                f"(globally) of {len(both)} pictures"
+            )
+    return "\n".join(["The pixel graph against the others, pairwise, patches given:", "", *lines]) if lines else ""
 
 
 def _draw(path: Path, methods: list[str]) -> None:
