@@ -174,6 +174,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"model is {self.model!r}; it must be one of {', '.join(MODELS)}")
         if self.models < 1:
             raise ValueError(f"models is {self.models}; at least 1 is needed")
+        graph = _graph(data)
         labels, known = _labels(data, y)
         self.classes_ = np.unique(labels[known])
         if self.classes_.size < 2:
@@ -181,7 +182,6 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         codes = np.full(known.size, -1, dtype=np.int64)
         codes[known] = np.searchsorted(self.classes_, labels[known])
         train, val = self._parts(data, codes)
-        graph = _graph(data)
         x, candidates = self._candidates(data, graph)
         self.n_features_in_ = x.shape[1]
         self.val_accuracy_: dict[str, float] = {}
@@ -330,9 +330,10 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             facts = json.loads(str(arrays["facts"]))
             if facts.get("format") != "magnet-classifier-1":
                 raise ValueError(f"its format is {facts.get('format')!r}, not 'magnet-classifier-1'")
-            given = facts["parameters"]
-            # JSON knows no tuples
-            self = cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
+            given: dict[str, Any] = facts["parameters"]
+            for name in ("lambdas", "strengths"):  # JSON knows no tuples
+                given[name] = tuple(given[name])
+            self = cls(**given)
             self.classes_, self.probability_ = arrays["classes"], arrays["probability"]
             self.chosen_, self.n_features_in_ = facts["chosen"], facts["features"]
             self.val_accuracy_, self.remark_ = facts["val_accuracy"], facts["remark"]
