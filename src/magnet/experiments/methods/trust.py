@@ -14,6 +14,7 @@ from torch import Tensor
 
 from magnet.datasets import checksum
 from magnet.experiments.methods.base import Case, Config
+from magnet.nn.memory import available
 
 
 def true_trust(case: Case, truth: str = "cells") -> Tensor:
@@ -61,8 +62,8 @@ class Found:
         }
 
 
-#: How much of what detectors found is kept for the next method.
-KEPT_BYTES = 4 << 30
+#: How much of what detectors found is kept for the next method, at least.
+KEPT_BYTES = 2 << 30
 
 _KEPT: dict[str, Found] = {}
 
@@ -74,7 +75,8 @@ def detected(case: Case, config: Config) -> Found:
     described = json.dumps([checksum(case.data.x), edges, name, options, case.seed, str(case.device)], sort_keys=True)
     if described not in _KEPT:
         found = _detect(case, name, options)
-        while _KEPT and sum(each.bytes for each in _KEPT.values()) + found.bytes > KEPT_BYTES:
+        limit = max(KEPT_BYTES, available(case.device) // 4)
+        while _KEPT and sum(each.bytes for each in _KEPT.values()) + found.bytes > limit:
             _KEPT.pop(next(iter(_KEPT)))
         _KEPT[described] = found
     return _KEPT[described]
