@@ -65,8 +65,7 @@ def _evaluate_one(batch: dict[str, Any], options: argparse.Namespace) -> list[di
 
     known = batch.pop("known", [])
     start = time.perf_counter()
-    repetitions = 10 if batch["dataset"] in SMALL else options.seeds
-    scores = scores_of(batch, range(repetitions), **_where(batch["dataset"], options))
+    scores = scores_of(batch, range(options.seeds), **_where(batch["dataset"], options))
     results: list[dict[str, Any]] = [{**batch, "scores": scores, "seconds": time.perf_counter() - start}]
     if options.final:
         trials = [*known, *zip(batch["settings"], scores, strict=True)]
@@ -197,9 +196,7 @@ def main() -> None:
     parser.add_argument("--datasets", default=",".join(DATASETS))
     parser.add_argument("--corruption", default="none")
     parser.add_argument("--trials", type=int, default=16, help="settings to ask for, for each method and dataset")
-    parser.add_argument(
-        "--seeds", type=int, default=3, help="repetitions of each setting in the search (10 on the small graphs)"
-    )
+    parser.add_argument("--seeds", type=int, default=3, help="repetitions of each setting in the search")
     parser.add_argument("--top", type=int, default=1, help="how many of the best settings get ten repetitions")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--device", default=None)
