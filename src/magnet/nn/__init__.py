@@ -2,6 +2,7 @@
 
 from magnet.nn.air import AirGNN
 from magnet.nn.appnp import APPNP, Propagating
+from magnet.nn.dropout import Dropout
 from magnet.nn.elastic import ElasticGNN
 from magnet.nn.features import Features, row_normalized
 from magnet.nn.framelet import DenoisedGCN, FrameletDenoise
@@ -21,6 +22,7 @@ __all__ = [
     "AirGNN",
     "BatchNorm",
     "DenoisedGCN",
+    "Dropout",
     "ElasticGNN",
     "Features",
     "Fitted",

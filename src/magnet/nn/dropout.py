@@ -32,14 +32,14 @@ class Dropout:
         """``[S, *shape]``: 0 where dropped, ``1 / (1 - p)`` elsewhere."""
         mask = torch.empty(len(self.p), *shape, dtype=like.dtype, device=like.device)
         for part, p, generator in zip(mask, self.p, self.generators, strict=True):
-            part.bernoulli_(1 - p, generator=generator)
-        return mask.mul_(self._scale(like).view(-1, *(1 for _ in shape)))
+            _fill(part, p, generator)
+        return mask
 
     def mask_of(self, sizes: Sequence[int], like: Tensor) -> Tensor:
         """The same for models with ``sizes[s]`` numbers each, one after the other."""
         mask = torch.empty(sum(sizes), dtype=like.dtype, device=like.device)
         for part, p, generator in zip(mask.split(list(sizes)), self.p, self.generators, strict=True):
-            part.bernoulli_(1 - p, generator=generator).mul_(1 / (1 - p))
+            _fill(part, p, generator)
         return mask
 
     def __call__(self, h: Tensor) -> Tensor:
@@ -48,5 +48,15 @@ class Dropout:
             return h
         return h * self.mask((h.shape[0], h.shape[2]), h).transpose(0, 1)
 
-    def _scale(self, like: Tensor) -> Tensor:
-        return torch.tensor([1 / (1 - p) for p in self.p], dtype=like.dtype, device=like.device)
+
+def _fill(mask: Tensor, p: float, generator: torch.Generator) -> None:
+    """0 with probability ``p``, ``1 / (1 - p)`` otherwise."""
+    if mask.device.type != "cpu":
+        mask.bernoulli_(1 - p, generator=generator).mul_(1 / (1 - p))
+        return
+    # On a CPU a draw for every cell costs more than the layer: each draw of 64 bits serves four cells, with p rounded
+    # to a multiple of 2^-16.
+    threshold = round(p * 65536)
+    draws = torch.empty((mask.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None, generator=generator)
+    keep = draws.view(torch.int16)[: mask.numel()] >= threshold - 32768
+    mask.copy_(keep.view(mask.shape)).mul_(65536 / max(1, 65536 - threshold))
