@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from magnet.tables import Table
 
 
+SMALL = 500_000  # cells
+
+
 def clean(
     nodes: Annotated[
         Path,
@@ -120,10 +123,6 @@ def _run(
         from magnet.tables.read import find_files
         from magnet.tables.trusted import read_trusted
 
-        if threads is not None:
-            import torch
-
-            torch.set_num_threads(threads)
         model = MAGnet(**settings, device=device)
         model.check_parameters()
         override = tables.read_override(schema) if schema is not None else None
@@ -134,6 +133,11 @@ def _run(
             stage(None)
             show_table(table, Console())
             return
+        import torch
+
+        # for a small table a second thread costs more than it brings, above all on a busy machine
+        small = table.num_nodes * len(table.used) < SMALL
+        torch.set_num_threads(threads or (1 if small else torch.get_num_threads()))
         stage("finding wrong cells")
         model.fit(table, trusted=known)
         result = CleanResult(table, model)

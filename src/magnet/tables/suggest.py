@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from torch import Tensor
 
 from magnet.detection import Column
@@ -55,11 +56,21 @@ def suggest(x: Tensor, trust: Tensor, graph: Graph, columns: Sequence[Column]) -
     filled: FloatArray = start.x.double().numpy()
     if known.all() or known.shape[1] > MOST_FEATURES:
         return start.x
-    rng = np.random.default_rng(0)
     value = np.where(known, filled, 0.0)
     near, far = _contexts(graph.adjacency, value, known)
     wanted = [c for c in columns if FEWEST <= known[:, c.start].sum() < len(known)]
-    related = {c.start: _related(c, columns, filled) for c in wanted}
+    # matrices this small are not worth a second thread, which on a busy machine costs more than it brings
+    with threadpool_limits(1):
+        _regress(known, filled, near, far, wanted)
+    return torch.from_numpy(filled).to(x.dtype)
+
+
+def _regress(
+    known: NDArray[np.bool_], filled: FloatArray, near: FloatArray, far: FloatArray, wanted: Sequence[Column]
+) -> None:
+    """Rounds of regressions; ``filled`` takes the predictions."""
+    rng = np.random.default_rng(0)
+    related = {c.start: _related(c, filled) for c in wanted}
     for _ in range(ROUNDS):
         before = filled.copy()
         for c in wanted:
@@ -77,7 +88,6 @@ def suggest(x: Tensor, trust: Tensor, graph: Graph, columns: Sequence[Column]) -
             filled[free, own] = predicted.clip(target.min(axis=0), target.max(axis=0))
         if np.abs(filled - before).max() < 1e-3:
             break
-    return torch.from_numpy(filled).to(x.dtype)
 
 
 def _contexts(adjacency: sp.csr_matrix, value: FloatArray, known: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
@@ -95,7 +105,7 @@ def _contexts(adjacency: sp.csr_matrix, value: FloatArray, known: NDArray[np.boo
     return near, average(total, np.maximum(weight, 0.0))
 
 
-def _related(c: Column, columns: Sequence[Column], filled: FloatArray) -> list[int]:
+def _related(c: Column, filled: FloatArray) -> list[int]:
     """The features most correlated with a column, other than its own."""
     others = [k for k in range(filled.shape[1]) if not c.start <= k < c.stop]
     if len(others) <= MOST_OTHERS:
@@ -109,10 +119,24 @@ def _related(c: Column, columns: Sequence[Column], filled: FloatArray) -> list[i
 
 
 def _ridge(features: FloatArray, target: FloatArray, wanted: FloatArray) -> FloatArray:
-    """Ridge predictions, the penalty chosen by leaving out each row in turn."""
-    from sklearn.linear_model import RidgeCV
+    r"""Ridge predictions, the penalty chosen by leaving out each row in turn.
 
+    With :math:`X = Z V^\top`, :math:`X^\top X = V \Lambda V^\top`, the row left out is predicted with the error
+    :math:`r_i / (1 - h_i)`, :math:`h_i = 1/n + \sum_k Z_{ik}^2 / (\Lambda_k + \alpha)`.
+    """
     centre, spread = features.mean(axis=0), features.std(axis=0)
     spread[spread < 1e-9] = 1.0
-    model = RidgeCV(alphas=PENALTIES).fit((features - centre) / spread, target)
-    return np.asarray(model.predict((wanted - centre) / spread)).reshape(len(wanted), -1)
+    X, mean = (features - centre) / spread, target.mean(axis=0)
+    values, V = np.linalg.eigh(X.T @ X)
+    values = values.clip(0)
+    Z = X @ V
+    projected = Z.T @ (target - mean)
+    best, coefficients = np.inf, projected
+    for penalty in PENALTIES:
+        inverse = 1 / (values + penalty)
+        residual = target - mean - Z @ (inverse[:, None] * projected)
+        leverage = 1 / len(X) + (Z * Z) @ inverse
+        error = float(np.square(residual / (1 - leverage).clip(1e-6)[:, None]).sum())
+        if error < best:
+            best, coefficients = error, inverse[:, None] * projected
+    return mean + ((wanted - centre) / spread) @ (V @ coefficients)
