@@ -53,6 +53,15 @@ def test_the_space_of_every_method_contains_that_of_the_paper() -> None:
             assert set(methods.PAPER_SPACE[name]) <= set(method.space[name]), (method.name, name)
 
 
+def test_large_graphs_get_three_layers_with_batch_norm() -> None:
+    large = methods.get("magnet").config({"hidden": 128}, nodes=169_343)
+    assert (large["layers"], large["batch_norm"], large["hidden"]) == (3, True, 128)
+    assert methods.get("magnet").config({"layers": 2}, nodes=169_343)["layers"] == 2
+    assert methods.get("magnet").config({}, nodes=2708)["layers"] == 2
+    assert methods.get("mlp").config({}, nodes=169_343)["layers"] == 2
+    assert len(methods.get("gcn").build(6, 3, [0], large).norms) == 2
+
+
 def test_truth_of_cells_and_of_rows(case: Case) -> None:
     cells, rows = trust.true_trust(case, "cells"), trust.true_trust(case, "rows")
     assert case.corruption is not None

@@ -134,7 +134,8 @@ def run_settings(
         raise ValueError("seeds is empty; at least one is needed")
     name = str(getattr(dataset, "name", None) or "graph") if isinstance(dataset, Data) else info(dataset).name
     base = tuned(method, name, corruption) if settings == "tuned" else {}
-    full = [chosen.config({**base, **config}) for config in configs]
+    nodes = int(dataset.num_nodes or 0) if isinstance(dataset, Data) else info(name).nodes
+    full = [chosen.config({**base, **config}, nodes) for config in configs]
     run = _Run(
         chosen,
         name,

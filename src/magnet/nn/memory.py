@@ -11,6 +11,8 @@ import torch
 from magnet.nn.model import Model
 
 GIB = 1 << 30
+#: How torch and its libraries say that memory is not enough.
+SIGNS = ("out of memory", "allocate memory", "not enough memory", "alloc_failed")
 
 
 class NotEnoughMemory(MemoryError):
@@ -35,8 +37,7 @@ def explained(model: Model, count: int) -> Iterator[None]:
     try:
         yield
     except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
-        text = str(error)
-        if isinstance(error, RuntimeError) and "memory" not in text.lower():
+        if isinstance(error, RuntimeError) and not any(sign in str(error).lower() for sign in SIGNS):
             raise
         fits = max(1, count // 2)
         place = "on the GPU" if device.type == "cuda" else "in memory"

@@ -30,6 +30,13 @@ TRAINING: dict[str, Any] = {
 #: The shape of the network behind MAGnet and its rivals.
 NETWORK: dict[str, Any] = {"hidden": 64, "dropout": 0.5, "input_dropout": 0.0, "layers": 2}
 
+#: The same for networks that end in a GCN.
+CONVOLUTIONS: dict[str, Any] = {**NETWORK, "batch_norm": False}
+
+#: What is different on graphs as large as ogbn-arxiv, where the paper, like everyone, takes three layers.
+LARGE_NODES = 100_000
+LARGE: dict[str, Any] = {"layers": 3, "batch_norm": True, "decay": 1e-4}
+
 #: Table 3 of the paper, which holds for every method.
 PAPER_SPACE: dict[str, list[Any]] = {
     "rate": [1e-3, 5e-3, 1e-4],
@@ -121,7 +128,7 @@ def network(model: type[Model], *options: str) -> Callable[[int, int, Sequence[i
     return build
 
 
-_GCN = network(GCN, *NETWORK)
+_GCN = network(GCN, *CONVOLUTIONS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,9 +155,10 @@ class Method:
     source: str = ""
     sees_truth: bool = False
 
-    def config(self, given: Config) -> dict[str, Any]:
-        """The defaults with what is given, after a check that there are such settings."""
+    def config(self, given: Config, nodes: int = 0) -> dict[str, Any]:
+        """The defaults (for a graph of this size) with what is given, after a check that there are such settings."""
         unknown = [name for name in given if name not in self.defaults]
         if unknown:
             raise ValueError(f"{self.name} has no setting {unknown[0]!r}; it has {', '.join(sorted(self.defaults))}")
-        return {**self.defaults, **given}
+        large = LARGE if nodes >= LARGE_NODES and "batch_norm" in self.defaults else {}
+        return {**self.defaults, **large, **given}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from magnet.experiments.methods.base import NETWORK, PAPER_SPACE, TRAINING, Method, network
+from magnet.experiments.methods.base import CONVOLUTIONS, PAPER_SPACE, TRAINING, Method, network
 from magnet.nn import GCN
 
 METHOD = Method(
     name="gcn",
     title="GCN",
-    defaults={**TRAINING, **NETWORK, "batch_norm": False},
+    defaults={**TRAINING, **CONVOLUTIONS},
     space={
         **PAPER_SPACE,
         "rate": [1e-2, 1e-3, 5e-3, 1e-4],
@@ -17,7 +17,7 @@ METHOD = Method(
         "input_dropout": [0.0, 0.5],
         "normalize": [False, True],
     },
-    build=network(GCN, *NETWORK, "batch_norm"),
+    build=network(GCN, *CONVOLUTIONS),
     source="the paper's Table 3 and the settings of Kipf & Welling (rate 0.01, decay 5e-4, 16 hidden units, "
     "dropout 0.5 of features and hidden layer, rows divided by their sum)",
 )

@@ -5,7 +5,16 @@ from __future__ import annotations
 import torch
 
 from magnet.classifier import LAMBDAS, repairs
-from magnet.experiments.methods.base import NETWORK, PAPER_SPACE, TRAINING, Candidate, Case, Config, Method, Repaired
+from magnet.experiments.methods.base import (
+    CONVOLUTIONS,
+    PAPER_SPACE,
+    TRAINING,
+    Candidate,
+    Case,
+    Config,
+    Method,
+    Repaired,
+)
 from magnet.experiments.methods.propagation import as_it_is
 from magnet.experiments.methods.trust import detected
 
@@ -27,7 +36,7 @@ METHOD = Method(
     title="MAGnet (ours)",
     defaults={
         **TRAINING,
-        **NETWORK,
+        **CONVOLUTIONS,
         "detector": "auto",
         "detector_options": {},
         "lambdas": LAMBDAS,

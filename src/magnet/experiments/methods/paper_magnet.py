@@ -9,7 +9,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from magnet.experiments.methods.base import NETWORK, PAPER_SPACE, TRAINING, Candidate, Case, Config, Method, Repaired
+from magnet.experiments.methods.base import (
+    CONVOLUTIONS,
+    PAPER_SPACE,
+    TRAINING,
+    Candidate,
+    Case,
+    Config,
+    Method,
+    Repaired,
+)
 from magnet.experiments.methods.trust import detected, true_trust
 from magnet.framelets import FrameletTransform
 from magnet.recovery import recover
@@ -65,7 +74,7 @@ def _method(name: str, title: str, repair: Callable[[Case, Config], Repaired], *
     return Method(
         name=name,
         title=title,
-        defaults={**TRAINING, **NETWORK, **recovery, **extra},
+        defaults={**TRAINING, **CONVOLUTIONS, **recovery, **extra},
         space={**PAPER_SPACE, "nu0": [10.0, 100.0, 500.0]},
         repair=repair,
         source="the paper's Table 3; p and q on validation",

@@ -9,7 +9,16 @@ import torch
 from torch import Tensor
 
 from magnet.classifier import LAMBDAS
-from magnet.experiments.methods.base import NETWORK, PAPER_SPACE, TRAINING, Candidate, Case, Config, Method, Repaired
+from magnet.experiments.methods.base import (
+    CONVOLUTIONS,
+    PAPER_SPACE,
+    TRAINING,
+    Candidate,
+    Case,
+    Config,
+    Method,
+    Repaired,
+)
 from magnet.experiments.methods.trust import detected, true_trust
 from magnet.recovery import propagate
 
@@ -46,7 +55,7 @@ def _on_truth(case: Case, config: Config) -> Repaired:
     return Repaired([filled(case, true_trust(case, config["truth"]))])
 
 
-_DEFAULTS: dict[str, Any] = {**TRAINING, **NETWORK}
+_DEFAULTS: dict[str, Any] = {**TRAINING, **CONVOLUTIONS}
 
 CONTROL = Method(
     name="propagation-one",

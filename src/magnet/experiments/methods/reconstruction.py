@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from magnet.experiments.methods.base import NETWORK, TRAINING, Candidate, Case, Config, Method, Repaired
+from magnet.experiments.methods.base import CONVOLUTIONS, TRAINING, Candidate, Case, Config, Method, Repaired
 from magnet.experiments.methods.trust import detected
 
 
@@ -25,7 +25,7 @@ def _repair(case: Case, config: Config) -> Repaired:
 METHOD = Method(
     name="gae-reconstruction",
     title="GAE reconstruction",
-    defaults={**TRAINING, **NETWORK, "detector": "gae", "detector_options": {}},
+    defaults={**TRAINING, **CONVOLUTIONS, "detector": "gae", "detector_options": {}},
     repair=_repair,
     source="the paper's Table 3",
 )
