@@ -71,6 +71,21 @@ def test_gcn_equals_two_pyg_layers_on_a_weighted_graph() -> None:
     assert torch.allclose(model(x, BOTH, WEIGHT), expected, atol=1e-5)
 
 
+def test_a_tensor_that_changed_is_read_again_and_gradients_reach_the_features(small: Any) -> None:
+    data, _ = small
+    model = nn.GCN(40, 3, hidden=8).eval()
+    x = data.x.clone()
+    before = model(x, data.edge_index)
+    assert torch.equal(model(x, data.edge_index), before)
+    x[:, 0] += 1
+    after = model(x, data.edge_index)
+    assert not torch.allclose(after, before, atol=1e-3)
+    x.requires_grad_()
+    model(x, data.edge_index).square().sum().backward()
+    assert float(x.grad.abs().sum()) > 0
+    assert torch.allclose(model(x, data.edge_index), after, atol=1e-5)
+
+
 def test_gcn_computes_only_what_is_asked_for(small: Any) -> None:
     data, graph = small
     model = nn.GCN(40, 3, seeds=[0, 1]).eval()

@@ -51,7 +51,7 @@ class Features:
         shapes = {tuple(part.shape) for part in parts}
         if len(shapes) != 1 or len(next(iter(shapes))) != 2:
             raise ValueError(f"x has matrices of shapes {sorted(shapes)}; they must all be the same [nodes, features]")
-        share = max(density(part) for part in parts)
+        share = max(_density(part) for part in parts)
         if share < SPARSE_BELOW.get(like.device.type, 0.05):
             return cls(None, weave([to_scipy(part) for part in parts]), len(parts), like)
         stacked = torch.stack([_dense(part, like) for part in parts])
@@ -206,6 +206,12 @@ def unweave(woven: sp.csr_matrix, count: int) -> list[sp.csr_matrix]:
         shape = (part.shape[0], woven.shape[1] // count)
         parts.append(sp.csr_matrix((part.data, part.indices // count, part.indptr), shape=shape))
     return parts
+
+
+def _density(x: Any) -> float:
+    if isinstance(x, Tensor) and x.layout == torch.strided:
+        return int(torch.count_nonzero(x)) / max(1, x.numel())
+    return density(x)
 
 
 def _dense(x: Any, like: Tensor) -> Tensor:

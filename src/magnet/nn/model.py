@@ -86,6 +86,7 @@ class Model(nn.Module):
         self._start = [torch.Generator().manual_seed(seed) for seed in self.seeds]
         self._running: list[torch.Generator] = []
         self._graph: tuple[Any, ...] = (None, None, None, None)
+        self._input: tuple[Any, ...] = (None, None, None)
         # Makes the device and dtype known before there is any weight.
         self.register_buffer("like", torch.zeros(0), persistent=False)
 
@@ -157,10 +158,21 @@ class Model(nn.Module):
         Returns:
             ``[n, classes]``, or ``[S, n, classes]`` where ``seeds`` was a sequence.
         """
-        features = Features.of(x, self.like)
+        features = self._features_of(x)
         inputs = self.prepare(features, self._graph_of(edge_index, edge_weight, features.nodes), once=True)
         scores = self.compute(inputs).transpose(0, 1)
         return scores[0] if self.single else scores
+
+    def _features_of(self, x: Any) -> Features:
+        """The features, kept for the next call with the same tensor."""
+        if not isinstance(x, Tensor) or x.requires_grad or x.layout != torch.strided:
+            return Features.of(x, self.like)
+        key = (x._version, self.like.device, self.like.dtype)
+        if self._input[0] is not x or self._input[1] != key:
+            self._input = (x, key, Features.of(x, self.like))
+        features = self._input[2]
+        assert isinstance(features, Features)
+        return features
 
     def _graph_of(self, edge_index: Any, edge_weight: Any, nodes: int) -> Graph:
         kept_index, kept_weight, kept_nodes, graph = self._graph
