@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,17 @@ def test_a_tensor_that_changed_is_read_again_and_gradients_reach_the_features(sm
     model(x, data.edge_index).square().sum().backward()
     assert float(x.grad.abs().sum()) > 0
     assert torch.allclose(model(x, data.edge_index), after, atol=1e-5)
+
+
+def test_a_trained_model_can_be_copied(small: Any) -> None:
+    data, _ = small
+    model = nn.GCN(40, 3, hidden=8)
+    model(data.x, data.edge_index)
+    again = copy.deepcopy(model)
+    assert torch.equal(again.eval()(data.x, data.edge_index), model.eval()(data.x, data.edge_index))
+    with torch.no_grad():
+        again.layers[0].weight.zero_()
+    assert not torch.equal(again(data.x, data.edge_index), model(data.x, data.edge_index))
 
 
 def test_gcn_computes_only_what_is_asked_for(small: Any) -> None:

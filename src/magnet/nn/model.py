@@ -109,6 +109,11 @@ class Model(nn.Module):
     def linear(self, inputs: int, outputs: int, kind: str = "uniform", bias: bool = True) -> Linear:
         return Linear(inputs, outputs, self._start, kind, bias)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies and pickles leave out the random numbers, which cannot be copied and begin anew, and what is kept."""
+        empty = {"_start": [], "_running": [], "_graph": (None, None, None, None), "_input": (None, None, None)}
+        return {**self.__dict__, **empty}
+
     # -- random numbers --------------------------------------------------------------------------------------
 
     @property
