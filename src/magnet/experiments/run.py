@@ -214,10 +214,16 @@ class _Run:
         best: dict[tuple[int, int], Row] = {}
         for name in dict.fromkeys(candidate.name for each in repaired for candidate in each.candidates):
             members = [r for r, each in enumerate(repaired) if _named(each, name) is not None]
-            features = []
+            features: list[Any] = []
+            scaled: dict[int, Any] = {}  # repetitions on the same matrix share it afterwards too
             for r in members:
                 began = time.perf_counter()
-                features.append(_features(_named(repaired[r], name), configs[0]))
+                candidate = _named(repaired[r], name)
+                assert candidate is not None
+                x = candidate.make()
+                if configs[0]["normalize"] and id(x) not in scaled:
+                    scaled[id(x)] = (x, nn.row_normalized(x))
+                features.append(scaled[id(x)][1] if configs[0]["normalize"] else x)
                 seconds[r] += time.perf_counter() - began
             began = time.perf_counter()
             judged = self._train([cases[r] for r in members], features, configs, own_splits)
@@ -320,12 +326,6 @@ def _until_it_fits(
         for row in each:
             row["seconds"] = row["repair_seconds"] + row["train_seconds"]
     return rows
-
-
-def _features(candidate: Candidate | None, config: Mapping[str, Any]) -> Any:
-    assert candidate is not None
-    x = candidate.make()
-    return nn.row_normalized(x) if config["normalize"] else x
 
 
 def _named(repaired: Repaired, name: str) -> Candidate | None:
