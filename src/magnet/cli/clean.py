@@ -47,9 +47,10 @@ def clean(
     recovery: Annotated[
         str, typer.Option(help="Where suggestions come from: auto, regression, propagate or framelet.")
     ] = "auto",
-    fdr: Annotated[
-        float | None, typer.Option(help="Share of false alarms to allow, instead of a probability of 1/2.")
+    threshold: Annotated[
+        float | None, typer.Option(help="Flag what is wrong with more than this probability; 1/2 if not given.")
     ] = None,
+    fdr: Annotated[float | None, typer.Option(help="Share of false alarms to allow, instead of a threshold.")] = None,
     trusted: Annotated[
         Path | None, typer.Option(help="Table of cells known to be right: columns node and column (or node only).")
     ] = None,
@@ -84,6 +85,7 @@ def clean(
         "detector": detector,
         "recovery": recovery,
         "fdr": fdr,
+        "threshold": "posterior" if threshold is None else threshold,
         "max_share": max_share,
         "seed": seed,
     }
