@@ -126,6 +126,11 @@ def test_merge_and_export(tmp_path: Path) -> None:
         assert a.merge(b.path) == 1
         assert a.export(tmp_path / "a.csv") == 2
         assert [run.result["test_accuracy"] for run in a.runs()] == [0.1, 0.3]
+        with Store(tmp_path / "c.sqlite", "1") as c:
+            assert c.load(tmp_path / "a.csv") == 2
+            assert c.load(tmp_path / "a.csv") == 0
+            assert c.latest() == a.latest()
+            assert c.finished() == a.finished()
     lines = (tmp_path / "a.csv").read_text().splitlines()
     assert len(lines) == 3
     assert lines[0].startswith("key,finished_at,kind,dataset")

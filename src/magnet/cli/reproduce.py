@@ -42,6 +42,7 @@ def reproduce(
     from magnet.experiments.exhibits.render import show as show_document
     from magnet.experiments.reproduce import Where
     from magnet.experiments.reproduce import reproduce as run
+    from magnet.experiments.store import Store
 
     names = _list(name) or ()
     unknown = [part for part in names if part != "all" and part not in MODULES]
@@ -49,7 +50,8 @@ def reproduce(
         _fail(f"there is no exhibit {unknown[0]!r}; there are {', '.join(MODULES)} and all")
     if settings not in ("tuned", "default"):
         _fail(f"--settings is {settings!r}; it must be tuned or default")
-    if show and not store.is_file():
+    exported = store.with_suffix(".csv")
+    if show and not store.is_file() and not exported.is_file():
         _fail(f"{store} is not there, so there is nothing to show; without --show the runs are made")
     options = Options(
         datasets=_list(datasets),
@@ -62,6 +64,9 @@ def reproduce(
     where = Where(jobs=jobs, ray=ray, device=device, folder=None if folder is None else str(folder))
     target = store.parent if output is None else output
     try:
+        if not store.is_file() and exported.is_file():
+            with Store(store) as opened:
+                typer.echo(f"{opened.load(exported)} finished runs from {exported}")
         documents = run(names, store, target, options, where, show_only=show, any_version=any_version, say=typer.echo)
     except (ValueError, ImportError) as error:
         _fail(str(error))

@@ -245,6 +245,22 @@ class Store:
         partial.replace(path)
         return len(rows)
 
+    def load(self, path: str | os.PathLike[str]) -> int:
+        """Take over the runs of a CSV file that :meth:`export` wrote; the number of new ones."""
+        before = len(self.finished())
+        with Path(path).open(newline="", encoding="utf-8") as file:
+            reader = csv.reader(file)
+            names = next(reader, [])
+            expected = [row[1] for row in self._connection.execute("PRAGMA table_info(runs)")]
+            if names != expected:
+                raise ValueError(f"{path} has columns {names}; an exported store has {expected}")
+            # an empty field was NULL: no column holds empty text but the method of a dataset's statistics
+            rows = [[value or None for value in line] for line in reader]
+        places = ",".join("?" * len(expected))
+        with self._transaction():
+            self._connection.executemany(f"INSERT OR IGNORE INTO runs VALUES ({places})", rows)
+        return len(self.finished()) - before
+
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
         self._connection.execute("BEGIN IMMEDIATE")

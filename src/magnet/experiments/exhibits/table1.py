@@ -52,7 +52,7 @@ def render(results: Results, options: Options) -> Document:
         group = [column for column in columns if column.corruption == corruption]
         cells = [cell(results, options, setting, method) for method in methods for setting in group]
         parts.append(Table(f"Accuracy under {CORRUPTIONS[corruption]}", cells, corner="method"))
-        if any(c.ours for c in cells):
+        if any(c.score is not None for c in cells):
             caption = (
                 f"Relative scores under {CORRUPTIONS[corruption]}: red better, green worse than a GCN, as in the paper."
             )
