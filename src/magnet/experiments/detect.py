@@ -69,7 +69,7 @@ def run_detection(
         "threshold": float(fitted.threshold_) if np.isfinite(float(fitted.threshold_)) else None,
         **_curves(scores, truth),
         "seconds": seconds,
-        "device": place,
+        "device": torch.cuda.get_device_name(place) if place.startswith("cuda") else place,
     }
     named = {"truth": truth, "hit": flagged & truth, "false": flagged & ~truth}
     result["pictures"] = {name: _picture(cells[:SHOWN, :SHOWN]) for name, cells in named.items()}
