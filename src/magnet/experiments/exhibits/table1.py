@@ -92,7 +92,7 @@ def colour_table(path: Path, cells: list[Cell]) -> None:
                 c = place.get((row, column))
                 if c is None:
                     continue
-                if c.score is not None:
+                if c.score is not None and abs(c.score) >= 0.005:
                     colour = (0.85, 0.15, 0.1) if c.score > 0 else (0.1, 0.55, 0.2)
                     rectangle = _box(j, i, colour, min(0.75, 0.08 + 0.6 * abs(c.score)))
                     axis.add_patch(rectangle)

@@ -52,9 +52,9 @@ def render(results: Results, options: Options) -> Document:
             note = "" if available(name) else "no files"
             cells.append(Cell(words, column_title(name), ours, paper, 1, digits=digits, note=note))
     words = (
-        "Edges are undirected, distinct and without self-loops. The paper's counts for Cora, CiteSeer and PubMed are half "
-        "the entries of the raw adjacency lists, repeated links and self-loops included; its 17 033 features of Wisconsin "
-        "are a slip for 1 703."
+        "Edges are undirected, distinct and without self-loops. The paper's counts for Cora, CiteSeer and PubMed are "
+        "half the entries of the raw adjacency lists, repeated links and self-loops included; its 17 033 features of "
+        "Wisconsin are a slip for 1 703."
     )
     return Document("table5", TITLE, [Table("statistics", cells, words=words)])
 
