@@ -16,6 +16,7 @@ from magnet.tables.override import words_of
 
 READABLE = 0.9  # share of the cells that must be numbers for a column of numbers
 MOSTLY = 0.98  # share of a column's numbers that must be whole, not negative, or of so many decimals
+SMALL_COUNTS = 10  # up to here a logarithm would only pull 0 and 1 apart
 MOST_CATEGORIES = 256
 CELLS_PER_CATEGORY = 3
 MOST_DECIMALS = 8
@@ -132,6 +133,8 @@ def _is_skewed(finite: FloatArray) -> bool:
         low, middle, high = np.quantile(values, [0.05, 0.5, 0.95])
         return float(((high - middle) - (middle - low)) / (high - low)) if high > low else 0.0
 
+    if float(np.quantile(finite, 0.95)) < SMALL_COUNTS and float((finite == np.round(finite)).mean()) >= MOSTLY:
+        return False
     plain = skew(finite)
     return plain > 0.3 and abs(skew(np.log1p(finite))) < plain - 0.1
 
