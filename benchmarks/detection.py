@@ -164,8 +164,8 @@ def as_markdown(frame: pd.DataFrame, curve: pd.DataFrame, device: str) -> str:
         f"detector sees labels or clean data. Measured on {device};",
         "seconds are those of `fit` with other cases running beside it.",
         "`gae` is the paper's; where the command says so it was trained for fewer epochs than the paper's 10 000 on",
-        "large graphs. Areas of cells count every cell of the table. Precision, recall and flagged shares are at the default",
-        "threshold (probability 1/2). Share: estimated share of wrong nodes / the true one.",
+        "large graphs. Areas of cells count every cell of the table. Precision, recall and flagged shares are at the",
+        "default threshold (probability 1/2). Share: estimated share of wrong nodes / the true one.",
         "",
     ]
     for name, group in mean.groupby("dataset", sort=False):
@@ -197,7 +197,7 @@ def as_markdown(frame: pd.DataFrame, curve: pd.DataFrame, device: str) -> str:
     lines += [
         "## Are the probabilities right?",
         "",
-        "Of everything that a detector gave a probability in this range, over all corruptions above: how many, the mean",
+        "Of everything that a detector gave a probability in this range, over all cases above: how many, the mean",
         "probability, and the share that was wrong in truth.",
         "",
         "| detector | level | range | count | mean probability | wrong in truth |",

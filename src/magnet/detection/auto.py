@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -10,7 +10,7 @@ from torch import Tensor
 from magnet.detection.base import Detector
 from magnet.detection.cell import Cell
 from magnet.detection.context import Context
-from magnet.detection.expectation import Expectation
+from magnet.detection.expectation import JOINT, Expectation
 from magnet.detection.view import View
 
 
@@ -27,7 +27,7 @@ class Auto(Detector):
 
     def _detect(self, view: View) -> None:
         self._rows = Context(gated=True, seed=self.seed, progress=self.progress)
-        self._rows.fit_view(view)
+        self._rows.fit_view(self._without_wrong_cells(view))
         self.gate_ = self._rows.gate_
         assert self.gate_ is not None
         assert self._rows._rho is not None
@@ -43,6 +43,17 @@ class Auto(Detector):
         odds = torch.log((either + 1e-6) / (1 - either + 1e-6))
         self.node_scores_ = odds + 0.01 * (self._single.node_scores_.clamp(-30, 30) - self._rows._logit)
         self.share_ = float(self.node_probability_.mean())
+
+    def _without_wrong_cells(self, view: View) -> View:
+        """In a narrow table one wild cell makes its whole row look foreign: there the rows are judged without such
+        cells."""
+        if view.x is None or view.features > JOINT:
+            return view
+        single = Cell(rounds=1, seed=self.seed).fit_view(view)
+        x = view.x.clone()
+        for first, last in view.ranges():
+            x[:, first:last].masked_fill_(single.judged(first, last)[2], float("nan"))
+        return replace(view, x=x)
 
     def _cells(self, first: int, last: int) -> tuple[Tensor, Tensor]:
         return self._single._cells(first, last)

@@ -16,7 +16,7 @@ from torch_geometric.data import Data
 
 from magnet.detection.columns import Column, Scales
 from magnet.detection.expectation import Expectation
-from magnet.detection.threshold import cut
+from magnet.detection.threshold import cut, top
 from magnet.detection.view import View
 from magnet.graph import csr_tensor
 
@@ -109,7 +109,16 @@ class Detector(ABC):
 
     def fit_view(self, view: View, home: torch.device | None = None, like: Detector | None = None) -> Self:
         """The same for data that was looked at before; results go to the device ``home``."""
-        for name in ("scores_", "probability_", "flagged_", "trust_", "soft_trust_", "_node_cut", "threshold_"):
+        for name in (
+            "scores_",
+            "probability_",
+            "flagged_",
+            "trust_",
+            "soft_trust_",
+            "_node_cut",
+            "_score_cut",
+            "threshold_",
+        ):
             self.__dict__.pop(name, None)
         self._view, self._like = view, like
         self._home: torch.device = home or view.device
@@ -147,7 +156,7 @@ class Detector(ABC):
         shape = (self._view.nodes, last - first)
         if own is not None:
             score, probability = own
-            flagged = probability > self.threshold_
+            flagged = probability > self.threshold_ if self._score_cut is None else score > self._score_cut
         else:
             score = probability = torch.zeros(shape, device=self._view.device)
             flagged = torch.zeros(shape, dtype=torch.bool, device=self._view.device)
@@ -156,7 +165,7 @@ class Detector(ABC):
             suspicious = self._suspicion()[:, None] * differs
             score = suspicious.expand(shape) if own is None else 1 - (1 - probability) * (1 - suspicious)
             probability = 1 - (1 - probability) * (1 - self._rho[:, None] * differs)
-            flagged = flagged | (self._rho > self._node_cut)[:, None]
+            flagged = flagged | self.flagged_rows().to(self._view.device)[:, None]
         known = self._known(first, last)
         if known is not None:
             score = torch.where(known, score.min(), score)
@@ -176,22 +185,25 @@ class Detector(ABC):
         """The probability above which a row is flagged, for detectors of rows."""
         if self._like is not None:
             return self._like._node_cut
-        return cut(self._rho, self.node_scores_, self.threshold, self.fdr, self.contamination)
+        return 0.5 if self._rho is None else cut(self._rho, self.threshold, self.fdr)
 
     @cached_property
     def threshold_(self) -> float:
         """The probability above which a cell is flagged."""
         if self._like is not None:
             return self._like.threshold_
-        if self.fdr is None and self.contamination is None:
+        if self.fdr is None:
             return 0.5 if self.threshold == "posterior" else float(self.threshold)
-        pieces = [
-            own[1].flatten() for start, stop in self._view.ranges() if (own := self._cells(start, stop)) is not None
-        ]
-        if not pieces:
-            return self._node_cut
-        probability = torch.cat(pieces)
-        return cut(probability, probability, self.threshold, self.fdr, self.contamination)
+        pieces = [own[1].flatten() for r in self._view.ranges() if (own := self._cells(*r)) is not None]
+        return cut(torch.cat(pieces), fdr=self.fdr) if pieces else self._node_cut
+
+    @cached_property
+    def _score_cut(self) -> float | None:
+        """The score above which a cell is flagged, where a share was asked for."""
+        if self.contamination is None or self._rho is not None:
+            return None
+        pieces = [own[0].flatten() for r in self._view.ranges() if (own := self._cells(*r)) is not None]
+        return top(torch.cat(pieces), self.contamination)
 
     def _assemble(self, which: int, dtype: torch.dtype = torch.float32) -> Tensor:
         view = self._view
@@ -220,7 +232,9 @@ class Detector(ABC):
     def judged(self, first: int, last: int) -> tuple[Tensor, Tensor, Tensor]:
         """Scores, probability, and which cells are judged wrong, for a range of features ``[n, last - first]``."""
         score, probability, distrusted = self._block(first, last)
-        return score, probability, distrusted & (probability > min(0.5, self.threshold_))
+        if self.contamination is None:
+            distrusted = distrusted & (probability > min(0.5, self.threshold_))
+        return score, probability, distrusted
 
     @cached_property
     def flagged_(self) -> Tensor:
@@ -266,6 +280,8 @@ class Detector(ABC):
 
     def flagged_rows(self) -> Tensor:
         """Bool ``[n]``: rows judged not to be the node's own."""
+        if self.contamination is not None and self._rho is not None:
+            return self.node_scores_.to(self._home) > top(self.node_scores_, self.contamination)
         return self.row_probability() > self._node_cut
 
     @property

@@ -135,7 +135,7 @@ class Cell(Detector):
 
     def _counts_events(self) -> bool:
         """Whether the rows have a length: they are bags, and their context matters."""
-        return self._view.bag and self.context
+        return self._view.bag and self.context and "binary" in self._view.kinds
 
     def _keep(self) -> bool:
         return self._view.matrix is None and self._view.nodes * self._view.features <= KEPT

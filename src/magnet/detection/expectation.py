@@ -12,11 +12,13 @@ from magnet.detection.regression import regress
 from magnet.detection.view import View
 
 # A numeric column has a spike where one value fills more than this share of it.
-SPIKE = 0.3
+SPIKE = 0.5
 # Tables of at most this many columns are predicted as a whole.
 JOINT = 256
 # Cells that hold a one, drawn for the estimate of the mixture.
 ONES = 400_000
+# Rows drawn for the mixtures of a narrow table.
+SAMPLE = 4000
 
 
 class Expectation:
@@ -78,8 +80,9 @@ class Expectation:
             y = y * seen
         return y, seen
 
-    def means(self, y: Tensor, seen: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-        """Column mean ``[c]``, one-hop and two-hop mean ``[n, c]`` of some values ``[n, c]``."""
+    def means(self, y: Tensor, seen: Tensor | None = None, shrink: float = 0.5) -> tuple[Tensor, Tensor, Tensor]:
+        """Column mean ``[c]``, one-hop and two-hop mean ``[n, c]`` of some values ``[n, c]``, the last two shrunk
+        towards the first by so many observations."""
         w, A = self.w[:, None], self.view.adjacency
         if not self.local:
             known = w if seen is None else w * seen
@@ -95,14 +98,14 @@ class Expectation:
             far = (A @ near - self.back[:, None] * ws).clamp_min(0)
         one = A @ weighted
         two = A @ one - self.back[:, None] * weighted
-        return base, (one + 0.5 * base) / (near + 0.5), (two + 0.5 * base) / (far + 0.5)
+        return base, (one + shrink * base) / (near + shrink), (two + shrink * base) / (far + shrink)
 
-    def event_means(self, first: int, last: int) -> tuple[Tensor, Tensor, Tensor]:
+    def event_means(self, first: int, last: int, shrink: float = 0.5) -> tuple[Tensor, Tensor, Tensor]:
         y, seen = self.events(first, last)
         if self.doubt is not None:
             doubt = self.doubt[:, first:last]
             y = y + doubt * (1 - 2 * y)
-        return self.means(y, seen)
+        return self.means(y, seen, shrink)
 
     @cached_property
     def regression(self) -> Tensor | None:
@@ -120,20 +123,30 @@ class Expectation:
             _, one[:, first:last], two[:, first:last] = self.means(z[:, first:last], seen)
         return regress(z, one, two, view.columns)
 
+    @property
+    def narrow(self) -> bool:
+        """A table of few columns, each of which may depend on the neighbours in its own way."""
+        return self.view.x is not None and self.view.features <= JOINT
+
     def event_parts(self, first: int, last: int) -> list[Tensor]:
         """What the chance is mixed from: the column's rate ``[c]`` and predictions ``[n, c]``."""
-        base, one, two = self.event_means(first, last)
-        parts = [base, one, two]
-        if self.regression is not None and bool((self.spike[first:last] == 0).any()):
+        parts = list(self.event_means(first, last))
+        if self.narrow:
+            parts += self.event_means(first, last, shrink=0.02)[1:]
+        if self.regression is not None:
             scales = self.view.scales
             linear = self.regression[:, first:last] * scales.spread[first:last] + scales.centre[first:last]
             indicator = self.view.of_kind("binary", "categorical")[first:last]
-            parts.append(torch.where(indicator, linear.clamp(0.005, 0.995), one))
+            parts.append(torch.where(indicator, linear.clamp(5e-4, 1 - 5e-4), parts[1]))
         return parts
 
     @cached_property
     def mixture(self) -> Tensor:
-        """``a``, by expectation maximisation over (a sample of) the cells where the event happened."""
+        """``a``: ``[parts, 1]``, or ``[parts, d]`` for narrow tables."""
+        return self._mixture_by_column() if self.narrow else self._mixture_of_all()
+
+    def _mixture_of_all(self) -> Tensor:
+        """By expectation maximisation over (a sample of) the cells where the event happened."""
         parts, generator = [], torch.Generator().manual_seed(0)
         for first, last in self.view.ranges():
             y, _ = self.events(first, last)
@@ -144,22 +157,50 @@ class Expectation:
                 row, column = row[chosen], column[chosen]
             base, *local = self.event_parts(first, last)
             parts.append(torch.stack([base[column], *(part[row, column] for part in local)], dim=1))
-        values = torch.cat(parts).double().clamp_min(1e-9)
-        a = torch.full((values.shape[1],), 1 / values.shape[1], dtype=torch.float64, device=values.device)
-        if values.shape[0] == 0:
-            return a.float()
-        for _ in range(100):
-            share = a * values
-            new = (share / share.sum(dim=1, keepdim=True)).mean(dim=0)
-            if float((new - a).abs().max()) < 1e-5:
-                break
-            a = new
-        return a.float()
+        return mixing_weights(torch.cat(parts))[:, None]
+
+    def _mixture_by_column(self) -> Tensor:
+        """By expectation maximisation over what is observed (event or not) in a sample of the rows: first for all
+        columns of a kind together, then for each, with those counting as much as 200 of its cells."""
+        view = self.view
+        rows = torch.randperm(view.nodes, generator=torch.Generator().manual_seed(0))[:SAMPLE].to(view.device)
+        values: list[Tensor] = []
+        for first, last in view.ranges():
+            y, seen = self.events(first, last)
+            base, *local = self.event_parts(first, last)
+            parts = torch.stack([base.expand(rows.numel(), -1), *(part[rows] for part in local)], dim=2)
+            for c in (c for c in view.columns if first <= c.start < last):
+                at = slice(c.start - first, c.stop - first)
+                there, chance = y[rows, at, None], parts[:, at]
+                found = (
+                    (there * chance).sum(dim=1)
+                    if c.kind == "categorical"
+                    else there * chance + (1 - there) * (1 - chance)
+                )
+                found = found if c.kind == "categorical" else found[:, 0]
+                known = (
+                    there.sum(dim=(1, 2)) > 0 if c.kind == "categorical" else torch.ones_like(rows, dtype=torch.bool)
+                )
+                values.append(found[known if seen is None else known & seen[rows, at.start]].clamp_min(1e-7))
+        weights = torch.empty(values[0].shape[1], view.features, device=view.device)
+        for kind in set(view.kinds):
+            members = [(c, v) for c, v in zip(view.columns, values, strict=True) if c.kind == kind]
+            together = mixing_weights(torch.cat([v for _, v in members]))
+            numeric = kind in ("count", "continuous")
+            for c, v in members:
+                weights[:, c.start : c.stop] = (
+                    together[:, None] if numeric else mixing_weights(v, 1000 * together)[:, None]
+                )
+        return weights
 
     def chance(self, first: int, last: int) -> Tensor:
         """``pi`` ``[n, c]``, between 1e-6 and 1 - 1e-6."""
+        weights = self.mixture if self.mixture.shape[1] == 1 else self.mixture[:, first:last]
         parts = self.event_parts(first, last)
-        return sum(a * part for a, part in zip(self.mixture, parts, strict=True)).clamp(1e-6, 1 - 1e-6)
+        total = torch.zeros_like(parts[1])
+        for a, part in zip(weights, parts, strict=True):
+            total += a * part
+        return total.clamp(1e-6, 1 - 1e-6)
 
     def differs(self, first: int, last: int) -> Tensor:
         """Probability ``[n, c]`` that the right value is another one, where the row is not the node's own."""
@@ -182,3 +223,23 @@ class Expectation:
                     dim=1, keepdim=True
                 ).clamp_min(1)
         return values
+
+
+def mixing_weights(values: Tensor, prior: Tensor | None = None, steps: int = 100) -> Tensor:
+    """Weights ``[k]`` under which the mixture of likelihoods ``[n, k]`` is largest, with pseudo-counts ``prior``."""
+    values = values.double().clamp_min(1e-12)
+    k = values.shape[1]
+    a = torch.full((k,), 1 / k, dtype=torch.float64, device=values.device)
+    if prior is not None:
+        a = prior.double() / prior.sum()
+    if values.shape[0] == 0:
+        return a.float()
+    for _ in range(steps):
+        share = a * values
+        new = (share / share.sum(dim=1, keepdim=True)).sum(dim=0)
+        new = new if prior is None else new + prior
+        new = new / new.sum()
+        if float((new - a).abs().max()) < 1e-5:
+            break
+        a = new
+    return a.float()

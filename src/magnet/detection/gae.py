@@ -136,7 +136,8 @@ class Autoencoder(nn.Module):
     def code(self, x: Any, edge_index: Tensor, edge_weight: Tensor) -> Tensor:
         """The propagated input of the last layer's weights."""
         for convolution, norm in zip(self.convolutions, self.norms, strict=True):
-            x = norm(convolution(x, edge_index, edge_weight)).relu()
+            x = convolution(x, edge_index, edge_weight)
+            x = (norm(x) if x.shape[0] > 1 else x).relu()  # one row has no variance to divide by
             x = dropout(x, self.rate, self.training)
         return self.last(x, edge_index, edge_weight)
 

@@ -11,8 +11,10 @@ from torch import Tensor
 from magnet.detection.expectation import Expectation
 
 # Tail weights tried for the right values, from heavy to normal, and the ratio of their 95 % to their 75 % point.
-FREEDOM = (3.0, 4.0, 6.0, 10.0, 30.0)
-TAIL = (3.077, 2.878, 2.708, 2.590, 2.486)
+FREEDOM = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 10.0, 30.0)
+TAIL = (6.314, 4.246, 3.576, 3.077, 2.878, 2.708, 2.59, 2.486)
+# Rows of this many numbers have a spread of their own.
+MANY = 16
 # Wrong values are spread like a Cauchy distribution of this many spreads.
 WIDE = 3.0
 
@@ -26,7 +28,8 @@ class Numbers:
         z_{ij} = \beta_{1j} m^1_{ij} + \beta_{2j} m^2_{ij} + s_j(k_i)\, t_{\nu_j},
         \qquad z^{\text{wrong}}_{ij} \sim \mathrm{Cauchy}(0, 3),
 
-    where the spread :math:`s_j` depends on the number of neighbours :math:`k_i` in four steps. In tables of up to 256
+    where the spread :math:`s_j` depends on the number of neighbours :math:`k_i` in four steps, and, with 16 columns or
+    more, is multiplied by the row's median residual where that is larger than usual. In tables of up to 256
     columns the prediction is that of :func:`~magnet.detection.regression.regress`, which also knows the rest of the
     row.
 
@@ -55,7 +58,9 @@ class Numbers:
             seen = None if self.view.missing is None else ~self.view.missing[:, self.smooth]
             prediction = self._from_context(z.clamp(-4, 4), seen)
         residual = z - prediction
-        spread = spread_by_step(residual, self.steps)
+        spread = torch.maximum(spread_by_step(residual, self.steps), 0.6 * grid_step(z))
+        if self.smooth.numel() >= MANY:
+            spread = spread * row_scale(residual / spread)
         return prediction, spread, freedom(residual / spread)
 
     def _standard(self, columns: Tensor) -> Tensor:
@@ -114,7 +119,7 @@ def spiked_ratio(away: Tensor, chance: Tensor) -> Tensor:
     event = (away != 0) & ~away.isnan()
     size = torch.where(event, away.abs(), torch.full_like(away, float("nan"))).log()
     centre = size.nanmedian(dim=0).values.nan_to_num()
-    spread = mad(size - centre).clamp_min(0.05)
+    spread = mad(size - centre).clamp_min(0.4)
     nu = freedom((size - centre) / spread)
     count = event.sum(dim=0)
     up = ((away > 0).sum(dim=0) + 0.5) / (count + 1)
@@ -141,6 +146,28 @@ def spread_by_step(residual: Tensor, steps: Tensor) -> Tensor:
     return out.clamp_min(0.02)
 
 
+def grid_step(z: Tensor) -> Tensor:
+    """The median gap between neighbouring values ``[c]`` of columns with at most 50 different ones, else 0."""
+    out = torch.zeros(z.shape[1], device=z.device)
+    for j in range(z.shape[1]):
+        some = z[: min(1000, z.shape[0]), j]
+        different = some[~some.isnan()].unique()
+        if 1 < different.numel() <= 50 and different.numel() < some.numel() / 2:
+            out[j] = different.diff().median()
+    return out
+
+
+def row_scale(u: Tensor) -> Tensor:
+    """By how much the median residual of a row exceeds that of all rows ``[n, 1]``: some rows are just wilder.
+
+    Shrunk by the part of its variance that the median of so few numbers has anyway (1.36 / d for its logarithm).
+    """
+    middle = u.abs().nanmedian(dim=1, keepdim=True).values.nan_to_num()
+    ratio = (middle.clamp_min(1e-9) / middle.median().clamp_min(1e-9)).log()
+    variance = (1.4826 * ratio.abs().median()).square().clamp_min(1e-9)
+    return ((1 - 1.36 / u.shape[1] / variance).clamp_min(0) * ratio).clamp_min(0).exp()
+
+
 def mad(values: Tensor) -> Tensor:
     """1.4826 times the median absolute value ``[c]``."""
     return 1.4826 * values.abs().nanmedian(dim=0).values.nan_to_num()
@@ -152,7 +179,7 @@ def freedom(u: Tensor) -> Tensor:
     known = (~u.isnan()).sum(dim=0)
     low, high = (ordered.gather(0, ((known - 1).clamp_min(0) * q).long()[None])[0] for q in (0.5, 0.9))
     ratio = (high / low.clamp_min(1e-9)).nan_to_num()
-    nearest = (ratio[:, None] - torch.tensor(TAIL, device=u.device)).abs().argmin(dim=1)
+    nearest = (ratio[:, None].log() - torch.tensor(TAIL, device=u.device).log()).abs().argmin(dim=1)
     return torch.tensor(FREEDOM, device=u.device)[nearest]
 
 

@@ -14,4 +14,4 @@ def track(items: Sequence[T], title: str, show: bool) -> Iterable[T]:
         return items
     from rich.progress import track as rich_track
 
-    return rich_track(items, title, transient=True)
+    return rich_track(items, title)

@@ -24,12 +24,12 @@ class RowResidual(Detector):
         rows = low_rank_rows(view, seed=self.seed) or unit_rows(view)
         total = torch.zeros(view.nodes, device=view.device)
         degree = torch.from_numpy(view.graph.degree_weights).float().to(view.device)[:, None]
-        rank = torch.arange(1, view.nodes + 1, device=view.device, dtype=torch.float32)
         for _, block in rows.blocks():
             residual = block - (view.adjacency @ block.contiguous()) / degree
-            order = residual.argsort(dim=0)
-            below = torch.empty_like(residual).scatter_(0, order, rank[:, None].expand_as(residual).contiguous())
-            above = view.nodes + 1 - below
+            columns = residual.T.contiguous()
+            ordered = columns.sort(dim=1).values
+            below = torch.searchsorted(ordered, columns, right=True).T
+            above = view.nodes - torch.searchsorted(ordered, columns).T
             total -= (torch.minimum(below, above) / view.nodes).log().sum(dim=1)
         isolated = torch.from_numpy(view.graph.isolated).to(view.device)
         score = torch.where(isolated, torch.full_like(total, float("nan")), total)

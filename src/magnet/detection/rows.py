@@ -94,21 +94,32 @@ class Rows:
 
 
 def unit_rows(view: View) -> Rows:
-    """``R``: each row divided by its norm. Bags of words as they are; other tables on the common scale, with the
-    columns of a category counted as one and values cut at 5 spreads."""
+    """``R``: each row divided by its norm. Bags of words, and numbers of about the same size, as they are; other tables
+    on the common scale."""
     if view.matrix is not None:
         square = np.asarray(view.matrix.multiply(view.matrix).sum(axis=1)).ravel()
         scale = 1 / np.sqrt(np.where(square > 0, square, 1))
         return Rows(None, sp.csr_matrix(sp.diags(scale.astype(np.float32)) @ view.matrix), view.device)
-    if view.bag:
+    if view.bag or comparable(view):
         assert view.x is not None
         x = view.x if view.missing is None else view.x.where(~view.missing, view.x.nanmean(dim=0).nan_to_num())
         z = x / x.norm(dim=1, keepdim=True).clamp_min(1e-12)
         if float((z != 0).float().mean()) < 0.1:
             return Rows(None, sp.csr_matrix(z.cpu().numpy()), view.device)
         return Rows(z, None, view.device)
+    return whitened(view)
+
+
+def whitened(view: View) -> Rows:
     z = standard_rows(view)
     return Rows(z / z.norm(dim=1, keepdim=True).clamp_min(1e-12), None, view.device)
+
+
+def comparable(view: View) -> bool:
+    """Whether the columns are 16 numbers or more of about the same size, as embeddings are."""
+    spread = view.scales.spread
+    numbers = all(kind == "continuous" for kind in view.kinds) and view.features >= 16
+    return numbers and bool(spread.max() < 30 * spread.median())
 
 
 def standard_rows(view: View) -> Tensor:
@@ -124,9 +135,9 @@ def standard_rows(view: View) -> Tensor:
 
 def low_rank_rows(view: View, rank: int = 128, seed: int = 0) -> Rows | None:
     """``S``: a truncated singular value decomposition of tf-idf for bags, of the standardised table otherwise, rows of
-    norm 1. None where the table has so few columns that nothing would be cut off."""
+    norm 1. Where nothing would be cut off, the table itself, or None if that is what ``R`` is."""
     if min(view.nodes, view.features) <= rank + 1:
-        return None
+        return whitened(view) if not view.bag and comparable(view) else None
     if view.bag:
         matrix = view.matrix if view.matrix is not None else sp.csr_matrix(unit_bag(view))
         present = np.bincount(matrix.indices, minlength=view.features)
