@@ -277,7 +277,7 @@
     box.append(f.categories ? votes(f, i, neighbours) : strip(f, i, neighbours));
   }
   function strip(f, i, [trusted, doubtful]) {
-    const W = 760, H = 96, left = 20, right = W - 20;
+    const W = 760, H = 112, left = 20, right = W - 20;
     const asNumber = (v) => (v === null || v === "" ? NaN : f.comma ? Number(String(v).replace(",", ".")) : Number(v));
     const seen = asNumber(C.observed[i]), wanted = asNumber(C.suggested[i]);
     const all = [...trusted, ...doubtful, seen, wanted, f.low, f.high].filter((v) => v !== null && Number.isFinite(v));
@@ -296,17 +296,18 @@
     const mark = (v, className, y, label) => {
       if (!Number.isFinite(v)) return;
       s.append(svg("path", { d: `M${x(v)},${y - 7} l6,7 l-6,7 l-6,-7 z`, class: className }));
-      s.append(svg("text", { x: Math.min(right - 60, Math.max(0, x(v) - 24)), y: y < 40 ? 10 : 90 }, label));
+      s.append(svg("text", { x: Math.min(right - 60, Math.max(0, x(v) - 24)), y: y < 40 ? 10 : 93 }, label));
     };
     mark(wanted, "suggested", 22, "suggested");
     mark(seen, "observed", 72, "observed");
-    s.append(svg("text", { x: left, y: 78 }, number(log ? Math.expm1(low) : low)));
-    const end = svg("text", { x: right, y: 78, "text-anchor": "end" }, number(log ? Math.expm1(low + span) : low + span));
-    s.append(end);
+    s.append(svg("text", { x: left, y: 109 }, number(tidy(smallest, largest))));
+    s.append(svg("text", { x: right, y: 109, "text-anchor": "end" }, number(largest)));
     const box = el("div");
     box.append(s, el("p", "Blue: neighbours that are believed; hollow: neighbours that are suspicious themselves; band: the middle 98 % of the column.", "soft"));
     return box;
   }
+  // what rounding leaves of a zero is not a number to read
+  const tidy = (v, scale) => (Math.abs(v) < 1e-6 * Math.abs(scale) ? 0 : v);
   function votes(f, i, [trusted, doubtful]) {
     const count = new Map();
     for (const k of trusted) count.set(k, (count.get(k) || 0) + 1);

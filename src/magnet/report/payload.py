@@ -31,7 +31,8 @@ def payload(result: CleanResult, run: dict[str, Any] | None = None) -> dict[str,
     cells = result.suspicious_cells.head(MOST_CELLS)
     counts = result.counts
     suspicious = findings.flagged | result.model.encoded_.unreadable
-    above, nodes_above, histogram = _distribution(findings.probability, ~result.model.encoded_.missing)
+    probability = np.where(result.model.encoded_.unreadable, 1.0, findings.probability)
+    above, nodes_above, histogram = _distribution(probability, ~result.model.encoded_.missing)
     notes = _notes(result)
     if len(result.suspicious_cells) > len(cells):
         rest = len(result.suspicious_cells) - len(cells)
@@ -46,7 +47,7 @@ def payload(result: CleanResult, run: dict[str, Any] | None = None) -> dict[str,
             [counts["filled"], "missing cells filled"],
             [counts["kept"], "listed and kept"],
             [int(suspicious.any(axis=1).sum()), f"of {table.num_nodes} nodes with such cells"],
-            [f"{result.model.share_:.1%}", "estimated share of wrong rows"],
+            [f"{result.model.share_:.1%}", "of the rows hold something wrong (estimate)"],
         ],
         "notes": notes,
         "threshold": round(_threshold(result), 2),
@@ -88,9 +89,13 @@ def _notes(result: CleanResult) -> list[str]:
         )
     if table.links.kind == "none":
         notes.append("There are no edges: each cell was compared with its column only.")
-    if gate is not None:
-        state = "Rows are judged by their neighbours" if gate.open else "No row as a whole was judged"
-        notes.append(f"{state}: {gate.reason}")
+    if gate is not None and gate.open:
+        notes.append(
+            f"The neighbours say something about the rows: a node's own row is told from another's with an AUROC of "
+            f"{gate.power:.2f} (0.5 would be chance)."
+        )
+    elif gate is not None:
+        notes.append(f"No row as a whole was judged: {gate.reason}.")
     if "an unknown id" in table.links.facts:
         lost = table.links.facts["edges to unknown ids"]
         notes.append(
