@@ -50,14 +50,14 @@ validation accuracy, never on test accuracy.
 **Search.** {trials} settings for each method and dataset, the method's default first and the rest proposed by Optuna
 (TPE) within the space in the last table, each judged by its mean validation accuracy over 3 repetitions ({ten}: 10).
 Where `top` is 3, the three best settings then got ten repetitions each and the one with the best mean *validation*
-accuracy over these is shown; where it is 1, the best of the search. (On Cora, APPNP's two best settings were 0.07 points
-apart in the search and 1.4 apart on the test nodes: three repetitions cannot tell such settings apart.)
+accuracy over these is shown; where it is 1, the best of the search. (On Cora, APPNP's two best settings were 0.07
+points apart in the search and 1.4 apart on the test nodes: three repetitions cannot tell such settings apart.)
 
 **Published.** GCN, MLP: numbers of Kipf & Welling, of Shchur et al. for Coauthor-CS, of Zhu et al. for the Geom-GCN
 splits. APPNP's own paper uses other versions and splits of the citation graphs, so the public-split numbers are those
 of Fey & Lenssen (another reimplementation, in DGL's examples, reports 83.7, 71.5 and 79.3); its Coauthor-CS is the same
-graph. ElasticGNN's paper uses random splits. For GNNGuard and AirGNN we know of no clean number on these splits. The GCN
-of the MAGnet paper itself reaches 81.3, 71.8, 79.0, 90.2, 56.5 and 65.1 on the six datasets. The figures of Kipf &
+graph. ElasticGNN's paper uses random splits. For GNNGuard and AirGNN we know of no clean number on these splits. The
+GCN of the MAGnet paper itself reaches 81.3, 71.8, 79.0, 90.2, 56.5 and 65.1 on the six datasets. The figures of Kipf &
 Welling, of DGL and of the MAGnet paper were looked up; those of the other papers were written down from knowledge of
 their tables and not checked against the texts again.
 
