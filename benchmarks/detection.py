@@ -1,12 +1,13 @@
 """Every detector on every kind of corruption: how well it finds the wrong rows and cells, and how long it takes.
 
-Writes results/detection.md and results/detection.csv (one line for each dataset, corruption, seed and detector), and
-results/detection_reliability.csv (predicted against observed frequencies). A run that was stopped goes on where it was.
+Writes results/detection.md and results/detection.csv, which has one line for each dataset, corruption, seed and
+detector. Lines that are there are not measured again, so a run that was stopped goes on where it was.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import platform
 import sys
@@ -103,7 +104,7 @@ def mixed_table(seed: int, wrong: bool, nodes: int = 3000) -> tuple[Data, list[C
 
 
 def one_case(
-    name: str, case: str, seed: int, detectors: list[str], device: str, gae_epochs: int, folder: str
+    name: str, case: str, seed: int, detectors: list[str], device: str, gae_epochs: int, folder: str | None
 ) -> list[dict[str, Any]]:
     """All detectors on one corrupted graph."""
     torch.set_num_threads(1)
@@ -130,7 +131,7 @@ def one_case(
         seconds = time.perf_counter() - start
         row = {"dataset": name, "corruption": case, "seed": seed, "detector": detector, "seconds": seconds}
         row |= detection.metrics(found, cells) | {"gate": "" if found.gate_ is None else found.gate_.reason}
-        row["reliability"] = reliability(found, cells) if detector in ("auto", "context", "cell") else {}
+        row["reliability"] = reliability(found, cells) if detector in ("auto", "context", "cell") else ""
         rows.append(row)
         del found
         if device == "cuda":
@@ -138,21 +139,17 @@ def one_case(
     return rows
 
 
-def reliability(found: detection.Detector, cells: torch.Tensor) -> dict[str, list[list[float]]]:
+def reliability(found: detection.Detector, cells: torch.Tensor) -> str:
     """Per bin of the probability: how many, their mean probability, how many of them are wrong."""
-    probability = found.probability_
-    dense = probability if probability.layout == torch.strided else probability.to_dense()
-    out = {}
-    for level, p, truth in (
-        ("cells", dense.flatten(), cells.flatten()),
-        ("rows", found.node_probability_, cells.any(dim=1)),
-    ):
+    out = {"cells": np.zeros((10, 3)), "rows": np.zeros((10, 3))}
+    pieces = [("cells", found.judged(*r)[1].flatten(), cells[:, slice(*r)].flatten()) for r in found.ranges()]
+    for level, p, truth in [*pieces, ("rows", found.node_probability_, cells.any(dim=1))]:
         which = (p * 10).long().clamp(0, 9)
         count = torch.bincount(which, minlength=10)
         total = torch.bincount(which, weights=p.double(), minlength=10)
         wrong = torch.bincount(which, weights=truth.double(), minlength=10)
-        out[level] = torch.stack([count.double(), total, wrong], dim=1).cpu().tolist()
-    return out
+        out[level] += torch.stack([count.double(), total, wrong], dim=1).cpu().numpy()
+    return json.dumps({level: values.round(3).tolist() for level, values in out.items()})
 
 
 def as_markdown(frame: pd.DataFrame, curve: pd.DataFrame, device: str) -> str:
@@ -219,7 +216,7 @@ def number(value: float) -> str:
 def curves(rows: list[dict[str, Any]]) -> pd.DataFrame:
     total: dict[tuple[str, str, int], np.ndarray] = {}
     for row in rows:
-        for level, bins in row["reliability"].items():
+        for level, bins in json.loads(row["reliability"] or "{}").items():
             for place, values in enumerate(bins):
                 key = (row["detector"], level, place)
                 total[key] = total.get(key, np.zeros(3)) + np.asarray(values)
@@ -238,56 +235,51 @@ def main() -> None:
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--jobs", type=int, default=1, help="cases at the same time, each with one CPU thread")
     parser.add_argument("--gae-epochs", type=int, default=10_000, help="at most so many epochs for gae")
-    parser.add_argument("--skip", default="", help="cases to leave out, as dataset:corruption, comma-separated")
+    parser.add_argument("--cases", default="", help="corruptions to run, comma-separated (default: all)")
     parser.add_argument("--corrupted", default=None, help="folder of corrupted graphs (default: the cache)")
     parser.add_argument("--output", type=Path, default=Path("results"))
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
-    parts = options.output / "detection_parts.json"
-    done = pd.read_json(parts, orient="records").to_dict("records") if parts.is_file() else []
-    finished = {(r["dataset"], r["corruption"], r["seed"]) for r in done}
+    path = options.output / "detection.csv"
+    done = pd.read_csv(path).fillna({"gate": "", "reliability": ""}).to_dict("records") if path.is_file() else []
+    finished = {(r["dataset"], r["corruption"], r["seed"], r["detector"]) for r in done}
     command = " ".join(["python benchmarks/detection.py", *sys.argv[1:]])
-    work = [
-        (name, case[0], seed)
-        for name in options.datasets.split(",")
-        for case in CASES[name]
-        for seed in range(1 if case[1] is None and name != "mixed table" else options.seeds)
-        if (name, case[0], seed) not in finished and f"{name}:{case[0]}" not in options.skip.split(",")
-    ]
-    # the largest first, so that none is left alone at the end
-    size = {"coauthor-cs": 0, "wordnet": 1, "pubmed": 2, "citeseer": 3, "amazon-computers": 4}
-    work.sort(key=lambda w: (size.get(w[0], 9), w[1] != "meta attack"))
+    work = []
+    for seed in range(options.seeds):
+        for name in options.datasets.split(","):
+            for case, kind, _ in CASES[name]:
+                left = [d for d in options.detectors.split(",") if (name, case, seed, d) not in finished]
+                wanted = options.cases == "" or case in options.cases.split(",")
+                if left and wanted and not (kind is None and seed > 0):
+                    work.append((name, case, seed, left))
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
-        waiting = {
-            pool.submit(
-                one_case, *w, options.detectors.split(","), options.device, options.gae_epochs, options.corrupted or ""
-            ): w
-            for w in work
-        }
+        more = (options.device, options.gae_epochs, options.corrupted)
+        waiting = {pool.submit(one_case, *w, *more): w[:3] for w in work}
         for count, future in enumerate(as_completed(waiting), 1):
-            try:
-                done += [row | {"command": command} for row in future.result()]
-            except (RuntimeError, ValueError) as error:
-                print(f"{waiting[future]}: {type(error).__name__}: {error}", flush=True)
-                continue
+            done += [row | {"command": command} for row in future.result()]
             print(f"{count}/{len(work)} {waiting[future]}", flush=True)
-            temporary = parts.with_suffix(".new")
-            pd.DataFrame(done).to_json(temporary, orient="records")
-            os.replace(temporary, parts)
-    order = {name: place for place, name in enumerate(CASES)}
+            write(done, options.output, options.device)
+    write(done, options.output, options.device)
+
+
+def write(done: list[dict[str, Any]], output: Path, device: str) -> None:
+    """The table as it is now; nothing is half-written when the run is stopped."""
+    order = list(CASES)
     done.sort(
-        key=lambda r: (order[r["dataset"]], [c[0] for c in CASES[r["dataset"]]].index(r["corruption"]), r["seed"])
+        key=lambda r: (
+            order.index(r["dataset"]),
+            [c[0] for c in CASES[r["dataset"]]].index(r["corruption"]),
+            r["seed"],
+            DETECTORS.index(r["detector"]),
+        )
     )
-    frame, curve = pd.DataFrame(done), curves(done)
-    device = (
-        torch.cuda.get_device_name()
-        if options.device == "cuda"
-        else f"{os.cpu_count()} CPU cores ({platform.machine()})"
-    )
-    frame.drop(columns="reliability").to_csv(options.output / "detection.csv", index=False, float_format="%.5f")
-    curve.to_csv(options.output / "detection_reliability.csv", index=False, float_format="%.5f")
-    (options.output / "detection.md").write_text(as_markdown(frame, curve, device), encoding="utf-8")
-    parts.unlink(missing_ok=True)
+    frame = pd.DataFrame(done)
+    cores = f"{os.cpu_count()} CPU cores ({platform.machine()})"
+    text = as_markdown(frame, curves(done), torch.cuda.get_device_name() if device == "cuda" else cores)
+    for name, content in (("detection.csv", frame.to_csv(index=False, float_format="%.5f")), ("detection.md", text)):
+        temporary = output / f"{name}.new"
+        temporary.write_text(content, encoding="utf-8")
+        os.replace(temporary, output / name)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from torch import Tensor
 from magnet.detection.base import Detector
 from magnet.detection.cell import Cell
 from magnet.detection.context import Context
-from magnet.detection.expectation import JOINT, Expectation
+from magnet.detection.expectation import Expectation
 from magnet.detection.view import View
 
 
@@ -45,10 +45,11 @@ class Auto(Detector):
         self.share_ = float(self.node_probability_.mean())
 
     def _without_wrong_cells(self, view: View) -> View:
-        """In a narrow table one wild cell makes its whole row look foreign: there the rows are judged without such
-        cells."""
-        if view.x is None or view.features > JOINT:
+        """In a table of few columns one wild cell makes its whole row look foreign: there the rows are judged without
+        such cells."""
+        if not view.table:
             return view
+        assert view.x is not None
         single = Cell(rounds=1, seed=self.seed).fit_view(view)
         x = view.x.clone()
         for first, last in view.ranges():

@@ -229,6 +229,10 @@ class Detector(ABC):
     def probability_(self) -> Tensor:
         return self._assemble(1)
 
+    def ranges(self) -> list[tuple[int, int]]:
+        """The ranges of features that :meth:`judged` can be asked for."""
+        return list(self._view.ranges())
+
     def judged(self, first: int, last: int) -> tuple[Tensor, Tensor, Tensor]:
         """Scores, probability, and which cells are judged wrong, for a range of features ``[n, last - first]``."""
         score, probability, distrusted = self._block(first, last)

@@ -13,11 +13,9 @@ from magnet.detection.view import View
 
 # A numeric column has a spike where one value fills more than this share of it.
 SPIKE = 0.5
-# Tables of at most this many columns are predicted as a whole.
-JOINT = 256
 # Cells that hold a one, drawn for the estimate of the mixture.
 ONES = 400_000
-# Rows drawn for the mixtures of a narrow table.
+# Rows drawn for the mixtures of a table.
 SAMPLE = 4000
 
 
@@ -112,7 +110,7 @@ class Expectation:
         """Every column predicted from the neighbours and the rest of the row, on the common scale ``[n, d]``; None for
         wide tables and few rows."""
         view = self.view
-        if view.x is None or not 2 <= view.features <= JOINT or view.nodes < 10 * view.features or not self.local:
+        if not view.table or view.features < 2 or view.nodes < 10 * view.features or not self.local:
             return None
         z = torch.empty(view.nodes, view.features, device=view.device)
         one, two = torch.empty_like(z), torch.empty_like(z)
@@ -123,15 +121,10 @@ class Expectation:
             _, one[:, first:last], two[:, first:last] = self.means(z[:, first:last], seen)
         return regress(z, one, two, view.columns)
 
-    @property
-    def narrow(self) -> bool:
-        """A table of few columns, each of which may depend on the neighbours in its own way."""
-        return self.view.x is not None and self.view.features <= JOINT
-
     def event_parts(self, first: int, last: int) -> list[Tensor]:
         """What the chance is mixed from: the column's rate ``[c]`` and predictions ``[n, c]``."""
         parts = list(self.event_means(first, last))
-        if self.narrow:
+        if self.view.table:
             parts += self.event_means(first, last, shrink=0.02)[1:]
         if self.regression is not None:
             scales = self.view.scales
@@ -142,8 +135,8 @@ class Expectation:
 
     @cached_property
     def mixture(self) -> Tensor:
-        """``a``: ``[parts, 1]``, or ``[parts, d]`` for narrow tables."""
-        return self._mixture_by_column() if self.narrow else self._mixture_of_all()
+        """``a``: ``[parts, 1]``, or ``[parts, d]`` for tables of few columns."""
+        return self._mixture_by_column() if self.view.table else self._mixture_of_all()
 
     def _mixture_of_all(self) -> Tensor:
         """By expectation maximisation over (a sample of) the cells where the event happened."""

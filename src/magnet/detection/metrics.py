@@ -23,11 +23,14 @@ def metrics(detector: Detector, cells: Any, nodes: Any = None) -> dict[str, floa
     device = detector.node_scores_.device
     truth = torch.as_tensor(cells, dtype=torch.bool, device=device)
     rows = truth.any(dim=1) if nodes is None else torch.as_tensor(nodes, dtype=torch.bool, device=device)
-    scores = detector.scores_
-    dense = scores if scores.layout == torch.strided else scores.to_dense()
+    scores = torch.empty(truth.shape, device=device)
+    flagged = torch.empty_like(truth)
+    for first, last in detector.ranges():
+        score, _, wrong = detector.judged(first, last)
+        scores[:, first:last], flagged[:, first:last] = score.to(device), wrong.to(device)
+    flagged_nodes = flagged.any(dim=1) | detector.flagged_rows()
     node_auroc, node_auprc = areas(rows, detector.node_scores_)
-    cell_auroc, cell_auprc = areas(truth.flatten(), dense.flatten())
-    flagged, flagged_nodes = detector.flagged_, detector.flagged_nodes_
+    cell_auroc, cell_auprc = areas(truth.flatten(), scores.flatten())
     return {
         "node_auroc": node_auroc,
         "node_auprc": node_auprc,

@@ -19,6 +19,8 @@ from magnet.graph import Graph, csr_tensor
 
 # Columns are worked on in blocks of at most this many cells.
 CELLS_PER_BLOCK = 1 << 23
+# Tables of at most this many columns are predicted as a whole.
+FEW = 256
 
 
 @dataclass(eq=False)
@@ -167,6 +169,11 @@ class View:
             block = self.block(first, last)
             zero, negative = zero + int((block == 0).sum()), negative + int((block < 0).sum())
         return zero >= 0.5 * cells and negative <= 0.02 * cells
+
+    @property
+    def table(self) -> bool:
+        """Whether this is a table of few columns, each of which may depend on the neighbours in its own way."""
+        return self.x is not None and self.features <= FEW and not self.bag
 
     @cached_property
     def scales(self) -> Scales:
