@@ -37,8 +37,8 @@ from magnet.nn import GCN, fit
 from magnet.recovery import propagate, recover
 from magnet.tables.suggest import suggest
 
-HOMOPHILIC = ("cora", "citeseer", "pubmed", "coauthor-cs", "amazon-computers")
 HETEROPHILIC = ("wisconsin", "texas")
+HOMOPHILIC = ("cora", "citeseer", "pubmed", "amazon-computers", "coauthor-cs")
 FINDERS = ("MAGnet", "Tukey fences", "robust z-score", "ECOD (rows)", "IForest (rows)")
 SUGGESTERS = (
     "MAGnet (regression)",
@@ -283,7 +283,7 @@ def main() -> None:
     parser.add_argument(
         "--clean", action="store_true", help="also clean the datasets without errors (needs their files)"
     )
-    parser.add_argument("--datasets", default=",".join((*HOMOPHILIC, *HETEROPHILIC)))
+    parser.add_argument("--datasets", default=",".join((*HETEROPHILIC, *HOMOPHILIC)))
     parser.add_argument("--output", type=Path, help="write cleaning.md and cleaning.csv into this folder")
     options = parser.parse_args()
     warnings.filterwarnings("ignore")

@@ -221,6 +221,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
             for name in ("flagged", "probability", "scores", "trust")
         }
         known = ~np.isnan(encoded.per_field(encoded.x.numpy()))
+        per_field["probability"] = per_field["probability"].clip(0.0, 1.0)  # rounding may leave a little more
         flagged = per_field["flagged"] & known
         open_to_doubt = (per_field["probability"] > LISTED_FROM * found.threshold) & known
         listed = flagged | open_to_doubt | encoded.missing | encoded.unreadable
