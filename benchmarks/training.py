@@ -140,7 +140,8 @@ def measure(kind: str, data: Any, graph: Graph, features: str, options: argparse
             )
             ours.append(seconds)
     ten, once = options.seeds * statistics.median(plain), statistics.median(ours)
-    place = torch.cuda.get_device_name() if options.device == "cuda" else f"{torch.get_num_threads()} CPU threads"
+    threads = f"{torch.get_num_threads()} CPU threads".replace("1 CPU threads", "one CPU thread")
+    place = options.where or (torch.cuda.get_device_name() if options.device == "cuda" else threads)
     row = {
         "where": place,
         "features": features,
@@ -216,6 +217,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=200)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--no-zeros", action="store_true", help="add tiny noise, so that no cell of x is zero")
+    parser.add_argument("--where", help="what to call the machine (default: its GPU, or the number of CPU threads)")
     parser.add_argument("--output", type=Path, default=Path("results"))
     options = parser.parse_args()
     warnings.filterwarnings("ignore", "Sparse", UserWarning)
