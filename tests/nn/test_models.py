@@ -195,6 +195,15 @@ def test_elastic_gradient_is_finite_where_nothing_differs() -> None:
     assert all(torch.isfinite(p.grad).all() for p in model.parameters())
 
 
+@pytest.mark.parametrize("kind", [nn.GCN, nn.APPNP, nn.GNNGuard, nn.ElasticGNN, nn.AirGNN])
+def test_without_edges_every_model_is_an_mlp(kind: Any) -> None:
+    x = torch.rand(5, 4, generator=torch.Generator().manual_seed(0))
+    model, perceptron = kind(4, 3, hidden=6).eval(), nn.MLP(4, 3, hidden=6).eval()
+    perceptron.load_state_dict(model.state_dict())
+    none = torch.zeros(2, 0, dtype=torch.long)
+    assert torch.allclose(model(x, none), perceptron(x, none), atol=1e-6)
+
+
 def test_air_keeps_the_input_near_one_and_smooths_at_zero(path_matrix: torch.Tensor) -> None:
     x = torch.randn(4, 5, generator=torch.Generator().manual_seed(0))
     h = nn.MLP(5, 3).eval()(x, EDGES)

@@ -74,7 +74,7 @@ class ElasticGNN(Propagating):
         gamma = self.vector([1 / (1 + value) for value in self.lambda2])
         beta, radius = 1 / (2 * gamma), self.vector(self.lambda1)
         start, smooth = gamma * h, 1 - gamma
-        if not any(self.lambda1):
+        if not any(self.lambda1) or delta.shape[0] == 0:
             for_l2 = h
             for _ in range(self.steps):
                 for_l2 = start + smooth * (operator @ for_l2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,7 +63,7 @@ class Sparse:
         return Sparse(self.transposed, self.matrix)
 
     def __matmul__(self, h: Tensor) -> Tensor:
-        flat = h.reshape(h.shape[0], -1)
+        flat = h.reshape(h.shape[0], math.prod(h.shape[1:]))
         return product(self.matrix, self.transposed, flat).view(self.shape[0], *h.shape[1:])
 
 
