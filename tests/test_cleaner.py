@@ -189,6 +189,22 @@ def test_given_trust_and_none() -> None:
         MAGnet(detector=torch.ones(3)).fit(data)
 
 
+@pytest.mark.parametrize("recovery", ["propagate", "framelet"])
+def test_other_recoveries_suggest_too(recovery: Any) -> None:
+    right, nodes, edges, wrong = spoiled()
+    row = next(row for row, column in wrong if column == "visits")
+    cleaned = magnet.clean(nodes, edges, id="id", recovery=recovery).cleaned
+    assert abs(cleaned.loc[row, "visits"] - right.loc[row, "visits"]) < 10
+    data = synthetic(nodes=80, features=10, kind="continuous", seed=0)
+    rows = torch.ones(80)
+    rows[5] = 0
+    model = MAGnet(rows, recovery=recovery).fit(data)
+    assert torch.equal(model.x_[rows > 0], data.x[rows > 0])
+    assert not torch.equal(model.x_[5], data.x[5])
+    with pytest.raises(ValueError, match="which is for tables"):
+        MAGnet(recovery="regression").fit(data)
+
+
 def test_transform_of_another_graph_uses_what_was_fitted() -> None:
     _, nodes, edges, _ = spoiled()
     model = MAGnet().fit(tables.from_frames(nodes, edges, id="id"))

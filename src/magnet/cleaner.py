@@ -5,9 +5,8 @@ from __future__ import annotations
 import copy
 import hashlib
 import html
-import json
 import os
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,8 +21,6 @@ from torch_geometric.data import Data, HeteroData
 
 from magnet import detection, tables
 from magnet.datasets.features import checksum, is_sparse
-from magnet.datasets.files import damaged
-from magnet.datasets.npz import save_arrays
 from magnet.framelets import FrameletTransform
 from magnet.graph import Graph
 from magnet.recovery import propagate, recover
@@ -134,13 +131,17 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what was fitted to an ``.npz`` file: arrays and JSON, nothing that could run code."""
+        from magnet.cleaner_files import save
+
         self._need_fit()
-        _save(self, Path(path))
+        save(self, Path(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> MAGnet:
         """Read what :meth:`save` wrote."""
-        return _load(Path(path))
+        from magnet.cleaner_files import load
+
+        return load(Path(path))
 
     def check_parameters(self) -> None:
         """Raise a ``ValueError`` for what :meth:`fit` would not accept, before any data are read."""
@@ -168,6 +169,10 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
                 trusted = np.asarray(trusted, dtype=bool)
                 trusted = encoded.per_column(trusted) if trusted.ndim == 2 else trusted
         else:
+            if self.recovery == "regression":
+                raise ValueError(
+                    "recovery is 'regression', which is for tables; for a Data there are 'propagate' and 'framelet'"
+                )
             encoded, graph_data, columns = None, _checked(data), None
         graph = Graph.from_edges(graph_data.edge_index, graph_data.num_nodes, graph_data.get("edge_weight"))
         found = self._judge(graph_data, columns, trusted, like)
@@ -284,9 +289,11 @@ def _given(data: Data, trust: Any, columns: Any) -> SimpleNamespace:
         believed = believed[:, None]
     if believed.shape not in (shape, (shape[0], 1)):
         raise ValueError(f"the given trust has shape {list(believed.shape)}; x has {list(shape)}")
+    if not bool(((believed >= 0) & (believed <= 1)).all()):
+        raise ValueError("the given trust holds values outside 0 to 1, or missing ones")
     believed = believed.expand(shape)
     if not is_sparse(data.x):
-        believed = torch.where(data.x.isnan(), torch.zeros(()), believed)
+        believed = torch.where(data.x.isnan(), believed.new_zeros(()), believed)
     doubt = 1 - believed
     return SimpleNamespace(
         detector=None,
@@ -330,65 +337,6 @@ def _fingerprint(data: Data | tables.Table) -> str:
     else:
         parts, edges = checksum(_checked(data).x).encode(), data.edge_index
     return hashlib.sha256(parts + edges.cpu().numpy().tobytes()).hexdigest()
-
-
-_MATRICES = ("x_", "scores_", "probability_", "flagged_", "trust_")
-
-
-def _save(model: MAGnet, path: Path) -> None:
-    if not isinstance(model.detector, str):
-        raise ValueError(f"detector is a {type(model.detector).__name__}; only models with a detector's name are saved")
-    fitted = model.detector_
-    facts = {
-        "parameters": model.get_params(deep=False),
-        "fingerprint": model.fingerprint_,
-        "share": model.share_,
-        "fields": None if model.fields_ is None else [asdict(f) for f in model.fields_],
-        "columns": None if model.columns_ is None else [asdict(c) for c in model.columns_],
-        "gate": asdict(model.gate_) if model.gate_ is not None else None,
-        "cells": model.suspicious_cells().to_dict("list"),
-        "detector": None if fitted is None else {"threshold": fitted.threshold_, "node_cut": fitted._node_cut},
-    }
-    arrays: dict[str, Any] = {"magnet": np.array(json.dumps(facts, default=_plain))}
-    for name in _MATRICES:
-        matrix = getattr(model, name)
-        arrays[name] = (matrix.to_dense() if is_sparse(matrix) else matrix).detach().cpu().numpy()
-    if fitted is not None:
-        arrays |= {f"scales_{k}": v.cpu().numpy() for k, v in vars(fitted.scales_).items()}
-    save_arrays(path, arrays)
-
-
-def _load(path: Path) -> MAGnet:
-    from magnet.detection.columns import Column, Scales
-
-    with damaged(path), np.load(path, allow_pickle=False) as arrays:
-        facts = json.loads(str(arrays["magnet"]))
-        model = MAGnet(**facts["parameters"])
-        for name in _MATRICES:
-            setattr(model, name, torch.from_numpy(arrays[name]))
-        scales = {key.removeprefix("scales_"): arrays[key] for key in arrays.files if key.startswith("scales_")}
-        model.detector_ = None
-        if facts["detector"] is not None:
-            model.detector_ = SimpleNamespace(
-                scales_=Scales(**{key: torch.from_numpy(value) for key, value in scales.items()}),
-                threshold_=facts["detector"]["threshold"],
-                _node_cut=facts["detector"]["node_cut"],
-            )
-        fields = facts["fields"]
-        model.fields_ = None if fields is None else tuple(Field(**_with_tuples(f)) for f in fields)
-        model.columns_ = None if facts["columns"] is None else [Column(**c) for c in facts["columns"]]
-        model.gate_ = SimpleNamespace(**facts["gate"]) if facts["gate"] is not None else None
-        model.cells_ = pd.DataFrame(facts["cells"])
-        model.share_, model.fingerprint_ = facts["share"], facts["fingerprint"]
-    return model
-
-
-def _with_tuples(f: dict[str, Any]) -> dict[str, Any]:
-    return f | {name: tuple(f[name]) for name in ("values", "missing")}
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else None if value is pd.NA else str(value)
 
 
 @dataclass(frozen=True, eq=False)

@@ -85,7 +85,6 @@ def link(
     source: str | None = None,
     target: str | None = None,
     weight: str | None = None,
-    strict: bool = False,
 ) -> Links:
     """Match edges with rows by id.
 
@@ -100,7 +99,7 @@ def link(
     if weight is None:
         weight = next((name for name in names if name.lower() in WEIGHTS and name not in (first, second)), None)
     ends = [ids_as_text(edges[name]) for name in (first, second)]
-    if all(name in set(ids) for name in (first, second)) and first not in PAIRS[0]:
+    if bool(pd.Series([first, second], dtype="str").isin(ids).all()) and first not in PAIRS[0]:
         # the header is an edge itself: a file without a header line
         ends = [
             pd.concat([pd.Series([name], dtype="str"), end]) for name, end in zip((first, second), ends, strict=True)
