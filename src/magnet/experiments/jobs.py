@@ -140,9 +140,6 @@ def heartbeat(store: Store) -> Iterator[None]:
 
 
 def _worker(path: Path, code: str, jobs: Sequence[Job], run: Runner, threads: int) -> None:
-    os.environ["OMP_NUM_THREADS"] = str(threads)
-    import torch
-
-    torch.set_num_threads(threads)
+    os.environ["OMP_NUM_THREADS"] = str(threads)  # torch is loaded, and reads it, when the first job runs
     with Store(path, code) as store:
         work(store, jobs, run)
