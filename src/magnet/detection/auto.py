@@ -36,6 +36,7 @@ class Auto(Detector):
         self._single = Cell(weights=weights, context=self.gate_.open, seed=self.seed, progress=self.progress)
         self._single.fit_view(view)
         self._rho = rho
+        self._expected = self.context_expectation()
         single = self._single.node_probability_
         self.node_probability_ = 1 - (1 - rho) * (1 - single)
         # Rows are ranked by what would be believed if the gate were open, ties by the evidence itself.
@@ -63,7 +64,8 @@ class Auto(Detector):
         return self._rows._suspicion()
 
     def _differs(self, first: int, last: int) -> Tensor:
-        return self._rows._differs(first, last)
+        return self._expected.differs(first, last)
 
     def context_expectation(self) -> Expectation:
-        return self._rows.context_expectation()
+        assert self._rho is not None
+        return Expectation(self._view, (1 - self._rho).clamp_min(0.02) / self._rows._copies)

@@ -123,6 +123,8 @@ def logarithm_unit(block: Tensor) -> Tensor:
             continue
         points = torch.tensor([0.1, 0.5, 0.9], device=block.device)
         low, middle, high = sample_quantiles(column, points)
+        if not high > low:
+            continue
         skew, log_skew = skewness(low, middle, high), skewness(low.log(), middle.log(), high.log())
         if skew > 0.3 and abs(log_skew) < 0.7 * skew:
             out[j] = low

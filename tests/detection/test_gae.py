@@ -1,0 +1,58 @@
+"""The paper's autoencoder."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from magnet import datasets
+from magnet.detection.gae import GAE, Autoencoder
+from magnet.detection.view import View
+
+
+@pytest.fixture(scope="module")
+def data():
+    return datasets.synthetic(150, 40, 3, 6.0, 0.9, signal=0.8, seed=0)
+
+
+@pytest.mark.parametrize("loss", ["mse", "mae"])
+def test_training_reconstructs_and_tau_decides(data, loss):
+    short, long = (GAE(loss=loss, epochs=epochs, lr=0.01).fit(data) for epochs in (2, 150))
+    assert long.loss_ < 0.8 * short.loss_
+    error = (data.x - long.reconstruction_).abs()
+    torch.testing.assert_close(long.scores_, error)
+    assert torch.equal(long.trust_, (error <= 0.1).float())
+    strict = GAE(loss=loss, epochs=2, tau=1e-6).fit(data)
+    assert float(strict.trust_.mean()) < 0.05
+
+
+def test_loss_over_ranges_of_columns_is_the_loss(data, monkeypatch):
+    detector = GAE(epochs=1)
+    view = View.of(data)
+    torch.manual_seed(0)
+    network = Autoencoder(40, 8, 0.0)
+    code = torch.randn(150, 8, requires_grad=True)
+    whole = detector._loss(view, network, code)
+    (gradient,) = torch.autograd.grad(whole, code)
+    monkeypatch.setattr(View, "ranges", lambda self: iter([(0, 15), (15, 16), (16, 40)]))
+    pieces = detector._loss(view, network, code)
+    torch.testing.assert_close(pieces, whole)
+    torch.testing.assert_close(torch.autograd.grad(pieces, code)[0], gradient)
+    expected = (network.reconstruct(code, 0, 40) - data.x).norm(dim=1).mean()
+    torch.testing.assert_close(whole, expected)
+
+
+def test_sparse_features_train_like_dense_ones(data):
+    sparse = data.clone()
+    sparse.x = data.x.to_sparse_csr()
+    a, b = GAE(epochs=5).fit(data), GAE(epochs=5).fit(sparse)
+    torch.testing.assert_close(a.node_scores_, b.node_scores_, atol=1e-3, rtol=1e-3)
+
+
+def test_large_graphs_train_ten_times_as_long(data, monkeypatch):
+    counted = []
+    monkeypatch.setattr("magnet.detection.gae.track", lambda items, *_: counted.append(len(items)) or items[:1])
+    GAE().fit(data)
+    monkeypatch.setattr("magnet.detection.gae.LARGE", 100)
+    GAE().fit(data)
+    assert counted == [1000, 10_000]
