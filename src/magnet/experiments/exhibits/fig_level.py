@@ -55,7 +55,7 @@ def render(results: Results, options: Options) -> Document:
                 cells.append(Cell(row, f"ratio {level:g}", ours, None, options.repeats, facts=facts))
     words = "Ratio: nodes drawn, with replacement, over nodes; 0.5 touches 39 % of them."
     parts: list[Table | Figure | str] = [Table("Accuracy in percent", cells, corner="", words=words)]
-    if any(cell.ours for cell in cells):
+    if len({cell.column for cell in cells if cell.ours}) > 1:  # one level alone is no curve
         caption = "Accuracy against the ratio of injected random rows; boxes over repetitions."
         parts.append(Figure("fig-level", caption, lambda path: _draw(path, results, options)))
     return Document("fig-level", TITLE, parts)
