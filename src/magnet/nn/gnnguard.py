@@ -54,7 +54,8 @@ class GNNGuard(GCN):
     and a layer is :math:`H_{l+1} = \mathrm{relu}(\omega^{(l)} H_l W_l + b_l)`. On features that are all alike this is
     the mean over a node and its neighbours. Edge weights multiply the similarities. As in the authors' code the guard
     carries no gradient and the memory is off by default; the similarity of an edge is computed for that edge alone, so
-    that no ``n x n`` matrix is ever formed.
+    that no ``n x n`` matrix is ever formed. (That code also exponentiates the weights and normalises them once more as
+    a GCN does; here are the equations of the paper.)
 
     Args:
         in_channels, out_channels, layers, hidden, dropout, input_dropout, seeds: as for :class:`~magnet.nn.GCN`.
