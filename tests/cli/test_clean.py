@@ -89,6 +89,17 @@ def test_a_table_is_cleaned(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert "neighbours average" in text
 
 
+def test_a_run_can_be_repeated(files: tuple[Path, Path], tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        assert (
+            run("clean", files[0], "-e", files[1], "-o", tmp_path / name, "--columns", "age,city", "--seed", "4")[0]
+            == 0
+        )
+    for name in ("cleaned.csv", "suspicious_cells.csv"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    assert set(pd.read_csv(tmp_path / "a/suspicious_cells.csv")["column"]) <= {"age", "city"}
+
+
 def test_dry_run_shows_and_writes_nothing(files: tuple[Path, Path], tmp_path: Path) -> None:
     code, text, _ = run("clean", files[0], "--edges", files[1], "-o", tmp_path / "out", "--dry-run")
     assert code == 0
