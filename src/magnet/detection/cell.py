@@ -76,26 +76,44 @@ class Cell(Detector):
         count, n = len(view.columns), view.nodes
         rates = torch.logspace(math.log10(min(0.7 / count, 0.2)), math.log10(0.3), RATES, device=view.device)
         self._rates = torch.cat([torch.zeros(1, device=view.device), rates])
-        self._lengths = torch.tensor(LENGTHS if self._counts_events() else (1.0,), device=view.device)
-        likelihood = torch.zeros(n, RATES + 1, self._lengths.numel(), device=view.device)
+        # each length twice: with the expectation of the context, and with that of the whole column
+        self._lengths = (
+            [(r, local) for local in (True, False) for r in LENGTHS] if self._counts_events() else [(1.0, True)]
+        )
+        likelihood = torch.zeros(n, RATES + 1, len(self._lengths), device=view.device)
         for first, last in view.ranges():
-            ratio, event, expected = self._parts(first, last)
+            ratio, event = self._parts(first, last)
             plain = ratio.masked_fill(event, 0.0).expm1()
             for k, e in enumerate(self._rates.tolist()):
                 likelihood[:, k] += torch.log1p(e * plain).sum(dim=1, keepdim=True)
+            if not self._counts_events():
+                continue
             row, column = event.nonzero(as_tuple=True)
             size = ratio[row, column].exp()
+            factors = self._factors(first, last, row, column)
             for k, e in enumerate(self._rates.tolist()):
-                for m, r in enumerate(self._lengths.tolist()):
-                    likelihood[:, k, m].index_add_(0, row, ((1 - e) * r + e * size).log())
-            # An untouched cell without an event is likely by a factor exp(-(r - 1) pi).
-            likelihood -= expected[:, None, None] * (self._lengths - 1)
+                for m, factor in enumerate(factors):
+                    likelihood[:, k, m].index_add_(0, row, ((1 - e) * factor + e * size).log())
+            # An untouched cell without an event is likely by a factor exp(-(pi' - pi)).
+            base, expected = (
+                self._expectation.event_means(first, last)[0].sum(),
+                self._expectation.chance(first, last).sum(dim=1),
+            )
+            for m, (r, local) in enumerate(self._lengths):
+                likelihood[:, :, m] -= (r * (expected if local else base) - expected)[:, None]
         self._joint, self.node_scores_, self.share_ = mixture(likelihood)
         self.node_probability_ = torch.sigmoid(self.node_scores_)
 
-    def _parts(self, first: int, last: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Log ratios (0 where nothing is known, and in all but the first column of a category), the events of bags, and
-        the number of events expected."""
+    def _factors(self, first: int, last: int, row: Tensor, column: Tensor) -> list[Tensor]:
+        """By how much an event is more likely under each length, for some cells of a range of features."""
+        base = self._expectation.event_means(first, last)[0].clamp_min(1e-6)
+        chance = self._expectation.chance(first, last)
+        by_column = base[column] / chance[row, column]
+        return [r * (torch.ones_like(by_column) if local else by_column) for r, local in self._lengths]
+
+    def _parts(self, first: int, last: int) -> tuple[Tensor, Tensor]:
+        """Log ratios (0 where nothing is known, and in all but the first column of a category), and the events of
+        bags."""
         view = self._view
         ratio = self._log_ratio(first, last).clamp(-60, 60)
         for c in view.columns:
@@ -105,9 +123,8 @@ class Cell(Detector):
         if known is not None:
             ratio = ratio.masked_fill(known, 0.0)
         if not self._counts_events():
-            return ratio, torch.zeros_like(ratio, dtype=torch.bool), torch.zeros(view.nodes, device=view.device)
-        event = self._expectation.events(first, last)[0] > 0
-        return ratio, event, self._expectation.chance(first, last).sum(dim=1)
+            return ratio, torch.zeros_like(ratio, dtype=torch.bool)
+        return ratio, self._expectation.events(first, last)[0] > 0
 
     def _log_ratio(self, first: int, last: int) -> Tensor:
         """``log Lambda`` ``[n, c]``; all columns of a category have that of the category that is there."""
@@ -154,9 +171,10 @@ class Cell(Detector):
             row, column = (self._expectation.events(first, last)[0] > 0).nonzero(as_tuple=True)
             there = size[row, column]
             total = torch.zeros_like(there)
+            factors = self._factors(first, last, row, column)
             for k, e in enumerate(self._rates.tolist()):
-                for m, r in enumerate(self._lengths.tolist()):
-                    total += self._joint[row, k, m] * (e * there / ((1 - e) * r + e * there))
+                for m, factor in enumerate(factors):
+                    total += self._joint[row, k, m] * (e * there / ((1 - e) * factor + e * there))
             out[row, column] = total
         known = self._known(first, last)
         if known is not None:
