@@ -156,9 +156,9 @@ COMMANDS = [
     "    python benchmarks/baselines.py ask --trials 16",
     "    python benchmarks/baselines.py evaluate --workers 14 --device cuda",
     "    python benchmarks/baselines.py tell",
-    "    python benchmarks/baselines.py final --workers 7 --device cuda          # CiteSeer, PubMed, Coauthor-CS",
-    "    python benchmarks/baselines.py final --top 3 --device cpu --datasets cora",
-    "    python benchmarks/baselines.py evaluate --final --top 3 --device cpu    # Wisconsin, Texas",
+    "    python benchmarks/baselines.py final --workers 7 --device cuda --datasets cora,citeseer,pubmed,coauthor-cs",
+    "    python benchmarks/baselines.py final --top 3 --device cpu --datasets cora --methods appnp,airgnn",
+    "    python benchmarks/baselines.py evaluate --final --top 3 --device cpu  # Wisconsin, Texas",
     "    python benchmarks/baselines.py report",
 ]
 
