@@ -157,7 +157,7 @@ COMMANDS = [
     "    python benchmarks/baselines.py evaluate --workers 14 --device cuda",
     "    python benchmarks/baselines.py tell",
     "    python benchmarks/baselines.py final --workers 7 --device cuda --datasets cora,citeseer,pubmed,coauthor-cs",
-    "    python benchmarks/baselines.py final --top 3 --device cpu --datasets cora --methods appnp,airgnn",
+    "    python benchmarks/baselines.py final --top 3 --device cpu --datasets cora --methods appnp,airgnn,mlp",
     "    python benchmarks/baselines.py evaluate --final --top 3 --device cpu  # Wisconsin, Texas",
     "    python benchmarks/baselines.py report",
 ]
