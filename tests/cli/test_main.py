@@ -1,6 +1,6 @@
+import os
 import subprocess
 import sys
-import time
 
 import pytest
 from typer.testing import CliRunner
@@ -14,9 +14,11 @@ def test_help_answers_fast_and_lists_the_commands():
     command = [sys.executable, "-c", "from magnet.cli import app; app(['--help'])"]
     took = []
     for _ in range(3):
-        began = time.perf_counter()
+        before = os.times()
         done = subprocess.run(command, capture_output=True, text=True)
-        took.append(time.perf_counter() - began)
+        after = os.times()
+        # processor time, which does not depend on what else the machine is doing
+        took.append(sum(after[2:4]) - sum(before[2:4]))
     assert done.returncode == 0
     assert all(name in done.stdout for name in ("demo", "clean", "apply", "bench", "datasets", "corrupt"))
     assert min(took) < 1.0
