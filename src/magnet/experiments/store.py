@@ -113,11 +113,23 @@ class Store:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
         try:
-            self._connection.execute("PRAGMA journal_mode=WAL")
-            self._connection.execute("PRAGMA synchronous=NORMAL")
-            self._connection.executescript(_SCHEMA)
+            self._prepare()
         except sqlite3.DatabaseError as error:
             raise ValueError(f"{self.path} is not a result store: {error}") from None
+
+    def _prepare(self) -> None:
+        """Make the tables. Changing the journal does not wait for other processes that do the same, so it is retried."""
+        patience = time.monotonic() + 60
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode=WAL")
+                self._connection.execute("PRAGMA synchronous=NORMAL")
+                self._connection.executescript(_SCHEMA)
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > patience:
+                    raise
+                time.sleep(0.05)
 
     def __enter__(self) -> Store:
         return self

@@ -13,6 +13,7 @@ from magnet.experiments.exhibits.classification import (
     absolute,
     accuracy,
     chosen_methods,
+    configs,
     relative,
     settings,
 )
@@ -56,7 +57,8 @@ def _cell(results: Results, options: Options, setting: Setting, method: str, qua
     score, corrupted, clean = (accuracy(results, options, setting, which) for which in (method, "gcn", "clean"))
     value = absolute(score, corrupted) if quantity == "absolute" else relative(score, corrupted, clean)
     nan = float("nan")
-    ours = None if value is None else Summary(100 * value, nan, nan, nan, options.repeats)
+    runs = len(results.values(configs(options, setting, method), "test_accuracy"))
+    ours = None if value is None else Summary(100 * value, nan, nan, nan, runs)
     paper = setting.paper(exhibit, method, quantity)
     facts = {"dataset": setting.dataset, "corruption": setting.corruption, "method": method, "quantity": quantity}
-    return Cell(TITLES[method], setting.title, ours, paper, 0, value, facts=facts)
+    return Cell(TITLES[method], setting.title, ours, paper, options.repeats, value, facts=facts)
