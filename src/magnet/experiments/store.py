@@ -118,7 +118,7 @@ class Store:
             raise ValueError(f"{self.path} is not a result store: {error}") from None
 
     def _prepare(self) -> None:
-        """Make the tables. Changing the journal does not wait for other processes that do the same, so it is retried."""
+        """Make the tables. Changing the journal does not wait for other processes that do so: it is retried."""
         patience = time.monotonic() + 60
         while True:
             try:
