@@ -20,6 +20,8 @@ KEPT = 200_000_000
 LENGTHS = (0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 8.0)
 # What happens fewer times than this in a column of a bag is not held against a row: some words are just rare.
 RARE = 5
+# In bags only odds of 10 to 1 speak against a cell: words come in bursts, so that many mild surprises mean little.
+MILD = math.log(10)
 RATES = 8
 
 
@@ -142,6 +144,7 @@ class Cell(Detector):
                 out[:, at] = odds[:, at] + (0.5 * rate + 0.5 / (c.stop - c.start)).log()
         if view.bag:
             out = out.masked_fill((y > 0) & (y.sum(dim=0) < RARE), 0.0)
+            out = torch.where((out > 0) & (out < MILD), torch.zeros_like(out), out)
         out = e.over_groups(out, y, first, last) if self.context else torch.zeros_like(out)
         numeric = view.of_kind("count", "continuous")[first:last]
         if bool(numeric.any()):

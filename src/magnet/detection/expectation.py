@@ -15,6 +15,8 @@ from magnet.detection.view import View
 SPIKE = 0.5
 # Cells that hold a one, drawn for the estimate of the mixture.
 ONES = 400_000
+# In bags the column's rate has at least this weight: a word that the neighbours do not have is rarer, not impossible.
+COMMON = 0.3
 # Rows drawn for the mixtures of a table.
 SAMPLE = 4000
 
@@ -150,7 +152,10 @@ class Expectation:
                 row, column = row[chosen], column[chosen]
             base, *local = self.event_parts(first, last)
             parts.append(torch.stack([base[column], *(part[row, column] for part in local)], dim=1))
-        return mixing_weights(torch.cat(parts))[:, None]
+        a = mixing_weights(torch.cat(parts))
+        if self.view.bag and float(a[0]) < COMMON:
+            a = torch.cat([a.new_tensor([COMMON]), a[1:] * (1 - COMMON) / a[1:].sum()])
+        return a[:, None]
 
     def _mixture_by_column(self) -> Tensor:
         """By expectation maximisation over what is observed (event or not) in a sample of the rows: first for all
