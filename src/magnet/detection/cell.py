@@ -20,8 +20,8 @@ KEPT = 200_000_000
 LENGTHS = (0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 8.0)
 # What happens fewer times than this in a column of a bag is not held against a row: some words are just rare.
 RARE = 5
-# In bags only odds of 10 to 1 speak against a cell: words come in bursts, so that many mild surprises mean little.
-MILD = math.log(10)
+# In bags only odds of 12 to 1 speak against a cell: words come in bursts, so that many mild surprises mean little.
+MILD = math.log(12)
 RATES = 8
 
 

@@ -16,7 +16,7 @@ SPIKE = 0.5
 # Cells that hold a one, drawn for the estimate of the mixture.
 ONES = 400_000
 # In bags the column's rate has at least this weight: a word that the neighbours do not have is rarer, not impossible.
-COMMON = 0.3
+COMMON = 0.2
 # Rows drawn for the mixtures of a table.
 SAMPLE = 4000
 
