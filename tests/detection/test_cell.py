@@ -68,7 +68,7 @@ def test_flipped_cells_are_found_and_clean_ones_left_alone():
     bad = corruption.corrupt_cells(data, 0.04, "flip", node_share=0.2, seed=0)
     result = detection.metrics(Cell().fit(bad.data), bad.cells)
     assert result["node_auroc"] > 0.95
-    assert result["cell_auprc"] > 0.5
+    assert result["cell_auprc"] > 0.4
     assert result["cell_precision"] > 0.6
     assert 0.15 < result["share"] < 0.4
     clean = Cell().fit(data)
