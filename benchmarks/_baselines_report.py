@@ -57,9 +57,9 @@ points apart in the search and 1.4 apart on the test nodes: three repetitions ca
 splits. APPNP's own paper uses other versions and splits of the citation graphs, so the public-split numbers are those
 of Fey & Lenssen (another reimplementation, in DGL's examples, reports 83.7, 71.5 and 79.3); its Coauthor-CS is the same
 graph. ElasticGNN's paper uses random splits. For GNNGuard and AirGNN we know of no clean number on these splits. The
-GCN of the MAGnet paper itself reaches 81.3, 71.8, 79.0, 90.2, 56.5 and 65.1 on the six datasets. The GCN figures of Kipf &
-Welling, of DGL and of the MAGnet paper were looked up; those of the other papers were written down from knowledge of
-their tables and not checked against the texts again.
+GCN of the MAGnet paper itself reaches 81.3, 71.8, 79.0, 90.2, 56.5 and 65.1 on the six datasets. The GCN figures of
+Kipf & Welling, those of DGL and of the MAGnet paper were looked up; the others were written down from knowledge of
+the papers' tables and not checked against the texts again.
 
 """
 
