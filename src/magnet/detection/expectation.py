@@ -209,6 +209,8 @@ class Expectation:
         numeric = view.of_kind("count", "continuous")[first:last]
         # A number that is no spike hardly ever comes back; without a spike neither does any other.
         out = torch.where(numeric & ((y > 0) | self.spike[first:last].isnan()), torch.ones_like(out), out)
+        block = view.block(first, last)
+        out = out.masked_fill(block.amax(dim=0) == block.amin(dim=0), 0.0)  # a constant column has no other value
         return self.over_groups(out, y, first, last)
 
     def over_groups(self, values: Tensor, y: Tensor, first: int, last: int) -> Tensor:
