@@ -252,5 +252,4 @@ def test_tail_probability_keeps_to_the_upper_end():
     assert p[-2] > 0.99
     assert p[-1] < 0.01
     assert share < 0.02
-    assert tail_probability(scores, two_sided=True)[0][-1] > 0.99
     assert float(tail_probability(torch.ones(10))[0].max()) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -9,7 +10,7 @@ from torch import Tensor
 
 from magnet.detection.base import Detector
 from magnet.detection.progress import track
-from magnet.detection.tail import tail_probability
+from magnet.detection.tail import tail_probability, wide_or_normal
 from magnet.detection.view import View
 from magnet.recovery import propagate
 
@@ -37,8 +38,10 @@ class FPResidual(Detector):
         self.node_scores_ = total.sqrt()
         self.node_probability_, self.share_ = tail_probability(self.node_scores_)
         sample = torch.cat([self._residual(*r).flatten()[:: max(1, view.nodes // 2000)] for r in view.ranges()])
-        self._centre = sample.median()
-        self._spread = (1.4826 * (sample - self._centre).abs().median()).clamp_min(1e-6)
+        self._middle = sample.median()
+        self._spread = (1.4826 * (sample - self._middle).abs().median()).clamp_min(1e-6)
+        _, share = tail_probability(sample)
+        self._log_odds = math.log(max(share, 1e-6) / (1 - share))
 
     def _residual(self, first: int, last: int) -> Tensor:
         if first in self._kept:
@@ -54,12 +57,13 @@ class FPResidual(Detector):
             filled = propagate(block, weights, view.graph, lam=0.0, solver="iterate", max_iter=self.max_iter).x
             out[hidden] = (filled - block)[hidden].nan_to_num()
         spread = view.scales.spread[first:last]
-        out = out.abs() / torch.where(spread > 0, spread, torch.ones_like(spread))
+        out = torch.where(spread > 0, out.abs() / spread.clamp_min(1e-30), torch.zeros_like(out))
         if view.matrix is None:
             self._kept[first] = out
         return out
 
     def _cells(self, first: int, last: int) -> tuple[Tensor, Tensor]:
         residual = self._residual(first, last)
-        u = (residual - self._centre) / self._spread
-        return residual, (self.share_ * torch.sigmoid(u - 6)).clamp(0, 1)
+        u = (residual - self._middle) / self._spread
+        log_ratio = torch.where(u > 0, wide_or_normal(u), torch.full_like(u, -20.0))
+        return residual, torch.sigmoid(log_ratio + self._log_odds)

@@ -10,12 +10,17 @@ from torch import Tensor
 from magnet.detection.numeric import WIDE
 
 
-def tail_probability(scores: Tensor, two_sided: bool = False) -> tuple[Tensor, float]:
+def wide_or_normal(u: Tensor) -> Tensor:
+    """Log of the ratio of a Cauchy density of scale 3 to the normal one, at ``u``."""
+    return math.log(math.sqrt(2 / math.pi) / WIDE) - torch.log1p((u / WIDE).square()) + u.square() / 2
+
+
+def tail_probability(scores: Tensor) -> tuple[Tensor, float]:
     r"""The probability that each score comes from a wide distribution instead of the normal bulk, and their share.
 
     With :math:`u` the score in robust standard deviations from the median (of the lower half, so that a heavy upper
     end does not widen the bulk), :math:`P = e g / (e g + (1 - e) \varphi)` with a Cauchy density ``g`` of scale 3 and
-    the share ``e`` by expectation maximisation. Scores below the median are not suspicious, unless ``two_sided``.
+    the share ``e`` by expectation maximisation. Scores below the median are not suspicious.
 
     Example:
         >>> bulk = torch.linspace(-2, 2, 200)
@@ -27,14 +32,11 @@ def tail_probability(scores: Tensor, two_sided: bool = False) -> tuple[Tensor, f
     if known.numel() < 3 or bool(known.min() == known.max()):
         return torch.zeros_like(scores), 0.0
     middle = known.median()
-    below = (known - middle).abs() if two_sided else (middle - known)[known <= middle]
-    spread = 1.4826 * below.median()
+    spread = 1.4826 * (middle - known)[known <= middle].median()
     if not float(spread) > 0:
         spread = known.std()
     u = (scores - middle) / spread
-    log_ratio = math.log(math.sqrt(2 / math.pi) / WIDE) - torch.log1p((u / WIDE).square()) + u.square() / 2
-    if not two_sided:
-        log_ratio = torch.where(u > 0, log_ratio, torch.full_like(u, -20.0))
+    log_ratio = torch.where(u > 0, wide_or_normal(u), torch.full_like(u, -20.0))
     log_ratio = log_ratio.nan_to_num(nan=-20.0)
     share = 0.02
     for _ in range(100):

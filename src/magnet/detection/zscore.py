@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from magnet.detection.base import Detector
-from magnet.detection.numeric import WIDE
+from magnet.detection.tail import wide_or_normal
 from magnet.detection.view import View
 
 
@@ -44,8 +44,7 @@ class ZScore(Detector):
 
     def _cells(self, first: int, last: int) -> tuple[Tensor, Tensor]:
         z = self._view.scales.standardise(self._view.block(first, last), first).abs().nan_to_num()
-        log_ratio = math.log(math.sqrt(2 / math.pi) / WIDE) - torch.log1p((z / WIDE).square()) + z.square() / 2
-        probability = torch.sigmoid(log_ratio + self._log_odds)
+        probability = torch.sigmoid(wide_or_normal(z) + self._log_odds)
         numeric = self._view.of_kind("count", "continuous")[first:last]
         probability = probability * numeric
         known = self._known(first, last)
