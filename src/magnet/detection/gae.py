@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -18,6 +20,10 @@ from magnet.graph import csr_tensor
 
 # From this many nodes on the paper trains ten times as long.
 LARGE = 10_000
+# A step over all columns at once holds about this many copies of the features.
+WORKING_COPIES = 12
+# A range of columns, and their observed values where they are kept.
+Block = tuple[int, int, Tensor | None]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -59,25 +65,31 @@ class GAE(Detector):
         a = view.graph.adjacency.tocoo()
         edge_index = torch.stack([torch.from_numpy(v.astype("int64")) for v in (a.row, a.col)]).to(view.device)
         weight = torch.from_numpy(a.data).float().to(view.device)
-        x: Any = csr_tensor(view.matrix, torch.float32, view.device) if view.matrix is not None else None
-        if view.x is not None:
-            x = view.x if view.missing is None else view.x.where(~view.missing, view.x.nanmean(dim=0).nan_to_num())
-        with torch.random.fork_rng(devices=[view.device] if view.device.type == "cuda" else []):
+        x, blocks = self._data(view)
+        on_gpu = view.device.type == "cuda"
+        with torch.random.fork_rng(devices=[view.device] if on_gpu else []):
             torch.manual_seed(self.seed)
             network = Autoencoder(view.features, self.hidden, self.dropout).to(view.device)
-            optimiser = torch.optim.Adam(network.parameters(), lr=self.lr, weight_decay=self.weight_decay)
-            epochs = self.epochs or (1000 if view.nodes < LARGE else 10_000)
-            for _ in track(range(epochs), "training the autoencoder", self.progress):
-                network.train()
+            optimiser = torch.optim.Adam(
+                network.parameters(), lr=self.lr, weight_decay=self.weight_decay, capturable=on_gpu
+            )
+
+            def step() -> Tensor:
                 optimiser.zero_grad()
-                code = network.code(x, edge_index, weight)
-                loss = self._loss(view, network, code)
+                loss = self._loss(network, network.code(x, edge_index, weight), blocks)
                 loss.backward()
                 optimiser.step()
+                return loss.detach()
+
+            network.train()
+            train = recorded(step) if on_gpu and len(blocks) == 1 else step
+            epochs = self.epochs or (1000 if view.nodes < LARGE else 10_000)
+            for _ in track(range(epochs), "training the autoencoder", self.progress):
+                loss = train()
             network.eval()
             with torch.no_grad():
                 self._network, self._code = network, network.code(x, edge_index, weight)
-        self.loss_ = float(loss.detach())
+        self.loss_ = float(loss)
         total, near = torch.zeros(view.nodes, device=view.device), torch.zeros(view.nodes, device=view.device)
         for first, last in view.ranges():
             score, probability = self._cells(first, last)
@@ -87,21 +99,32 @@ class GAE(Detector):
         self.node_probability_ = near
         self.share_ = float((near > 0.5).float().mean())
 
-    def _loss(self, view: View, network: Autoencoder, code: Tensor) -> Tensor:
+    def _data(self, view: View) -> tuple[Any, list[Block]]:
+        """The input of the network, and what it has to reconstruct: in one block where memory allows it."""
+        on_gpu = view.device.type == "cuda"
+        whole = on_gpu and WORKING_COPIES * 4 * view.nodes * view.features < torch.cuda.mem_get_info(view.device)[0]
+        ranges = [(0, view.features)] if whole else list(view.ranges())
+        if view.x is None and not whole:
+            return csr_tensor(view.matrix, torch.float32, view.device), [(*each, None) for each in ranges]
+        x = view.block(0, view.features)
+        blocks: list[Block] = [(first, last, x[:, first:last]) for first, last in ranges]
+        return x if view.missing is None else x.where(~view.missing, x.nanmean(dim=0).nan_to_num()), blocks
+
+    def _loss(self, network: Autoencoder, code: Tensor, blocks: Sequence[Block]) -> Tensor:
         """Mean over the rows of the norm of the residual, a range of columns at a time."""
-        ranges = list(view.ranges())
         parts = []
-        for first, last in ranges:
-            if len(ranges) == 1:
-                parts.append(self._row_loss(network, code, view.block(first, last), first, last))
+        for first, last, block in blocks:
+            if len(blocks) == 1:
+                parts.append(self._row_loss(network, code, first, last, block))
             else:
-                arguments = (network, code, view.block(first, last), first, last)
+                arguments = (network, code, first, last, block)
                 parts.append(checkpoint(self._row_loss, *arguments, use_reentrant=False))
         total = torch.stack(parts).sum(dim=0)
         return (total.clamp_min(1e-12).sqrt() if self.loss == "mse" else total).mean()
 
-    def _row_loss(self, network: Autoencoder, code: Tensor, block: Tensor, first: int, last: int) -> Tensor:
-        residual = (network.reconstruct(code, first, last) - block).nan_to_num()
+    def _row_loss(self, network: Autoencoder, code: Tensor, first: int, last: int, block: Tensor | None) -> Tensor:
+        observed = self._view.block(first, last) if block is None else block
+        residual = (network.reconstruct(code, first, last) - observed).nan_to_num()
         return (residual.square() if self.loss == "mse" else residual.abs()).sum(dim=1)
 
     def _cells(self, first: int, last: int) -> tuple[Tensor, Tensor]:
@@ -124,9 +147,10 @@ class Autoencoder(nn.Module):
 
     def __init__(self, features: int, hidden: int, rate: float) -> None:
         super().__init__()
-        self.convolutions = nn.ModuleList([GCNConv(features, hidden), GCNConv(hidden, hidden), GCNConv(hidden, hidden)])
+        conv = partial(GCNConv, cached=True)  # the graph is always the same
+        self.convolutions = nn.ModuleList([conv(features, hidden), conv(hidden, hidden), conv(hidden, hidden)])
         self.norms = nn.ModuleList([nn.BatchNorm1d(hidden) for _ in range(3)])
-        self.last = GCNConv(hidden, hidden, bias=False)
+        self.last = conv(hidden, hidden, bias=False)
         self.last.lin = nn.Identity()
         self.weight = nn.Parameter(torch.empty(hidden, features))
         self.bias = nn.Parameter(torch.zeros(features))
@@ -143,3 +167,28 @@ class Autoencoder(nn.Module):
 
     def reconstruct(self, code: Tensor, first: int, last: int) -> Tensor:
         return code @ self.weight[:, first:last] + self.bias[first:last]
+
+
+def recorded(step: Callable[[], Tensor], warm_up: int = 3) -> Callable[[], Tensor]:
+    """A training step on a GPU that is recorded once and then replayed: launching its kernels one by one takes ten
+    times as long as running them. The first ``warm_up`` calls are ordinary ones."""
+    graph, calls = torch.cuda.CUDAGraph(), 0
+    stream = torch.cuda.Stream()
+    result: Tensor
+
+    def run() -> Tensor:
+        nonlocal calls, result
+        calls += 1
+        if calls <= warm_up:
+            stream.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(stream):
+                result = step()
+            torch.cuda.current_stream().wait_stream(stream)
+            return result
+        if calls == warm_up + 1:
+            with torch.cuda.graph(graph):
+                result = step()
+        graph.replay()
+        return result
+
+    return run
