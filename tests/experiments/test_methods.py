@@ -18,6 +18,7 @@ from magnet.graph import Graph
 NAMES = {
     *("gcn", "mlp", "appnp", "gnnguard", "elasticgnn", "airgnn"),
     *("magnet-one", "magnet-gae", "magnet-true", "magnet", "propagation-one", "fp", "fp-true", "gae-reconstruction"),
+    *("magnet-appnp", "magnet-elasticgnn"),
 }
 
 
@@ -49,6 +50,9 @@ def test_every_method_of_the_design_is_there_and_builds_its_model() -> None:
 
 def test_the_space_of_every_method_contains_that_of_the_paper() -> None:
     for method in methods.METHODS.values():
+        if method.settings_of:
+            assert method.space == {}
+            continue
         for name in ("rate", "decay", "hidden", "epochs", "dropout"):
             assert set(methods.PAPER_SPACE[name]) <= set(method.space[name]), (method.name, name)
 
@@ -145,3 +149,20 @@ def test_a_row_with_a_real_detector_reports_how_good_it_was(tmp_path: Path) -> N
 def test_wrong_names_are_named() -> None:
     with pytest.raises(ValueError, match="unknown method 'magnett'; did you mean 'magnet'"):
         methods.get("magnett")
+
+
+def test_our_repair_in_front_of_a_rival(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("magnet.experiments.methods.magnet.detected", lambda c, config: found(c))
+    combined, ours = methods.get("magnet-appnp"), methods.get("magnet")
+    names = [[c.name for c in m.repair(case, m.config({})).candidates] for m in (combined, ours)]
+    assert names[0] == names[1]
+    assert type(combined.build(6, 3, [0], combined.config({"alpha": 0.2}))).__name__ == "APPNP"
+
+
+def test_a_detection_that_was_shared_still_counts_in_the_time(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"detector": "cosine", "epochs": 3, "device": "cpu", "folder": tmp_path}
+    trust._KEPT.clear()
+    for _ in range(2):
+        row = run_one("digits", "inject-random", "fp", 0, **options)
+        assert row["repair_seconds"] >= row["detection"]["seconds"] > 0
+    assert len(trust._KEPT) == 1

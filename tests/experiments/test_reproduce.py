@@ -20,7 +20,7 @@ from magnet.cli import app
 from magnet.experiments import exhibits
 from magnet.experiments.exhibits import Options
 from magnet.experiments.exhibits.classification import Setting, relative
-from magnet.experiments.reproduce import reproduce
+from magnet.experiments.reproduce import _sharing, _without_repeats, reproduce
 from magnet.experiments.store import Store
 
 ACCURACY = {"gcn": 0.7, "magnet-gae": 0.78, "appnp": 0.6, "magnet": 0.8}
@@ -107,6 +107,33 @@ def test_runs_of_another_code_version(tmp_path: Path) -> None:
         assert exhibits.Results(store, any_code=False).get(config) is None
 
 
+def test_a_cell_stands_on_one_code_version(tmp_path: Path) -> None:
+    configs = [{"kind": "x", "dataset": "cora", "seed": seed} for seed in range(3)]
+    for code, seeds, value in (("old", (0, 1, 2), 0.5), ("new", (0,), 0.9)):
+        with Store(tmp_path / "a.sqlite", code) as store:
+            for seed in seeds:
+                store.add(configs[seed], {"test_accuracy": value})
+    with Store(tmp_path / "a.sqlite", "new") as store:
+        results = exhibits.Results(store)
+        assert results.values(configs, "test_accuracy") == [0.5, 0.5, 0.5]
+        assert results.used == {"old"}
+        assert results.values(configs[:1], "test_accuracy") == [0.9]  # as many: the newer
+
+
+def test_runs_with_the_same_detector_are_one_job() -> None:
+    options = Options(datasets=("cora",), corruptions=("inject-random",), repeats=2)
+    jobs = [job for name in ("table1", "table2", "table4") for job in exhibits.get(name).plan(options)]
+    shared = _sharing(_without_repeats(jobs))
+    ours = [
+        job for job in shared if any(config["method"] == "magnet" and "batch" not in config for config in job.configs)
+    ]
+    assert len(ours) == 1
+    assert {config["method"] for config in ours[0].configs} >= {"magnet", "fp", "magnet-appnp", "magnet-gae"}
+    assert all(len(job.configs) == 1 for job in shared if "batch" in job.configs[0])
+    gae = [job for job in shared if job.configs[0].get("detector_options") == {"epochs": 1000}]
+    assert [len(job.configs) for job in gae if "batch" not in job.configs[0]] == [2 + 9 * 2]
+
+
 @pytest.mark.parametrize("name", exhibits.MODULES)
 def test_every_exhibit_has_a_plan_and_shows_what_is_missing(name: str, tmp_path: Path) -> None:
     for options in (Options(), Options(quick=True, repeats=2)):
@@ -189,6 +216,7 @@ def test_reproduce_is_killed_and_continues(tmp_path: Path) -> None:
         (["table1", "--datasets", "nowhere"], "'nowhere' is not in this exhibit"),
         (["table1", "--methods", "nothing", "--quick"], "'nothing' is not in this exhibit"),
         (["table1", "--show", "--store", "missing.sqlite"], "nothing to show"),
+        (["table1", "--search", "4", "--quick"], "--quick runs on toys"),
         (["table1", "--settings", "best"], "must be tuned or default"),
     ],
 )

@@ -72,6 +72,17 @@ def test_settings_at_once_are_each_setting_alone(small: Any) -> None:
         assert [row["test_auroc"] for row in rows] == pytest.approx([row["test_auroc"] for row in alone], abs=1e-3)
 
 
+def test_settings_of_the_repair_at_once_are_each_alone(small: Any, tmp_path: Path) -> None:
+    settings = [{"p": 1.0, "q": 2.0}, {"p": 0.0, "q": 1.0, "nu0": 100.0}, {"rate": 0.01, "normalize": True}]
+    given: list[dict[str, Any]] = [{**each, "epochs": 15} for each in settings]
+    together = run_settings(small, "inject-random", "magnet-true", [0, 1], given, device="cpu", folder=tmp_path)
+    for each, rows in zip(given, together, strict=True):
+        alone = run_many(small, "inject-random", "magnet-true", [0, 1], device="cpu", folder=tmp_path, **each)
+        assert [row["chosen"] for row in rows] == [row["chosen"] for row in alone]
+        assert [row["test_auroc"] for row in rows] == pytest.approx([row["test_auroc"] for row in alone], abs=1e-3)
+        assert all(row["train_seconds"] > 0 and row["repair_seconds"] > 0 for row in rows)
+
+
 def test_what_does_not_fit_at_once_is_run_in_parts(small: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = run_many(small, "none", "mlp", range(5), **QUICK)
     sizes = []

@@ -31,6 +31,9 @@ def reproduce(
     ray: Annotated[str | None, typer.Option(help="Address of a Ray cluster to run on.")] = None,
     device: Annotated[str | None, typer.Option(help="cpu or cuda.")] = None,
     folder: Annotated[Path | None, typer.Option(help="Where corrupted graphs are kept.")] = None,
+    search: Annotated[
+        int, typer.Option(min=0, help="First search the methods' settings with so many trials (needs optuna).")
+    ] = 0,
     any_version: Annotated[
         bool, typer.Option("--any-version", help="Count runs of other code versions as finished.")
     ] = False,
@@ -50,6 +53,8 @@ def reproduce(
         _fail(f"there is no exhibit {unknown[0]!r}; there are {', '.join(MODULES)} and all")
     if settings not in ("tuned", "default"):
         _fail(f"--settings is {settings!r}; it must be tuned or default")
+    if search and quick:
+        _fail("--search finds settings for real data; --quick runs on toys")
     exported = store.with_suffix(".csv")
     if show and not store.is_file() and not exported.is_file():
         _fail(f"{store} is not there, so there is nothing to show; without --show the runs are made")
@@ -67,7 +72,7 @@ def reproduce(
         if not store.is_file() and exported.is_file():
             with Store(store) as opened:
                 typer.echo(f"{opened.load(exported)} finished runs from {exported}")
-        documents = run(names, store, target, options, where, show_only=show, any_version=any_version, say=typer.echo)
+        documents = run(names, store, target, options, where, show, any_version, search, say=typer.echo)
     except (ValueError, ImportError) as error:
         _fail(str(error))
     except KeyboardInterrupt:

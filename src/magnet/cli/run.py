@@ -24,6 +24,7 @@ def run(
 ) -> None:
     """Run one row of a table and print it as JSON."""
     from magnet.experiments.runners import run_configs
+    from magnet.experiments.settings import tuned
     from magnet.experiments.store import Store, _plain
 
     config = {
@@ -32,7 +33,7 @@ def run(
         "corruption": corruption,
         "method": method,
         "seed": seed,
-        "settings": settings,
+        **(tuned(method, dataset, corruption) if settings == "tuned" else {}),
         **dict(_setting(words) for words in option or ()),
     }
     kept = None if store is None else Store(store)

@@ -15,6 +15,7 @@ from torch import Tensor
 from magnet import detection
 from magnet.corruption import corrupt_once
 from magnet.datasets import load
+from magnet.experiments.measure import device_name
 
 #: Thresholds on the score |x - x'| of the autoencoder, as in the paper's figures.
 TAUS = tuple(round(0.02 * k, 2) for k in range(1, 51))
@@ -69,7 +70,7 @@ def run_detection(
         "threshold": float(fitted.threshold_) if np.isfinite(float(fitted.threshold_)) else None,
         **_curves(scores, truth),
         "seconds": seconds,
-        "device": torch.cuda.get_device_name(place) if place.startswith("cuda") else place,
+        "device": device_name(place),
     }
     named = {"truth": truth, "hit": flagged & truth, "false": flagged & ~truth}
     result["pictures"] = {name: _picture(cells[:SHOWN, :SHOWN]) for name, cells in named.items()}

@@ -32,6 +32,12 @@ def auroc(scores: Tensor, y: Tensor) -> float:
     return float(np.mean(areas)) if areas else float("nan")
 
 
+def device_name(device: str | torch.device | None) -> str:
+    """The device in words. (default: a GPU where there is one)"""
+    place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    return torch.cuda.get_device_name(place) if place.type == "cuda" else "cpu"
+
+
 def reset_peak_memory(device: torch.device) -> None:
     """Begin to watch the memory in use."""
     if device.type == "cuda":

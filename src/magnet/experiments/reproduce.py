@@ -10,10 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from magnet.experiments import exhibits
+from magnet.experiments import exhibits, settings, tuning
 from magnet.experiments.exhibits import Document, Options, Results
+from magnet.experiments.exhibits.classification import searches
 from magnet.experiments.exhibits.render import write
-from magnet.experiments.jobs import Job, Runner, execute, missing
+from magnet.experiments.jobs import Config, Job, Runner, execute, missing
+from magnet.experiments.methods import get
 from magnet.experiments.progress import Progress
 from magnet.experiments.runners import run_configs
 from magnet.experiments.store import Store
@@ -46,6 +48,7 @@ def reproduce(
     where: Where | None = None,
     show_only: bool = False,
     any_version: bool = False,
+    search: int = 0,
     run: Runner | None = None,
     say: Callable[[str], None] = print,
 ) -> list[Document]:
@@ -59,6 +62,8 @@ def reproduce(
         where: processes, cluster, device.
         show_only: run nothing.
         any_version: runs of other code versions count as finished, too.
+        search: first bring the search for the settings of every method to so many trials, and write what is best to
+            the file of settings. (default: ``0``, none)
         run: computes configs. (default: :func:`magnet.experiments.runners.run_configs`)
         say: takes progress in words where there is no terminal.
     """
@@ -67,15 +72,13 @@ def reproduce(
     found = [exhibits.get(name) for name in chosen]
     with Store(store) as opened:
         if not show_only:
+            runner = run or functools.partial(run_configs, device=where.device, folder=where.folder)
+            if search:
+                _run(opened, tuning.plan(opened, searches(options), search), runner, where, say)
+                say(f"settings of {tuning.choose(opened)} studies in {settings.PATH.name}")
             jobs = _without_repeats([job for exhibit in found for job in exhibit.plan(options)])
             jobs = _unknown(opened, jobs) if any_version else jobs
-            _run(
-                opened,
-                jobs,
-                run or functools.partial(run_configs, device=where.device, folder=where.folder),
-                where,
-                say,
-            )
+            _run(opened, _sharing(jobs), runner, where, say)
         results = Results(opened)
         documents = []
         for exhibit in found:
@@ -114,10 +117,31 @@ def _without_repeats(jobs: Sequence[Job]) -> list[Job]:
     return result
 
 
+def _sharing(jobs: Sequence[Job]) -> list[Job]:
+    """Runs that need the same detector on the same data become one job, so that it is fitted once."""
+    result: dict[str, list[Config]] = {}
+    for place, job in enumerate(jobs):
+        for config in job.configs:
+            detector = _detector(config)
+            result.setdefault(f"job {place}" if detector is None else detector, []).append(config)
+    return [Job(tuple(configs)) for configs in result.values()]
+
+
+def _detector(config: Config) -> str | None:
+    """The detector of a run and what it sees; None where there is none, or where the run is timed by itself."""
+    if config["kind"] != "classify" or "batch" in config:
+        return None
+    given = {**get(config["method"]).defaults, **config}
+    if "detector" not in given:
+        return None
+    seen = [config.get(name) for name in ("dataset", "corruption", "corruption_options", "fixed_corruption", "split")]
+    return json.dumps([given["detector"], given["detector_options"], *seen], sort_keys=True)
+
+
 def _unknown(store: Store, jobs: Sequence[Job]) -> list[Job]:
     """Jobs without the configs that are finished under whatever version."""
     known = Results(store)
-    left = (Job(tuple(c for c in job.configs if known.get(c) is None)) for job in jobs)
+    left = (Job(tuple(c for c in job.configs if not known.all(c))) for job in jobs)
     return [job for job in left if job.configs]
 
 

@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 from magnet.datasets import info
 from magnet.experiments import methods
 from magnet.experiments.batch import Batch, Row, until_it_fits
-from magnet.experiments.methods.base import SIDE_BY_SIDE
+from magnet.experiments.methods.base import SIDE_BY_SIDE, Method
 from magnet.experiments.settings import tuned
 
 Settings = Literal["default", "tuned"]
@@ -136,7 +136,7 @@ def run_settings(
     cases = [run.case(dataset, seed, fixed_corruption, split, folder, root) for seed in seeds]
     own_splits = split == "seed" or (split is None and not isinstance(dataset, Data) and info(name).reader == "webkb")
     rows: dict[tuple[int, int], Row] = {}
-    for members in _same_shape(full):
+    for members in _same_shape(chosen, full):
         for part in _parts(range(len(cases)), run.fitting(cases) if batch is None else batch):
             group = [cases[r] for r in part]
             done = until_it_fits(run, group, [full[k] for k in members], own_splits)
@@ -146,11 +146,12 @@ def run_settings(
     return [[rows[k, r] for r in range(len(cases))] for k in range(len(full))]
 
 
-def _same_shape(configs: Sequence[Mapping[str, Any]]) -> list[list[int]]:
+def _same_shape(method: Method, configs: Sequence[Mapping[str, Any]]) -> list[list[int]]:
     """Which settings can be trained side by side."""
+    free = {*SIDE_BY_SIDE, *method.repairs, "normalize"}
     groups: dict[str, list[int]] = {}
     for place, config in enumerate(configs):
-        shape = {name: value for name, value in config.items() if name not in SIDE_BY_SIDE}
+        shape = {name: value for name, value in config.items() if name not in free}
         groups.setdefault(json.dumps(shape, sort_keys=True), []).append(place)
     return list(groups.values())
 

@@ -28,10 +28,12 @@ from magnet.experiments.run import run_settings
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting that was evaluated, and its mean validation accuracy."""
+    """One setting that was evaluated, and its mean validation accuracy; ``pruned`` after the first repetition, it has
+    lost already."""
 
     settings: dict[str, Any]
     score: float
+    pruned: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,10 @@ class Search:
         """Take the scores of a batch into the study and its file."""
         if len(scores) != len(batch.settings):
             raise ValueError(f"scores holds {len(scores)} numbers; the batch has {len(batch.settings)} settings")
-        new = [Trial(settings, float(score)) for settings, score in zip(batch.settings, scores, strict=True)]
+        self.add([Trial(settings, float(score)) for settings, score in zip(batch.settings, scores, strict=True)])
+
+    def add(self, new: Sequence[Trial]) -> None:
+        """Take finished trials, such as those of :func:`race`, into the study and its file."""
         self.trials += new
         if self.path is not None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -107,9 +112,10 @@ class Search:
 
     def best(self) -> Trial:
         """The trial with the highest validation accuracy; the earlier one among equals."""
-        if not self.trials:
+        finished = [trial for trial in self.trials if not trial.pruned]
+        if not finished:
             raise ValueError("the study has no finished trial; ask, evaluate and tell first")
-        return max(self.trials, key=lambda trial: trial.score)
+        return max(finished, key=lambda trial: trial.score)
 
     def _study(self) -> Any:
         try:
@@ -124,7 +130,15 @@ class Search:
         for trial in self.trials:
             if all(_within(trial.settings.get(name), choices) for name, choices in self.space.items()):
                 settings = {name: trial.settings[name] for name in self.space}
-                study.add_trial(optuna.trial.create_trial(params=settings, distributions=spread, value=trial.score))
+                state = optuna.trial.TrialState.PRUNED if trial.pruned else optuna.trial.TrialState.COMPLETE
+                told = optuna.trial.create_trial(
+                    params=settings,
+                    distributions=spread,
+                    state=state,
+                    value=trial.score,
+                    intermediate_values={0: trial.score} if trial.pruned else None,
+                )
+                study.add_trial(told)
         return study
 
 
@@ -139,6 +153,28 @@ def evaluate(batch: Batch | Mapping[str, Any], seeds: Sequence[int] = (0, 1, 2),
     asked = batch if isinstance(batch, Batch) else Batch(**batch)
     rows = run_settings(asked.dataset, asked.corruption, asked.method, seeds, asked.settings, **options)
     return [float(np.mean([row["val_accuracy"] for row in each])) for each in rows]
+
+
+def race(batch: Batch | Mapping[str, Any], seeds: Sequence[int] = (0, 1, 2), **options: Any) -> list[Trial]:
+    """Like :func:`evaluate`, with hopeless settings pruned: after the first repetition the worse half of them is
+    dropped, and only the rest gets the other repetitions. Needs no Optuna.
+
+    Args:
+        batch, seeds, options: as for :func:`evaluate`.
+    """
+    asked = batch if isinstance(batch, Batch) else Batch(**batch)
+
+    def accuracies(settings: Sequence[dict[str, Any]], some: Sequence[int]) -> list[list[float]]:
+        rows = run_settings(asked.dataset, asked.corruption, asked.method, some, settings, **options)
+        return [[row["val_accuracy"] for row in each] for each in rows]
+
+    found = accuracies(asked.settings, seeds[:1])
+    order = sorted(range(len(found)), key=lambda k: -found[k][0])
+    going = sorted(order[: (len(order) + 1) // 2]) if len(seeds) > 1 else order
+    if len(seeds) > 1:
+        for k, more in zip(going, accuracies([asked.settings[k] for k in going], seeds[1:]), strict=True):
+            found[k] += more
+    return [Trial(asked.settings[k], float(np.mean(each)), k not in going) for k, each in enumerate(found)]
 
 
 def _suggest(trial: Any, name: str, choices: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import tomllib
 from functools import lru_cache
 from pathlib import Path
@@ -11,11 +12,19 @@ PATH = Path(__file__).with_name("settings.toml")
 
 
 def tuned(method: str, dataset: str, corruption: str, path: Path = PATH) -> dict[str, Any]:
-    """The settings for a method on a dataset: those found under this corruption, else those found on the clean data,
-    else none."""
-    found = _read(path).get(method, {}).get(dataset, {})
-    chosen = found.get(corruption, found.get("none", {}))
+    """The settings for a method on a dataset: those found under this corruption (for far rows: under random ones),
+    else those found on the clean data, else none."""
+    from magnet.experiments.methods import METHODS
+
+    found = _read(path).get((METHODS[method].settings_of if method in METHODS else "") or method, {}).get(dataset, {})
+    places = (corruption, *(("inject-random",) if corruption == "inject-far" else ()), "none")
+    chosen: dict[str, Any] = next((found[place] for place in places if place in found), {})
     return dict(chosen.get("settings", {}))
+
+
+def read(path: Path = PATH) -> dict[str, Any]:
+    """All of it: ``{method: {dataset: {corruption: {"settings": {...}, other facts}}}}``."""
+    return copy.deepcopy(_read(path))
 
 
 @lru_cache(maxsize=8)
@@ -26,7 +35,7 @@ def _read(path: Path) -> dict[str, Any]:
 def write(found: dict[str, dict[str, dict[str, dict[str, Any]]]], path: Path = PATH) -> None:
     """Write ``{method: {dataset: {corruption: {"settings": {...}, other facts}}}}`` as TOML."""
     lines = [
-        "# Settings found on validation accuracy by magnet.experiments.search; see results/baselines.md.",
+        "# Settings found on validation accuracy by magnet.experiments.search; see results/table3.md.",
         "",
     ]
     for method in sorted(found):

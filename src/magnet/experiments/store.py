@@ -24,8 +24,9 @@ PATIENCE = 90.0
 
 #: Folders and files of the package that cannot change what a run computes.
 _PRESENTATION = (
-    *("cli", "report"),
+    *("cli", "report", "tables", "cleaner", "transforms"),
     *(f"experiments/{name}" for name in ("exhibits", "store", "jobs", "ray_jobs", "progress", "reproduce", "paper")),
+    "experiments/tuning",
 )
 
 _SCHEMA = """
@@ -46,14 +47,14 @@ CREATE TRIGGER IF NOT EXISTS runs_are_not_deleted BEFORE DELETE ON runs
 
 @cache
 def code_version() -> str:
-    """The package's version and a digest of the sources, and the settings found by search, that decide what a run is.
+    """The package's version and a digest of the sources that decide what a run is.
 
     What only shows results (the command line, reports, tables and figures) is left out, so that a new colour does not
-    make finished runs void.
+    make finished runs void. Settings found by search are no part of it: they stand in the config of each run.
     """
     root = Path(magnet.__file__).parent
     digest = hashlib.sha256()
-    for path in sorted([*root.rglob("*.py"), *root.rglob("*.toml")]):
+    for path in sorted(root.rglob("*.py")):
         name = path.relative_to(root).as_posix()
         if not name.startswith(_PRESENTATION):
             digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")

@@ -46,30 +46,46 @@ class Options:
 class Results:
     """Finished runs by their config.
 
+    Runs that are shown together are always of one code version: of that with the most of them, of the newest among
+    equals. Which versions were used is in ``used``.
+
     Args:
         store: where they are.
-        any_code: also those of other code versions, the newest first. (default: ``True``)
+        any_code: also those of other code versions than the store's. (default: ``True``)
     """
 
     def __init__(self, store: Store, any_code: bool = True) -> None:
-        self.runs: dict[str, Run] = store.latest(any_code)
+        self.runs: dict[str, dict[str, Run]] = {}
+        for run in store.runs():
+            if any_code or run.code == store.code:
+                self.runs.setdefault(json.dumps(run.config, sort_keys=True), {})[run.code] = run
         self.failures = store.failed()
         self._key = store.key
         self.used: set[str] = set()
 
     def get(self, config: Config) -> dict[str, Any] | None:
-        run = self.runs.get(json.dumps(config, sort_keys=True))
-        if run is None:
-            return None
-        self.used.add(run.code)
-        return run.result
+        """The result of one run."""
+        return next(iter(self.all(config)), None)
+
+    def all(self, *configs: Config) -> list[dict[str, Any]]:
+        """The results of those of the configs that are finished, all of one code version."""
+        found = [self.runs.get(json.dumps(config, sort_keys=True), {}) for config in configs]
+        versions: dict[str, tuple[int, str]] = {}
+        for runs in found:
+            for code, run in runs.items():
+                count, last = versions.get(code, (0, ""))
+                versions[code] = (count + 1, max(last, run.finished_at))
+        if not versions:
+            return []
+        chosen = max(versions, key=versions.__getitem__)
+        self.used.add(chosen)
+        return [runs[chosen].result for runs in found if chosen in runs]
 
     def failure(self, config: Config) -> str | None:
         return self.failures.get(self._key(config))
 
     def values(self, configs: Iterable[Config], name: str) -> list[float]:
-        found = (self.get(config) for config in configs)
-        return [result[name] for result in found if result is not None and result.get(name) is not None]
+        return [result[name] for result in self.all(*configs) if result.get(name) is not None]
 
     def summary(self, configs: Iterable[Config], name: str, scale: float = 1.0) -> Summary | None:
         return summarise(self.values(configs, name), scale)

@@ -10,7 +10,9 @@ from magnet.datasets import DATASETS
 from magnet.experiments.exhibits.base import Options, Results
 from magnet.experiments.exhibits.datasets import INJECTION, META, QUICK, column_title, shown
 from magnet.experiments.jobs import Config
+from magnet.experiments.methods import get
 from magnet.experiments.paper import Printed, printed
+from magnet.experiments.settings import tuned
 
 #: In the order in which they are run: methods that share a detector's findings follow one another.
 METHODS = {
@@ -28,11 +30,13 @@ METHODS = {
     "fp-true": "FP, true cells",
     "magnet": "MAGnet (ours)",
     "fp": "FP, our trust",
+    "magnet-appnp": "MAGnet (ours) + APPNP",
+    "magnet-elasticgnn": "MAGnet (ours) + ElasticGNN",
 }
 #: In the order in which they are shown.
 ORDER = (
     *("clean", "gcn", "gcn-tuned", "appnp", "gnnguard", "elasticgnn", "airgnn", "magnet-one", "magnet-gae", "magnet"),
-    *("fp", "propagation-one", "mlp", "magnet-true", "fp-true"),
+    *("magnet-appnp", "magnet-elasticgnn", "fp", "propagation-one", "mlp", "magnet-true", "fp-true"),
 )
 TITLES = {"clean": "clean (GCN)", **METHODS}
 CORRUPTIONS = {
@@ -44,11 +48,10 @@ CORRUPTIONS = {
 QUICK_METHODS = ("gcn", "propagation-one")
 #: The paper trains its autoencoder for 1 000 epochs on Cora and 10 000 on ogbn-arxiv; here it is always 1 000.
 GAE = {"epochs": 1000}
-#: Methods whose runs share what the detector found: they are run by the same process, one after the other.
-SHARING = ("magnet", "fp")
-#: Rivals run with the settings that a search on the clean data found. The GCN, and MAGnet and its controls, which all
-#: end in that GCN, run with one setting of the paper's space: what they differ in is the features.
-TUNED = ("gcn-tuned", "mlp", "appnp", "gnnguard", "elasticgnn", "airgnn")
+#: Every method but the two GCNs that scores are relative to runs with the settings that a search found, under the same
+#: corruption where it was run there. (Our repair in front of a rival runs with the rival's.)
+UNTUNED = ("clean", "gcn")
+SEARCHED = ("inject-random", "meta")
 #: Fewer epochs for ``--quick``.
 QUICK_SETTINGS = {"epochs": 30}
 
@@ -100,7 +103,7 @@ def settings(
 def config(options: Options, setting: Setting, method: str, seed: int, **more: Any) -> Config:
     """The run of a repetition. ``"clean"`` is a GCN on the clean data."""
     corruption = "none" if method == "clean" else setting.corruption
-    searched = method in TUNED and options.settings == "tuned"
+    searched = method not in UNTUNED and options.settings == "tuned"
     method = "gcn" if method in ("clean", "gcn-tuned") else method
     result: Config = {
         "kind": "classify",
@@ -109,7 +112,7 @@ def config(options: Options, setting: Setting, method: str, seed: int, **more: A
         "method": method,
         "seed": seed,
         **({"detector_options": GAE} if method == "magnet-gae" else {}),
-        **({"settings": "tuned"} if searched else {}),
+        **(tuned(method, setting.dataset, corruption) if searched else {}),
         **more,
     }
     if result["corruption"] == "meta":
@@ -155,3 +158,12 @@ def chosen_methods(options: Options, everything: Sequence[str]) -> list[str]:
     chosen = options.choose("methods", everything)
     # colours and relative scores need the two ends
     return [name for name in everything if name in chosen or name in ("clean", "gcn")]
+
+
+def searches(options: Options) -> list[Config]:
+    """What the search of settings is about: every tuned method in the settings that it is run in."""
+    rows = [row for row in chosen_methods(options, list(METHODS)) if row not in UNTUNED]
+    own = [row for row in rows if row == "gcn-tuned" or not get(row).settings_of]
+    chosen = [name for name in SEARCHED if options.corruptions is None or name in options.corruptions]
+    fixed = Options(**{**options.__dict__, "settings": "default", "corruptions": tuple(chosen)})
+    return [config(fixed, setting, method, 0) for setting in settings(fixed, SEARCHED) for method in own]

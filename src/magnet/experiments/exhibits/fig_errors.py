@@ -27,7 +27,7 @@ def _configs(options: Options, dataset: str, which: str) -> list[Config]:
 
 
 def _found(results: Results, options: Options, dataset: str, which: str) -> list[dict[str, Any]]:
-    return [result for result in map(results.get, _configs(options, dataset, which)) if result]
+    return results.all(*_configs(options, dataset, which))
 
 
 def plan(options: Options) -> list[Job]:

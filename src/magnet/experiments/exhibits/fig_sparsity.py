@@ -30,7 +30,7 @@ def plan(options: Options) -> list[Job]:
 def render(results: Results, options: Options) -> Document:
     cells = []
     for dataset in names(options, DATASETS):
-        found = [result for result in map(results.get, _configs(options, dataset)) if result]
+        found = results.all(*_configs(options, dataset))
         for tau in SHOWN:
             shares = [100 * r["above"][r["taus"].index(tau)] / r["cells"] for r in found]
             facts = {"dataset": dataset, "tau": tau}
@@ -50,7 +50,7 @@ def _draw(path: Path, results: Results, options: Options) -> None:
     with draw.figure(path) as axes:
         axis = axes[0, 0]
         for dataset, colour in zip(names(options, DATASETS), draw.COLOURS, strict=False):
-            found = [result for result in map(results.get, _configs(options, dataset)) if result]
+            found = results.all(*_configs(options, dataset))
             if found:
                 shares = np.array([np.array(r["above"]) / r["cells"] for r in found])
                 axis.plot(found[0]["taus"], 100 * shares.mean(axis=0), color=colour, label=column_title(dataset))

@@ -48,8 +48,7 @@ def plan(options: Options) -> list[Job]:
     for setting in _settings(options):
         for trust in _trust(options):
             grid = [c for p, q in _exponents(options) for c in _configs(options, setting, trust, p, q)]
-            # what a detector found is used by all exponents: one job
-            jobs += [Job(tuple(grid))] if trust in ("gae", "ours") else jobs_of(grid, together=("seed",))
+            jobs.append(Job(tuple(grid)))  # one batch
     return jobs
 
 

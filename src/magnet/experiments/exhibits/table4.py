@@ -37,7 +37,7 @@ def render(results: Results, options: Options) -> Document:
     for method in _methods(options):
         for setting in _settings(options):
             runs = _runs(options, setting, method)
-            devices |= {str(found.get("device")) for found in map(results.get, runs) if found is not None}
+            devices |= {str(found.get("device")) for found in results.all(*runs)}
             facts = {"dataset": setting.dataset, "method": method}
             score = results.summary(runs, "test_accuracy", 100)
             seconds = results.summary(runs, "seconds")

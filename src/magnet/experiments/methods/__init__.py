@@ -31,6 +31,8 @@ METHODS: dict[str, Method] = {
         paper_magnet.GAE,
         paper_magnet.TRUE,
         magnet.METHOD,
+        magnet.BEFORE_APPNP,
+        magnet.BEFORE_ELASTIC,
         propagation.CONTROL,
         propagation.FP,
         propagation.FP_TRUE,

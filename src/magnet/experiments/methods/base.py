@@ -46,7 +46,7 @@ PAPER_SPACE: dict[str, list[Any]] = {
     "epochs": [200, 500],
 }
 
-#: Settings that may differ between models trained side by side.
+#: Settings of the network and its training that may differ between models trained side by side.
 SIDE_BY_SIDE = (
     "rate",
     "decay",
@@ -72,6 +72,7 @@ class Case:
         corruption: the truth (None: nothing was corrupted).
         device: where to compute.
         folder: where results of detectors may be kept between runs.
+        saved: seconds of work that an earlier run on the same case did and this one was spared.
     """
 
     data: Data
@@ -80,6 +81,7 @@ class Case:
     corruption: Corruption | None
     device: torch.device
     folder: Path | None = None
+    saved: float = 0.0
     cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -142,7 +144,9 @@ class Method:
         space: what a search may choose from: ``{setting: list of choices, or (low, high, "log")}``.
         build: ``(in_channels, classes, seeds, config) -> Model``.
         repair: ``(case, config) -> Repaired``.
+        repairs: the settings that only ``repair`` reads: models that differ in them can be trained side by side.
         source: where the space comes from, in words.
+        settings_of: the method whose settings, found by search, it runs with. (default: its own)
         sees_truth: whether it is told which cells are wrong (an upper bound, not a competitor).
     """
 
@@ -152,7 +156,9 @@ class Method:
     space: dict[str, Any] = field(default_factory=lambda: dict(PAPER_SPACE))
     build: Callable[[int, int, Sequence[int], Config], Model] = _GCN
     repair: Callable[[Case, Config], Repaired] = untouched
+    repairs: tuple[str, ...] = ()
     source: str = ""
+    settings_of: str = ""
     sees_truth: bool = False
 
     def config(self, given: Config, nodes: int = 0) -> dict[str, Any]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from magnet.classifier import LAMBDAS, repairs
+from magnet.experiments.methods import appnp, elasticgnn
 from magnet.experiments.methods.base import (
     CONVOLUTIONS,
     PAPER_SPACE,
@@ -31,20 +34,40 @@ def _repair(case: Case, config: Config) -> Repaired:
     return Repaired(candidates, found.numbers(case))
 
 
+REPAIR: dict[str, Any] = {
+    "detector": "auto",
+    "detector_options": {},
+    "lambdas": LAMBDAS,
+    "strengths": (1.0,),
+    "iterations": 20,
+    "penalty": "element",
+}
+
 METHOD = Method(
     name="magnet",
     title="MAGnet (ours)",
-    defaults={
-        **TRAINING,
-        **CONVOLUTIONS,
-        "detector": "auto",
-        "detector_options": {},
-        "lambdas": LAMBDAS,
-        "strengths": (1.0,),
-        "iterations": 20,
-        "penalty": "element",
-    },
+    defaults={**TRAINING, **CONVOLUTIONS, **REPAIR},
     space=dict(PAPER_SPACE),
     repair=_repair,
+    repairs=tuple(REPAIR),
     source="the paper's Table 3; the kind and amount of smoothing on validation",
 )
+
+
+def _before(rival: Method) -> Method:
+    """Our repair in front of a rival's network, with the settings found for the rival."""
+    return Method(
+        name=f"magnet-{rival.name}",
+        title=f"MAGnet (ours) + {rival.title}",
+        defaults={**rival.defaults, **REPAIR},
+        space={},
+        build=rival.build,
+        repair=_repair,
+        repairs=tuple(REPAIR),
+        source=f"the settings of {rival.title}; the kind and amount of smoothing on validation",
+        settings_of=rival.name,
+    )
+
+
+BEFORE_APPNP = _before(appnp.METHOD)
+BEFORE_ELASTIC = _before(elasticgnn.METHOD)

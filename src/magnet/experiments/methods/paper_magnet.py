@@ -77,6 +77,7 @@ def _method(name: str, title: str, repair: Callable[[Case, Config], Repaired], *
         defaults={**TRAINING, **CONVOLUTIONS, **recovery, **extra},
         space={**PAPER_SPACE, "nu0": [10.0, 100.0, 500.0]},
         repair=repair,
+        repairs=(*recovery, *extra),
         source="the paper's Table 3; p and q on validation",
         sees_truth=repair is _on_truth,
     )

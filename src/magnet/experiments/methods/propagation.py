@@ -62,6 +62,7 @@ CONTROL = Method(
     title="propagation, all trusted",
     defaults={**_DEFAULTS, "lambdas": LAMBDAS},
     repair=_control,
+    repairs=("lambdas",),
     source="the paper's Table 3; the amount of smoothing on validation",
 )
 FP = Method(
@@ -70,6 +71,7 @@ FP = Method(
     defaults={**_DEFAULTS, "detector": "auto", "detector_options": {}},
     space=dict(PAPER_SPACE),
     repair=_on_detected,
+    repairs=("detector", "detector_options"),
     source="the paper's Table 3",
 )
 FP_TRUE = Method(
@@ -78,6 +80,7 @@ FP_TRUE = Method(
     defaults={**_DEFAULTS, "truth": "cells"},
     space=dict(PAPER_SPACE),
     repair=_on_truth,
+    repairs=("truth",),
     source="the paper's Table 3",
     sees_truth=True,
 )

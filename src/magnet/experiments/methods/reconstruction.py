@@ -27,5 +27,6 @@ METHOD = Method(
     title="GAE reconstruction",
     defaults={**TRAINING, **CONVOLUTIONS, "detector": "gae", "detector_options": {}},
     repair=_repair,
+    repairs=("detector", "detector_options"),
     source="the paper's Table 3",
 )

@@ -73,7 +73,9 @@ def detected(case: Case, config: Config) -> Found:
     name, options = str(config["detector"]), dict(config["detector_options"])
     edges = hashlib.sha256(case.data.edge_index.cpu().numpy().tobytes()).hexdigest()
     described = json.dumps([checksum(case.data.x), edges, name, options, case.seed, str(case.device)], sort_keys=True)
-    if described not in _KEPT:
+    if described in _KEPT:
+        case.saved += _KEPT[described].seconds
+    else:
         found = _detect(case, name, options)
         limit = max(KEPT_BYTES, available(case.device) // 4)
         while _KEPT and sum(each.bytes for each in _KEPT.values()) + found.bytes > limit:
