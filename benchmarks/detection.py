@@ -152,14 +152,14 @@ def reliability(found: detection.Detector, cells: torch.Tensor) -> str:
     return json.dumps({level: values.round(3).tolist() for level, values in out.items()})
 
 
-def as_markdown(frame: pd.DataFrame, curve: pd.DataFrame, device: str) -> str:
+def as_markdown(frame: pd.DataFrame, curve: pd.DataFrame) -> str:
     mean = frame.groupby(["dataset", "corruption", "detector"], sort=False)[NUMBERS].mean().reset_index()
     lines = [
         "# Detection",
         "",
         f"Means over {frame['seed'].nunique()} corruption seeds, each with its own detector seed (clean: one). No",
-        f"detector sees labels or clean data. Measured on {device};",
-        "seconds are those of `fit` with other cases running beside it.",
+        f"detector sees labels or clean data. Measured on {' and '.join(sorted(frame['machine'].unique()))}",
+        "(the CSV says which); seconds are those of `fit` with other cases running beside it.",
         "`gae` is the paper's; where the command says so it was trained for fewer epochs than the paper's 10 000 on",
         "large graphs. Areas of cells count every cell of the table. Precision, recall and flagged shares are at the",
         "default threshold (probability 1/2). Share: estimated share of wrong nodes / the true one.",
@@ -244,6 +244,8 @@ def main() -> None:
     done = pd.read_csv(path).fillna({"gate": "", "reliability": ""}).to_dict("records") if path.is_file() else []
     finished = {(r["dataset"], r["corruption"], r["seed"], r["detector"]) for r in done}
     command = " ".join(["python benchmarks/detection.py", *sys.argv[1:]])
+    cores = f"{os.cpu_count()} CPU cores ({platform.machine()})"
+    machine = torch.cuda.get_device_name() if options.device == "cuda" else cores
     work = []
     for seed in range(options.seeds):
         for name in options.datasets.split(","):
@@ -256,13 +258,13 @@ def main() -> None:
         more = (options.device, options.gae_epochs, options.corrupted)
         waiting = {pool.submit(one_case, *w, *more): w[:3] for w in work}
         for count, future in enumerate(as_completed(waiting), 1):
-            done += [row | {"command": command} for row in future.result()]
+            done += [row | {"machine": machine, "command": command} for row in future.result()]
             print(f"{count}/{len(work)} {waiting[future]}", flush=True)
-            write(done, options.output, options.device)
-    write(done, options.output, options.device)
+            write(done, options.output)
+    write(done, options.output)
 
 
-def write(done: list[dict[str, Any]], output: Path, device: str) -> None:
+def write(done: list[dict[str, Any]], output: Path) -> None:
     """The table as it is now; nothing is half-written when the run is stopped."""
     order = list(CASES)
     done.sort(
@@ -274,8 +276,7 @@ def write(done: list[dict[str, Any]], output: Path, device: str) -> None:
         )
     )
     frame = pd.DataFrame(done)
-    cores = f"{os.cpu_count()} CPU cores ({platform.machine()})"
-    text = as_markdown(frame, curves(done), torch.cuda.get_device_name() if device == "cuda" else cores)
+    text = as_markdown(frame, curves(done))
     for name, content in (("detection.csv", frame.to_csv(index=False, float_format="%.5f")), ("detection.md", text)):
         temporary = output / f"{name}.new"
         temporary.write_text(content, encoding="utf-8")

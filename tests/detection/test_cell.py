@@ -253,3 +253,20 @@ def test_tail_probability_keeps_to_the_upper_end():
     assert p[-1] < 0.01
     assert share < 0.02
     assert float(tail_probability(torch.ones(10))[0].max()) == 0
+
+
+def test_an_event_that_says_nothing_is_wrong_at_the_rate_of_its_row():
+    """Also in rows that are shorter or longer than expected: a rare word of a short row is no evidence against it."""
+    bad = corruption.corrupt(
+        datasets.synthetic(600, 200, 4, 8.0, 0.8, seed=0), "cells-flip", node_share=0.2, ratio=0.02
+    )
+    x = bad.data.x.clone()
+    x[:, :5] = 0
+    for column in range(5):
+        x[100 * column : 100 * column + 3, column] = 1
+    found = Cell().fit(Data(x=x, edge_index=bad.data.edge_index))
+    rate = found._joint.sum(dim=2) @ found._rates
+    row, column = x[:, :5].nonzero(as_tuple=True)
+    assert found._counts_events()
+    assert row.numel() == 15
+    torch.testing.assert_close(found.probability_[row, column], rate[row], rtol=1e-4, atol=1e-8)

@@ -31,12 +31,14 @@ class Gate:
     Args:
         open: rows may be flagged.
         power: AUROC of "this row at its own place" against "another row at this place".
-        reason: why, in words.
+        reason: why it is closed, in words.
+        adjusted: the power on the rows that are right, as far as it can be estimated.
     """
 
     open: bool
     power: float
     reason: str
+    adjusted: float = float("nan")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -91,11 +91,11 @@ class Cell(Detector):
             if not self._counts_events():
                 continue
             row, column = event.nonzero(as_tuple=True)
-            size = ratio[row, column].exp()
-            factors = self._factors(first, last, row, column)
-            for k, e in enumerate(self._rates.tolist()):
-                for m, factor in enumerate(factors):
-                    likelihood[:, k, m].index_add_(0, row, ((1 - e) * factor + e * size).log())
+            event_ratio = ratio[row, column]
+            for m, factor in enumerate(self._factors(first, last, row, column)):
+                wrong = as_wrong(event_ratio, factor)
+                for k, e in enumerate(self._rates.tolist()):
+                    likelihood[:, k, m].index_add_(0, row, ((1 - e) * factor + e * wrong).log())
             # An untouched cell without an event is likely by a factor exp(-(pi' - pi)).
             base, expected = (
                 self._expectation.event_means(first, last)[0].sum(),
@@ -172,12 +172,12 @@ class Cell(Detector):
             out += by_rate[:, k : k + 1] * (e * size / (1 - e + e * size))
         if self._counts_events():
             row, column = (self._expectation.events(first, last)[0] > 0).nonzero(as_tuple=True)
-            there = size[row, column]
-            total = torch.zeros_like(there)
-            factors = self._factors(first, last, row, column)
-            for k, e in enumerate(self._rates.tolist()):
-                for m, factor in enumerate(factors):
-                    total += self._joint[row, k, m] * (e * there / ((1 - e) * factor + e * there))
+            event_ratio = ratio[row, column]
+            total = torch.zeros_like(event_ratio)
+            for m, factor in enumerate(self._factors(first, last, row, column)):
+                wrong = as_wrong(event_ratio, factor)
+                for k, e in enumerate(self._rates.tolist()):
+                    total += self._joint[row, k, m] * (e * wrong / ((1 - e) * factor + e * wrong))
             out[row, column] = total
         known = self._known(first, last)
         if known is not None:
@@ -189,6 +189,12 @@ class Cell(Detector):
     def _cells(self, first: int, last: int) -> tuple[Tensor, Tensor]:
         probability = self._probability(first, last)
         return probability, probability
+
+
+def as_wrong(log_ratio: Tensor, factor: Tensor) -> Tensor:
+    """How likely an event is in a wrong cell, in units of its chance; where the ratio says nothing, as likely as in a
+    right cell of this row, whose length multiplies the chance by a factor."""
+    return torch.where(log_ratio == 0, factor, log_ratio.clamp(-60, 60).exp())
 
 
 def mixture(likelihood: Tensor, steps: int = 300) -> tuple[Tensor, Tensor, float]:

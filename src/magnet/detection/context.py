@@ -109,16 +109,18 @@ class Context(Detector):
             r, r0 = logit[known].double().cpu().numpy(), null_logit[allowed].double().cpu().numpy()
             if turn == 0:
                 power = auroc(r, r0)
-            p, shares = np.zeros(r.size), np.zeros(r.size)
-            for members in strata:
-                share = null_share(r[members], r0)
-                p[members], shares[members] = posterior(r[members], r0, share), share
+            p, shares = np.zeros(r.size), [null_share(r[members], r0) for members in strata]
+            for members, share in zip(strata, shares, strict=True):
+                p[members] = posterior(r[members], r0, share)
             rho = torch.zeros(n, device=view.device)
             rho[known] = torch.from_numpy(p).float().to(view.device)
             rho[believed] = 0.0
         self._logit = logit
-        self.share_ = float(shares.mean() * known.float().mean())
-        self.gate_ = judge(Evidence(power, auroc(r, r0), int(known.sum()), float(shares.mean())))
+        counts = [int(members.sum()) for members in strata]
+        self.share_ = float(np.dot(shares, counts) / n)
+        # The gate asks about the right rows, so it looks at the stratum that has most of them.
+        best = int(np.argmax([(1 - share) * count for share, count in zip(shares, counts, strict=True)]))
+        self.gate_ = judge(Evidence(power, auroc(r[strata[best]], r0), int(known.sum()), shares[best]))
         return rho
 
     def _suspicion(self) -> Tensor:

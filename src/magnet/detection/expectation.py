@@ -49,6 +49,8 @@ class Expectation:
         self.back = torch.from_numpy(np.asarray(a.multiply(a).sum(axis=1), dtype=np.float32).ravel()).to(view.device)
         self.near = (view.adjacency @ w[:, None])[:, 0]
         self.far = ((view.adjacency @ self.near[:, None])[:, 0] - self.back * w).clamp_min(0)
+        self._recent_range: tuple[int, int] | None = None
+        self._recent: dict[float, tuple[Tensor, Tensor, Tensor]] = {}
 
     @cached_property
     def spike(self) -> Tensor:
@@ -101,6 +103,14 @@ class Expectation:
         return base, (one + shrink * base) / (near + shrink), (two + shrink * base) / (far + shrink)
 
     def event_means(self, first: int, last: int, shrink: float = 0.5) -> tuple[Tensor, Tensor, Tensor]:
+        """The means of the events of a range of features; those of the range asked for last are kept."""
+        if self._recent_range != (first, last):
+            self._recent_range, self._recent = (first, last), {}
+        if shrink not in self._recent:
+            self._recent[shrink] = self._event_means(first, last, shrink)
+        return self._recent[shrink]
+
+    def _event_means(self, first: int, last: int, shrink: float) -> tuple[Tensor, Tensor, Tensor]:
         y, seen = self.events(first, last)
         if self.doubt is not None:
             doubt = self.doubt[:, first:last]

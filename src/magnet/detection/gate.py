@@ -13,9 +13,10 @@ class Evidence:
 
     Args:
         power: AUROC of real against permuted pairs in the first round.
-        final: the same in the last round.
+        final: the same in the last round, among the rows that occur once, twice or more often, whichever has most right
+            ones.
         rows: rows with evidence.
-        share: estimated share of wrong rows at the end.
+        share: estimated share of wrong rows among those of ``final``.
     """
 
     power: float
@@ -24,8 +25,8 @@ class Evidence:
     share: float
 
 
-# Calibrated on synthetic graphs (100 to 2500 nodes, homophily 0.1 to 0.9, 0 to 50 % of the rows replaced): at 0.80 and
-# above four of five flagged rows are wrong and clean graphs are left alone; below, it is hardly better than guessing.
+# Calibrated on synthetic graphs by benchmarks/gate.py: above, flagged rows are mostly wrong; below, it is hardly better
+# than guessing (results/gate.md).
 NEEDED = 0.80
 # Standard errors by which the power must differ from 1/2.
 ERRORS = 4.0
@@ -40,17 +41,17 @@ def judge(evidence: Evidence | None) -> Gate:
     """
     if evidence is None:
         return Gate(False, 0.5, "fewer than 10 rows have neighbours and values: too few to compare")
-    error = (12 * evidence.rows) ** -0.5
-    if evidence.power < 0.5 + ERRORS * error:
-        reason = f"the neighbours say no more about a row than about any other (AUROC {evidence.power:.2f})"
-        return Gate(False, evidence.power, reason)
     if evidence.share >= 1:
         return Gate(False, evidence.power, "every row looks like a row from elsewhere")
     adjusted = (evidence.final - evidence.share / 2) / (1 - evidence.share)
+    error = (12 * evidence.rows) ** -0.5
+    if evidence.power < 0.5 + ERRORS * error:
+        reason = f"the neighbours say no more about a row than about any other (AUROC {evidence.power:.2f})"
+        return Gate(False, evidence.power, reason, adjusted)
     if adjusted < NEEDED:
         reason = (
             f"the neighbours say too little about a row (AUROC {adjusted:.2f}, allowing for {evidence.share:.0%} of "
             f"wrong rows; {NEEDED:.2f} is needed)"
         )
-        return Gate(False, evidence.power, reason)
-    return Gate(True, evidence.power, "")
+        return Gate(False, evidence.power, reason, adjusted)
+    return Gate(True, evidence.power, "", adjusted)
