@@ -79,13 +79,15 @@ def test_every_tuned_row_is_searched_and_runs_with_what_was_found(monkeypatch: p
     options = Options(datasets=("cora",))
     methods = {(place["method"], place["corruption"]) for place in searches(options)}
     assert ("magnet", "inject-random") in methods
-    assert ("gcn", "meta") in methods
-    assert not any(method == "magnet-appnp" or corruption == "inject-far" for method, corruption in methods)
+    assert ("gcn", "inject-random") in methods
+    assert not any(method == "magnet-appnp" or corruption != "inject-random" for method, corruption in methods)
     chosen = {"appnp": {"alpha": 0.3}, "magnet": {"hidden": 7}}
-    found = {name: {"cora": {"inject-random": {"settings": each}}} for name, each in chosen.items()}
+    found: dict[str, Any] = {name: {"cora": {"inject-random": {"settings": each}}} for name, each in chosen.items()}
+    found["magnet"]["cora"]["meta"] = {"settings": {"hidden": 9}}
     monkeypatch.setattr(settings, "_read", lambda path: found)
     far = Setting("cora", "inject-far")
     assert config(options, far, "magnet-appnp", 0)["alpha"] == 0.3
     assert config(options, far, "magnet", 0)["hidden"] == 7
-    assert "hidden" not in config(options, Setting("cora", "meta"), "magnet", 0)
+    assert config(options, Setting("cora", "meta"), "magnet", 0)["hidden"] == 9
+    assert "hidden" not in config(options, Setting("texas", "meta"), "magnet", 0)
     assert "alpha" not in config(Options(settings="default"), far, "appnp", 0)

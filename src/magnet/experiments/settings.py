@@ -12,12 +12,12 @@ PATH = Path(__file__).with_name("settings.toml")
 
 
 def tuned(method: str, dataset: str, corruption: str, path: Path = PATH) -> dict[str, Any]:
-    """The settings for a method on a dataset: those found under this corruption (for far rows: under random ones),
-    else those found on the clean data, else none."""
+    """The settings for a method on a dataset: those found under this corruption, else those found with random rows
+    injected, else those found on the clean data, else none."""
     from magnet.experiments.methods import METHODS
 
     found = _read(path).get((METHODS[method].settings_of if method in METHODS else "") or method, {}).get(dataset, {})
-    places = (corruption, *(("inject-random",) if corruption == "inject-far" else ()), "none")
+    places = (corruption, *(("inject-random",) if corruption != "none" else ()), "none")
     chosen: dict[str, Any] = next((found[place] for place in places if place in found), {})
     return dict(chosen.get("settings", {}))
 

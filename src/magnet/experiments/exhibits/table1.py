@@ -28,7 +28,7 @@ WORDS = (
     "the paper's value and our difference to it. ▲ above, ▼ below a GCN on the untouched data. Rows that are told the "
     "truth about the cells (true) are bounds, not competitors. The first two rows run with one setting of the "
     "paper's space (64 hidden units, rate and decay 0.005, 200 epochs), all others with the best of 16 on validation, "
-    "under the same corruption where table 3 says so, else on the clean data, else with that one setting."
+    "found with random rows injected where table 3 says so, else on the clean data, else with that one setting."
 )
 
 
