@@ -9,8 +9,9 @@ from torch_geometric.data import Data
 
 from magnet import corruption, datasets, detection
 from magnet.detection.context import Context, permuted_pairs
+from magnet.detection.edges import largest_neighbour, pair_products
 from magnet.detection.logistic import fit_logistic
-from magnet.detection.pairs import Pairs
+from magnet.detection.pairs import Pairs, largest
 from magnet.detection.rows import Rows, copies, low_rank_rows, unit_rows
 from magnet.detection.two_groups import null_share, posterior
 from magnet.detection.view import View
@@ -55,6 +56,18 @@ def test_features_of_pairs_are_those_of_the_equations(sparse):
             expected = torch.stack([cosine(c1, centred[k], dim=0), cosine(c2, centred[k], dim=0), best]).float()
             found = real[i] if place is None else permuted[i, place]
             torch.testing.assert_close(found, expected, atol=2e-4, rtol=1e-3)
+
+
+def test_loops_over_edges_agree_with_torch():
+    view = small_view()
+    left, right = view.edges
+    z = torch.randn(30, 7, generator=torch.Generator().manual_seed(1)) - 2  # maxima below 0 count as well
+    torch.testing.assert_close(
+        torch.from_numpy(pair_products(left.numpy(), right.numpy(), z.numpy())), (z[left] * z[right]).sum(dim=1)
+    )
+    a = view.graph.adjacency
+    found = torch.from_numpy(largest_neighbour(a.indptr, a.indices, z.numpy()))
+    torch.testing.assert_close(found, largest(z[right], view.neighbours.long()), rtol=0, atol=0)
 
 
 def test_permuted_pairs_leave_out_the_node_and_its_neighbours():

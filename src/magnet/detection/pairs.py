@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from magnet.detection.edges import largest_neighbour
 from magnet.detection.rows import Rows
 from magnet.detection.view import CELLS_PER_BLOCK, View
 
@@ -80,10 +81,18 @@ class Pairs:
         permuted[:, :, 0] = p1 / (norm1[:, None] * length[self.probes])
         permuted[:, :, 1] = (A @ p1 - self.back[:, None] * weighted) / (norm2[:, None] * length[self.probes])
         cosine = weighted / (length[:, None] * length[self.probes])
-        width = max(1, CELLS_PER_BLOCK // max(1, right.numel()))
-        for first in range(0, k, width):
-            permuted[:, first : first + width, 2] = largest(cosine[:, first : first + width][right], lengths)
+        permuted[:, :, 2] = self._largest(cosine)
         return real, permuted
+
+    def _largest(self, values: Tensor) -> Tensor:
+        """The maximum over each node's neighbours ``[n, k]`` of values ``[n, k]``."""
+        if values.device.type == "cpu":
+            a = self.view.graph.adjacency
+            return torch.from_numpy(largest_neighbour(a.indptr, a.indices, values.numpy()))
+        _, right = self.view.edges
+        lengths = self.view.neighbours.long()
+        width = max(1, CELLS_PER_BLOCK // max(1, right.numel()))
+        return torch.cat([largest(part[right], lengths) for part in values.split(width, dim=1)], dim=1)
 
 
 def largest(values: Tensor, lengths: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ import torch
 from sklearn.utils.extmath import randomized_svd
 from torch import Tensor
 
+from magnet.detection.edges import pair_products
 from magnet.detection.view import CELLS_PER_BLOCK, View
 from magnet.graph import csr_tensor
 
@@ -86,6 +87,8 @@ class Rows:
             return torch.from_numpy(joined.astype(np.float32)).to(self.device)
         dense = self.dense
         assert dense is not None
+        if dense.device.type == "cpu":
+            return torch.from_numpy(pair_products(left.numpy(), right.numpy(), dense.contiguous().numpy()))
         step = max(1, CELLS_PER_BLOCK // dense.shape[1])
         parts = [
             (dense[left[s : s + step]] * dense[right[s : s + step]]).sum(dim=1) for s in range(0, left.numel(), step)
