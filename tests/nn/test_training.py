@@ -211,6 +211,21 @@ def test_dropout_keeps_the_mean_and_each_model_has_its_own_stream(p: float) -> N
     assert (rows[:, :-1] * rows[:, 1:]).mean().item() == pytest.approx(p * p, abs=0.01)
 
 
+def test_models_with_the_same_seed_and_dropout_drop_the_same_and_draw_once(small: Any) -> None:
+    data, graph = small
+    inputs = [data.x, data.x + 0.1, data.x + 0.2]
+    together = train(nn.GCN(40, 3, hidden=8, seeds=[4, 4, 5], dropout=[0.5, 0.5, 0.5]), data, graph, inputs)
+    for place, (seed, x) in enumerate(zip([4, 4, 5], inputs, strict=True)):
+        alone = train(nn.GCN(40, 3, hidden=8, seeds=seed), data, graph, x)
+        assert torch.allclose(together.logits[place], alone.logits[0], atol=1e-4)
+    model = nn.GCN(40, 3, seeds=[4, 4, 5]).train()
+    shared = model.dropout().shared
+    assert shared is not None
+    assert (shared[0], shared[1].tolist()) == ([0, 2], [0, 0, 1])
+    assert nn.GCN(40, 3, seeds=[4, 4], input_dropout=0.1).dropout().shared is None
+    assert nn.GCN(40, 3, seeds=[4, 4], dropout=[0.1, 0.2]).dropout().shared is None
+
+
 def test_row_normalized_rows_sum_to_one_in_either_layout() -> None:
     x = torch.tensor([[1.0, 3.0, 0.0], [0.0, 0.0, 0.0], [0.2, 0.3, 0.0]])
     expected = torch.tensor([[0.25, 0.75, 0.0], [0.0, 0.0, 0.0], [0.2, 0.3, 0.0]])

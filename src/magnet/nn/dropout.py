@@ -15,14 +15,22 @@ class Dropout:
     Args:
         p: one probability for each model.
         generators: one generator for each model.
+        shared: ``(models, which)`` where some models drop the same in every layer: only ``models`` draw, and model s
+            takes what the ``which[s]``-th of them drew. (default: each model draws for itself)
     """
 
-    def __init__(self, p: Sequence[float], generators: Sequence[torch.Generator]) -> None:
+    def __init__(
+        self,
+        p: Sequence[float],
+        generators: Sequence[torch.Generator],
+        shared: tuple[Sequence[int], Tensor] | None = None,
+    ) -> None:
         for value in p:
             if not 0 <= value < 1:
                 raise ValueError(f"dropout is {value}; it must be at least 0 and below 1")
         self.p = list(p)
         self.generators = list(generators)
+        self.shared = shared
 
     @property
     def active(self) -> bool:
@@ -30,10 +38,11 @@ class Dropout:
 
     def mask(self, shape: tuple[int, ...], like: Tensor) -> Tensor:
         """``[S, *shape]``: 0 where dropped, ``1 / (1 - p)`` elsewhere."""
-        mask = torch.empty(len(self.p), *shape, dtype=like.dtype, device=like.device)
-        for part, p, generator in zip(mask, self.p, self.generators, strict=True):
-            _fill(part, p, generator)
-        return mask
+        drawing = range(len(self.p)) if self.shared is None else self.shared[0]
+        mask = torch.empty(len(drawing), *shape, dtype=like.dtype, device=like.device)
+        for part, s in zip(mask, drawing, strict=True):
+            _fill(part, self.p[s], self.generators[s])
+        return mask if self.shared is None else mask[self.shared[1]]
 
     def mask_of(self, sizes: Sequence[int], like: Tensor) -> Tensor:
         """The same for models with ``sizes[s]`` numbers each, one after the other."""

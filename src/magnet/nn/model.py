@@ -85,6 +85,7 @@ class Model(nn.Module):
         self.p_input = self.per_model("input_dropout", input_dropout)
         self._start = [torch.Generator().manual_seed(seed) for seed in self.seeds]
         self._running: list[torch.Generator] = []
+        self._kinds: Tensor | None = None
         self._graph: tuple[Any, ...] = (None, None, None, None)
         self._input: tuple[Any, ...] = (None, None, None)
         # Makes the device and dtype known before there is any weight.
@@ -127,7 +128,21 @@ class Model(nn.Module):
     def dropout(self, input: bool = False) -> Dropout:
         """Dropout as it is now: none outside of training."""
         p = self.p_input if input else self.p
-        return Dropout(p if self.training else [0.0] * len(p), self.generators)
+        return Dropout(p if self.training else [0.0] * len(p), self.generators, self._shared_dropout())
+
+    def _shared_dropout(self) -> tuple[list[int], Tensor] | None:
+        """Models with the same seed and dropout drop the same, unless features are dropped, too: each may have its own.
+
+        Returns:
+            The first of each kind, and for every model the number of its kind; None where all differ.
+        """
+        streams = list(zip(self.seeds, self.p, strict=True))
+        kinds = list(dict.fromkeys(streams))
+        if any(self.p_input) or len(kinds) == len(streams):
+            return None
+        if self._kinds is None or self._kinds.device != self.like.device:
+            self._kinds = torch.tensor([kinds.index(stream) for stream in streams], device=self.like.device)
+        return [streams.index(kind) for kind in kinds], self._kinds
 
     # -- what a model says ------------------------------------------------------------------------------------
 
