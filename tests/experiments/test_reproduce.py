@@ -130,6 +130,8 @@ def test_runs_with_the_same_detector_are_one_job() -> None:
     assert len(ours) == 1
     assert {config["method"] for config in ours[0].configs} >= {"magnet", "fp", "magnet-appnp", "magnet-gae"}
     assert all(len(job.configs) == 1 for job in shared if "batch" in job.configs[0])
+    plain = [len(_sharing(_without_repeats(jobs), on_gpu=gpu)) for gpu in (False, True)]
+    assert plain[1] < plain[0]
     gae = [job for job in shared if job.configs[0].get("detector_options") == {"epochs": 1000}]
     assert [len(job.configs) for job in gae if "batch" not in job.configs[0]] == [2 + 9 * 2]
 

@@ -13,7 +13,7 @@ from magnet import nn
 from magnet.datasets import synthetic
 from magnet.experiments import run_many, run_one, run_settings
 from magnet.experiments.measure import auroc
-from magnet.experiments.run import summary
+from magnet.experiments.run import run_mixed, summary
 
 QUICK: dict[str, Any] = {"epochs": 15, "device": "cpu"}
 
@@ -81,6 +81,23 @@ def test_settings_of_the_repair_at_once_are_each_alone(small: Any, tmp_path: Pat
         assert [row["chosen"] for row in rows] == [row["chosen"] for row in alone]
         assert [row["test_auroc"] for row in rows] == pytest.approx([row["test_auroc"] for row in alone], abs=1e-3)
         assert all(row["train_seconds"] > 0 and row["repair_seconds"] > 0 for row in rows)
+
+
+def test_methods_and_corruptions_at_once_are_each_alone(tmp_path: Path) -> None:
+    base: dict[str, Any] = {"dataset": "digits", "epochs": 10}
+    asked = [
+        {**base, "corruption": "none", "method": "gcn", "seed": 1},
+        {**base, "corruption": "inject-random", "method": "propagation-one", "seed": 0, "lambdas": [3.0]},
+        {**base, "corruption": "inject-random", "method": "gcn", "seed": 0, "corruption_options": {"ratio": 0.9}},
+        {**base, "corruption": "inject-random", "method": "mlp", "seed": 0, "fixed_corruption": 4},
+        {**base, "corruption": "inject-random", "method": "fp-true", "seed": 0, "rate": 0.02},
+    ]
+    together = dict(run_mixed(asked, "cpu", tmp_path))
+    for number, each in enumerate(asked):
+        alone = run_one(**each, device="cpu", folder=tmp_path)  # type: ignore[arg-type]
+        assert together[number]["test_auroc"] == pytest.approx(alone["test_auroc"], abs=1e-3)
+        same = ("method", "corruption", "seed", "config", "checksum", "chosen", "corruption_options")
+        assert {name: together[number][name] for name in same} == {name: alone[name] for name in same}
 
 
 def test_what_does_not_fit_at_once_is_run_in_parts(small: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,17 +62,21 @@ def test_trials_of_superseded_code_do_not_count(tmp_path: Path) -> None:
 
 
 def test_the_worse_half_is_dropped_after_the_first_repetition(monkeypatch: pytest.MonkeyPatch) -> None:
-    ran: list[tuple[int, tuple[int, ...]]] = []
+    ran: list[tuple[str, int, int]] = []
 
-    def rows(dataset: str, corruption: str, method: str, seeds: Sequence[int], configs: Any) -> Any:
-        ran.extend((each["hidden"], tuple(seeds)) for each in configs)
-        return [[{"val_accuracy": each["hidden"] / 100 + seed} for seed in seeds] for each in configs]
+    def rows(asked: Sequence[dict[str, Any]], device: Any, folder: Any) -> Any:
+        for number, each in enumerate(asked):
+            ran.append((each["method"], each["hidden"], each["seed"]))
+            yield number, {"val_accuracy": each["hidden"] / 100 + each["seed"]}
 
-    monkeypatch.setattr("magnet.experiments.search.run_settings", rows)
-    trials = race(Batch("gcn", "cora", "none", [{"hidden": h} for h in (10, 40, 20, 30)]), seeds=(0, 1, 2))
-    assert [trial.pruned for trial in trials] == [True, False, True, False]
-    assert [trial.score for trial in trials] == pytest.approx([0.1, 1.4, 0.2, 1.3])
-    assert [each for each in ran if each[1] == (1, 2)] == [(40, (1, 2)), (30, (1, 2))]
+    monkeypatch.setattr("magnet.experiments.search.run_mixed", rows)
+    batches = [Batch("gcn", "cora", "none", [{"hidden": h} for h in sizes]) for sizes in ((10, 40, 20, 30), (90, 80))]
+    first, second = race(batches, seeds=(0, 1, 2))
+    assert [trial.pruned for trial in first] == [True, False, True, False]
+    assert [trial.score for trial in first] == pytest.approx([0.1, 1.4, 0.2, 1.3])
+    assert [trial.pruned for trial in second] == [False, True]
+    later = {(40, 1), (40, 2), (30, 1), (30, 2), (90, 1), (90, 2)}
+    assert {(hidden, seed) for _, hidden, seed in ran if seed} == later
 
 
 def test_every_tuned_row_is_searched_and_runs_with_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:

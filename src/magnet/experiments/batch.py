@@ -1,11 +1,11 @@
-"""Repetitions of a method, repaired one by one and trained at once."""
+"""Runs of any methods on one dataset: each repaired by itself, all that end in models of one shape trained at once."""
 
 from __future__ import annotations
 
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -24,228 +24,295 @@ from magnet.graph import Graph
 from magnet.nn.memory import available
 
 Row = dict[str, Any]
-#: A candidate for the features of a case: its place among them, the case, the settings that use it, and itself.
-Offer = tuple[int, int, list[int], Candidate]
-#: A feature matrix and the models on it: (setting, case, name of the candidate).
-Group = tuple[Any, list[tuple[int, int, str]]]
 
 #: The features of a batch may take this part of what is free on a GPU: training needs some copies, and other processes
 #: may be on it.
-FEATURE_SHARE = 32
+FEATURE_SHARE = 24
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
-    """What the rows of one call have in common."""
+class Run:
+    """A row of a table before it is run: a method with its settings on a case."""
 
     method: Method
-    dataset: str
-    corruption: str
-    corruption_options: dict[str, Any]
-    device: torch.device
-    progress: bool
+    case: Case
+    config: dict[str, Any]
 
-    def case(
-        self,
-        dataset: str | Data,
-        seed: int,
-        fixed: int | None,
-        split: int | str | None,
-        folder: str | os.PathLike[str] | None,
-        root: str | os.PathLike[str] | None,
-    ) -> Case:
-        if isinstance(dataset, Data):
-            data = dataset
+    @property
+    def shape(self) -> tuple[Any, str]:
+        """What must be the same for models to be trained side by side. (So is the number of epochs, though it need
+        not: all would go on as long as the longest.)"""
+        free = {*SIDE_BY_SIDE, *self.method.repairs, "normalize"} - {"epochs"}
+        rest = {name: value for name, value in self.config.items() if name not in free}
+        return self.method.build, json.dumps([self.case.dataset, self.case.own_split, rest], sort_keys=True)
+
+    @property
+    def repair(self) -> tuple[Any, str, int]:
+        """What must be the same for the repaired features to be."""
+        given = json.dumps({name: self.config[name] for name in self.method.repairs}, sort_keys=True)
+        return self.method.repair, given, id(self.case)
+
+
+#: A candidate for the features: its place among those of its case, the runs (by number) that may use it, and itself.
+Offer = tuple[int, list[int], Candidate]
+#: A feature matrix and the models on it: (number of the run, name of the candidate).
+Group = tuple[Any, list[tuple[int, str]]]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the cases of a table come from.
+
+    Args:
+        dataset: a name, or a graph.
+        device: where to compute.
+        split: which split of the dataset; see :func:`magnet.experiments.run_many`.
+        folder: where corrupted graphs are kept.
+        root: where the raw data lie.
+    """
+
+    dataset: str | Data
+    device: torch.device
+    split: int | str | None = None
+    folder: str | os.PathLike[str] | None = None
+    root: str | os.PathLike[str] | None = None
+
+    @property
+    def name(self) -> str:
+        if isinstance(self.dataset, Data):
+            return str(getattr(self.dataset, "name", None) or "graph")
+        return info(self.dataset).name
+
+    @property
+    def nodes(self) -> int:
+        return int(self.dataset.num_nodes or 0) if isinstance(self.dataset, Data) else info(self.name).nodes
+
+    def case(self, corruption: str, options: dict[str, Any], seed: int, fixed: int | None) -> Case:
+        """A repetition."""
+        webkb = not isinstance(self.dataset, Data) and info(self.name).reader == "webkb"
+        if isinstance(self.dataset, Data):
+            data = self.dataset
         else:
-            entry = info(self.dataset)
-            number = 0 if entry.reader != "webkb" else seed % (entry.num_splits or 1)
-            if split is not None:
-                number = seed if split == "seed" else int(split)
-            data = _load(self.dataset, None if root is None else str(root), number)
+            number = seed % (info(self.name).num_splits or 1) if webkb else 0
+            if self.split is not None:
+                number = seed if self.split == "seed" else int(self.split)
+            data = _load(self.name, None if self.root is None else str(self.root), number)
         for part in ("y", "train_mask", "val_mask", "test_mask"):
             if data.get(part) is None:
-                raise ValueError(f"{self.dataset} has no {part}; a classifier cannot be trained on it")
-        bad: Corruption | None = None
-        if self.corruption != "none":
-            bad = self._corrupted(data, seed if fixed is None else fixed, folder)
-        kept = None if folder is None else Path(folder)
-        return Case(data if bad is None else bad.data, _graph(data), seed, bad, self.device, kept)
+                raise ValueError(f"{self.name} has no {part}; a classifier cannot be trained on it")
+        bad = (
+            None
+            if corruption == "none"
+            else self._corrupted(data, corruption, options, seed if fixed is None else fixed)
+        )
+        return Case(
+            data if bad is None else bad.data,
+            _graph(data),
+            seed,
+            bad,
+            self.device,
+            None if self.folder is None else Path(self.folder),
+            dataset=self.name,
+            kind=corruption,
+            options=options,
+            own_split=self.split == "seed" or (self.split is None and webkb),
+        )
 
-    def _corrupted(self, data: Data, seed: int, folder: str | os.PathLike[str] | None) -> Corruption:
+    def _corrupted(self, data: Data, corruption: str, options: dict[str, Any], seed: int) -> Corruption:
         """The corrupted graph; those of the last setting are kept, since all methods are given the same."""
         kept, of = _CORRUPTED
-        setting = (id(data.x), self.corruption, json.dumps(self.corruption_options, sort_keys=True), str(folder))
+        setting = (id(data.x), corruption, json.dumps(options, sort_keys=True), str(self.folder))
         if of[:1] != [setting]:
             kept.clear()
             of[:] = [setting, data.x]  # as long as it is here no other matrix can get its id
         if seed not in kept:
-            kept[seed] = corrupt_once(data, self.corruption, seed, folder, **self.corruption_options)
+            kept[seed] = corrupt_once(data, corruption, seed, self.folder, **options)
         return kept[seed]
 
-    def fitting(self, cases: Sequence[Case]) -> int:
-        """How many cases can be repaired at once: a repair holds a handful of dense copies of the features."""
-        if self.method.repair is untouched:
-            return len(cases)
-        nodes, columns = cases[0].data.x.shape
-        return max(1, int(available(self.device) / 2) // (6 * 4 * nodes * columns))
 
-    def rows(self, cases: Sequence[Case], configs: Sequence[dict[str, Any]], own_splits: bool) -> list[list[Row]]:
-        """All cases with settings that give models of one shape: every candidate of every case is one more model of
-        the batch, as far as their features fit."""
-        reset_peak_memory(self.device)
-        repaired: dict[tuple[int, int], Repaired] = {}
-        seconds: dict[tuple[int, int], float] = {}
-        offers = self._offers(cases, configs, repaired, seconds)
-        best: dict[tuple[int, int], Row] = {}
-        spent: dict[tuple[int, int], float] = {}
-        for part in _parts(offers, self._at_once(cases)):
-            groups = self._made(part, configs, seconds)
-            models = [model for _, members in groups for model in members]
-            began = time.perf_counter()
-            judged = self._train(cases, configs, groups, own_splits)
-            share = (time.perf_counter() - began) / len(models)
-            for (k, r, name), row in zip(models, judged, strict=True):
-                spent[k, r] = spent.get((k, r), 0.0) + share
-                if (k, r) not in best or row["val_accuracy"] > best[k, r]["val_accuracy"] + 1e-9:
-                    best[k, r] = row | {"chosen": name}
-        memory = peak_memory(self.device)
-        for (k, r), row in best.items():
-            row["train_seconds"] = spent[k, r]
-            row |= self._facts(cases[r], repaired[k, r], configs[k], seconds[k, r], memory)
-        return [[best[k, r] for r in range(len(cases))] for k in range(len(configs))]
+def run_all(runs: Sequence[Run], batch: int | None = None, progress: bool = False) -> Iterator[tuple[int, Row]]:
+    """Run everything, and yield each run's number and row when it is there.
 
-    def _offers(
-        self,
-        cases: Sequence[Case],
-        configs: Sequence[dict[str, Any]],
-        repaired: dict[tuple[int, int], Repaired],
-        seconds: dict[tuple[int, int], float],
-    ) -> list[Offer]:
-        """The candidates of every case, the first of each in front; settings that repair alike share them."""
-        alike: dict[str, list[int]] = {}
-        for k, config in enumerate(configs):
-            same = json.dumps({name: config[name] for name in self.method.repairs}, sort_keys=True)
-            alike.setdefault(same, []).append(k)
-        offers = []
-        for r, case in enumerate(cases):
-            for users in alike.values():
-                began, case.saved = time.perf_counter(), 0.0
-                found = self.method.repair(case, configs[users[0]])
-                for k in users:
-                    repaired[k, r], seconds[k, r] = found, time.perf_counter() - began + case.saved
-                offers += [(place, r, users, candidate) for place, candidate in enumerate(found.candidates)]
-        return sorted(offers, key=lambda offer: offer[0])
-
-    def _at_once(self, cases: Sequence[Case]) -> int:
-        """How many feature matrices to hold at once: where launching kernels is what takes time, as many as fit."""
-        if self.device.type == "cpu":
-            return len(cases)
-        nodes, columns = cases[0].data.x.shape
-        return max(len(cases), available(self.device) // FEATURE_SHARE // (4 * nodes * columns))
-
-    def _made(
-        self, offers: Sequence[Offer], configs: Sequence[dict[str, Any]], seconds: dict[tuple[int, int], float]
-    ) -> list[Group]:
-        """Features, and the models that are trained on them; repetitions on the same matrix share it."""
-        groups: dict[tuple[int, bool], Group] = {}
-        kept = []  # as long as it is here no other matrix can get its id
-        for _, r, users, candidate in offers:
-            began = time.perf_counter()
-            x = candidate.make()
-            kept.append(x)
-            for k in users:
-                key = (id(x), bool(configs[k]["normalize"]))
-                if key not in groups:
-                    groups[key] = (nn.row_normalized(x) if key[1] else x, [])
-                groups[key][1].append((k, r, candidate.name))
-            for k in users:
-                seconds[k, r] += time.perf_counter() - began
-        return list(groups.values())
-
-    def _train(
-        self,
-        cases: Sequence[Case],
-        configs: Sequence[dict[str, Any]],
-        groups: Sequence[Group],
-        own_splits: bool,
-    ) -> list[Row]:
-        """Train all models at once; those on one matrix lie next to each other."""
-        models = [model for _, members in groups for model in members]
-        side = {name: [configs[k][name] for k, _, _ in models] for name in SIDE_BY_SIDE if name in self.method.defaults}
-        first, data = configs[0], cases[0].data
-        classes = int(data.y.max()) + 1
-        seeds = [cases[r].seed for _, r, _ in models]
-        model = self.method.build(data.x.shape[1], classes, seeds, {**first, **side}).to(self.device)
-        masks = [
-            torch.stack([cases[r].data[f"{part}_mask"].cpu() for _, r, _ in models])
-            if own_splits
-            else data[f"{part}_mask"]
-            for part in ("train", "val")
-        ]
-        fitted = nn.fit(
-            model,
-            _features(groups),
-            cases[0].graph,
-            data.y,
-            masks[0],
-            masks[1],
-            rate=side["rate"],
-            decay=side["decay"],
-            decay_on=first["decay_on"],
-            epochs=side["epochs"],
-            patience=first["patience"],
-            progress=self.progress,
-        )
-        rows = []
-        for s, (_, r, _) in enumerate(models):
-            test = cases[r].data.test_mask.cpu()
-            scores, y = fitted.logits[s][test], cases[r].data.y.cpu()[test]
-            rows.append(
-                {
-                    "test_accuracy": accuracy(scores, y),
-                    "val_accuracy": float(fitted.val_accuracy[s]),
-                    "test_auroc": auroc(scores, y),
-                    "epoch": int(fitted.epoch[s]),
-                    "val_loss": float(fitted.val_loss[s]),
-                }
-            )
-        return rows
-
-    def _facts(self, case: Case, repaired: Repaired, config: dict[str, Any], seconds: float, memory: int) -> Row:
-        facts: Row = {
-            "dataset": self.dataset,
-            "corruption": self.corruption,
-            "method": self.method.name,
-            "seed": case.seed,
-            "repair_seconds": seconds,
-            "peak_memory": memory,
-            "device": device_name(self.device),
-            "config": json.loads(json.dumps(config)),
-            "corruption_options": json.loads(json.dumps(self.corruption_options)),
-            "checksum": None if case.corruption is None else case.corruption.info["checksum"],
-            "detection": repaired.detection,
-            "remark": repaired.remark,
-            "version": magnet.__version__,
-        }
-        return facts
+    Args:
+        runs: of any methods, on cases of one dataset.
+        batch: how many cases to work on at once. (default: all that fit)
+        progress: show a progress bar.
+    """
+    if batch is not None and batch < 1:
+        raise ValueError(f"batch is {batch}; at least 1 is needed")
+    shapes: dict[tuple[Any, str], list[int]] = {}
+    for number, run in enumerate(runs):
+        shapes.setdefault(run.shape, []).append(number)
+    for members in shapes.values():
+        limit = batch or _fitting([runs[number] for number in members])
+        cases = list(dict.fromkeys(id(runs[number].case) for number in members))
+        for start in range(0, len(cases), limit):
+            some = set(cases[start : start + limit])
+            part = [number for number in members if id(runs[number].case) in some]
+            yield from zip(part, _until_it_fits([runs[number] for number in part], progress), strict=True)
+            for number in part:
+                runs[number].case.cache.clear()
 
 
-def until_it_fits(
-    run: Batch, cases: Sequence[Case], configs: Sequence[dict[str, Any]], own_splits: bool
-) -> list[list[Row]]:
+def _fitting(runs: Sequence[Run]) -> int:
+    """How many cases can be repaired at once: a repair holds a handful of dense copies of the features."""
+    case = runs[0].case
+    if all(run.method.repair is untouched for run in runs):
+        return len(runs)
+    nodes, columns = case.data.x.shape
+    return max(1, int(available(case.device) / 2) // (6 * 4 * nodes * columns))
+
+
+def _until_it_fits(runs: Sequence[Run], progress: bool) -> list[Row]:
     """All at once, or in halves where memory is not enough."""
     try:
-        rows = run.rows(cases, configs, own_splits)
+        rows = _rows(runs, progress)
     except nn.NotEnoughMemory:
-        if len(cases) == 1:
+        if len(runs) == 1:
             raise
-        half = len(cases) // 2
-        parts = [until_it_fits(run, part, configs, own_splits) for part in (cases[:half], cases[half:])]
-        return [left + right for left, right in zip(*parts, strict=True)]
-    for each in rows:
-        for row in each:
-            row["seconds"] = row["repair_seconds"] + row["train_seconds"]
+        half = len(runs) // 2
+        return [row for part in (runs[:half], runs[half:]) for row in _until_it_fits(part, progress)]
+    for row in rows:
+        row["seconds"] = row["repair_seconds"] + row["train_seconds"]
     return rows
+
+
+def _rows(runs: Sequence[Run], progress: bool) -> list[Row]:
+    """Runs that end in models of one shape: every candidate of every run is one more model of the batch, as far as
+    their features fit."""
+    device = runs[0].case.device
+    reset_peak_memory(device)
+    offers, repaired, seconds = _offers(runs)
+    best: dict[int, Row] = {}
+    spent = [0.0] * len(runs)
+    at_once = _at_once(runs)
+    for start in range(0, len(offers), at_once):
+        groups = _made(runs, offers[start : start + at_once], seconds)
+        models = [model for _, members in groups for model in members]
+        began = time.perf_counter()
+        judged = _train(runs, groups, progress)
+        share = (time.perf_counter() - began) / len(models)
+        for (number, name), row in zip(models, judged, strict=True):
+            spent[number] += share
+            if number not in best or row["val_accuracy"] > best[number]["val_accuracy"] + 1e-9:
+                best[number] = row | {"chosen": name}
+    memory = peak_memory(device)
+    return [
+        _judged(run, best[number])
+        | {"train_seconds": spent[number], "repair_seconds": seconds[number], "peak_memory": memory}
+        | _facts(run, repaired[number])
+        for number, run in enumerate(runs)
+    ]
+
+
+def _offers(runs: Sequence[Run]) -> tuple[list[Offer], list[Repaired], list[float]]:
+    """The candidates of every run, the first of each in front, what was repaired, and how long it took; runs that are
+    repaired alike share their candidates."""
+    alike: dict[Any, list[int]] = {}
+    for number, run in enumerate(runs):
+        alike.setdefault(run.repair, []).append(number)
+    offers: list[Offer] = []
+    repaired: dict[int, Repaired] = {}
+    seconds = [0.0] * len(runs)
+    for users in alike.values():
+        run = runs[users[0]]
+        began, run.case.saved = time.perf_counter(), 0.0
+        found = run.method.repair(run.case, run.config)
+        for number in users:
+            repaired[number] = found
+            seconds[number] = time.perf_counter() - began + run.case.saved
+        offers += [(place, users, candidate) for place, candidate in enumerate(found.candidates)]
+    ordered = sorted(offers, key=lambda offer: offer[0])
+    return ordered, [repaired[number] for number in range(len(runs))], seconds
+
+
+def _at_once(runs: Sequence[Run]) -> int:
+    """How many feature matrices to hold at once: on a GPU, where launching kernels takes the time, as many as fit."""
+    case, cases = runs[0].case, len({id(run.case) for run in runs})
+    if case.device.type == "cpu":
+        return cases
+    nodes, columns = case.data.x.shape
+    return max(min(cases, 10), available(case.device) // FEATURE_SHARE // (4 * nodes * columns))
+
+
+def _made(runs: Sequence[Run], offers: Sequence[Offer], seconds: list[float]) -> list[Group]:
+    """Features, and the models that are trained on them; repetitions on the same matrix share it."""
+    groups: dict[tuple[int, bool], Group] = {}
+    kept = []  # as long as it is here no other matrix can get its id
+    for _, users, candidate in offers:
+        began = time.perf_counter()
+        x = candidate.make()
+        kept.append(x)
+        for number in users:
+            key = (id(x), bool(runs[number].config["normalize"]))
+            if key not in groups:
+                groups[key] = (nn.row_normalized(x) if key[1] else x, [])
+            groups[key][1].append((number, candidate.name))
+        for number in users:
+            seconds[number] += time.perf_counter() - began
+    return list(groups.values())
+
+
+def _train(runs: Sequence[Run], groups: Sequence[Group], progress: bool) -> list[Row]:
+    """Train all models at once; those on one matrix lie next to each other."""
+    models = [runs[number] for _, members in groups for number, _ in members]
+    first, data = runs[0].config, runs[0].case.data
+    side = {name: [run.config[name] for run in models] for name in SIDE_BY_SIDE if name in first}
+    seeds = [run.case.seed for run in models]
+    classes = int(data.y.max()) + 1
+    model = runs[0].method.build(data.x.shape[1], classes, seeds, {**first, **side}).to(runs[0].case.device)
+    own = runs[0].case.own_split
+    masks = [
+        torch.stack([run.case.data[f"{part}_mask"].cpu() for run in models]) if own else data[f"{part}_mask"]
+        for part in ("train", "val")
+    ]
+    fitted = nn.fit(
+        model,
+        _features(groups),
+        runs[0].case.graph,
+        data.y,
+        masks[0],
+        masks[1],
+        rate=side["rate"],
+        decay=side["decay"],
+        decay_on=first["decay_on"],
+        epochs=side["epochs"],
+        patience=first["patience"],
+        progress=progress,
+    )
+    return [
+        {
+            "val_accuracy": float(fitted.val_accuracy[s]),
+            "epoch": int(fitted.epoch[s]),
+            "val_loss": float(fitted.val_loss[s]),
+            "scores": fitted.logits[s][run.case.data.test_mask.cpu()],
+        }
+        for s, run in enumerate(models)
+    ]
+
+
+def _judged(run: Run, row: Row) -> Row:
+    """The row of the chosen candidate: only now are the test nodes looked at."""
+    scores = row.pop("scores")
+    y = run.case.data.y.cpu()[run.case.data.test_mask.cpu()]
+    return {"test_accuracy": accuracy(scores, y), "test_auroc": auroc(scores, y), **row}
+
+
+def _facts(run: Run, repaired: Repaired) -> Row:
+    case = run.case
+    return {
+        "dataset": case.dataset,
+        "corruption": case.kind,
+        "method": run.method.name,
+        "seed": case.seed,
+        "device": device_name(case.device),
+        "config": json.loads(json.dumps(run.config)),
+        "corruption_options": json.loads(json.dumps(case.options)),
+        "checksum": None if case.corruption is None else case.corruption.info["checksum"],
+        "detection": repaired.detection,
+        "remark": repaired.remark,
+        "version": magnet.__version__,
+    }
 
 
 def _features(groups: Sequence[Group]) -> Any:
@@ -255,10 +322,6 @@ def _features(groups: Sequence[Group]) -> Any:
     if len({len(members) for _, members in groups}) == 1:
         return [x for x, _ in groups]
     return [x for x, members in groups for _ in members]
-
-
-def _parts(offers: list[Offer], size: int) -> list[list[Offer]]:
-    return [offers[start : start + size] for start in range(0, len(offers), size)]
 
 
 @lru_cache(maxsize=16)

@@ -78,7 +78,7 @@ def reproduce(
                 say(f"settings of {tuning.choose(opened)} studies in {settings.PATH.name}")
             jobs = _without_repeats([job for exhibit in found for job in exhibit.plan(options)])
             jobs = _unknown(opened, jobs) if any_version else jobs
-            _run(opened, _sharing(jobs), runner, where, say)
+            _run(opened, _sharing(jobs, (where.device or "").startswith("cuda")), runner, where, say)
         results = Results(opened)
         documents = []
         for exhibit in found:
@@ -117,13 +117,16 @@ def _without_repeats(jobs: Sequence[Job]) -> list[Job]:
     return result
 
 
-def _sharing(jobs: Sequence[Job]) -> list[Job]:
-    """Runs that need the same detector on the same data become one job, so that it is fitted once."""
+def _sharing(jobs: Sequence[Job], on_gpu: bool = False) -> list[Job]:
+    """Runs that need the same detector on the same data become one job, so that it is fitted once; on a GPU, where
+    large batches cost hardly more than small ones, also all others on one dataset that train the same network."""
     result: dict[str, list[Config]] = {}
     for place, job in enumerate(jobs):
         for config in job.configs:
-            detector = _detector(config)
-            result.setdefault(f"job {place}" if detector is None else detector, []).append(config)
+            name = _detector(config)
+            if name is None and on_gpu and config["kind"] == "classify" and "batch" not in config:
+                name = f"{config['dataset']} {id(get(config['method']).build)}"
+            result.setdefault(name or f"job {place}", []).append(config)
     return [Job(tuple(configs)) for configs in result.values()]
 
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch_geometric.data import Data
 
-from magnet.datasets import info
 from magnet.experiments import methods
-from magnet.experiments.batch import Batch, Row, until_it_fits
-from magnet.experiments.methods.base import SIDE_BY_SIDE, Method
+from magnet.experiments.batch import Place, Row, Run, run_all
+from magnet.experiments.methods.base import Case
 from magnet.experiments.settings import tuned
 
 Settings = Literal["default", "tuned"]
@@ -116,51 +115,69 @@ def run_settings(
 
     Settings that give models of the same shape are trained at once.
     """
+    if not seeds:
+        raise ValueError("seeds is empty; at least one is needed")
+    place = Place(dataset, _device(device), split, folder, root)
+    full = [_full(place, corruption, method, config, settings) for config in configs]
+    options = dict(corruption_options or {})
+    cases = [place.case(corruption, options, seed, fixed_corruption) for seed in seeds]
+    runs = [Run(methods.get(method), case, config) for config in full for case in cases]
+    rows = [row for _, row in sorted(run_all(runs, batch, progress), key=lambda found: found[0])]
+    return [rows[start : start + len(cases)] for start in range(0, len(rows), len(cases))]
+
+
+def run_mixed(
+    asked: Sequence[Mapping[str, Any]],
+    device: str | torch.device | None = None,
+    folder: str | os.PathLike[str] | None = None,
+) -> Iterator[tuple[int, Row]]:
+    """Run rows of different methods, corruptions and settings on one dataset; those that end in models of one shape
+    are trained at once. Yields the number of each and its row as soon as it is there.
+
+    Args:
+        asked: the arguments of :func:`run_one` for each row, all with the same ``dataset``, ``split`` and ``batch``.
+        device, folder: as for :func:`run_many`.
+    """
+    first = asked[0]
+    place = Place(first["dataset"], _device(device), first.get("split"), folder)
+    cases: dict[str, Case] = {}
+    runs = []
+    for each in asked:
+        options, fixed = dict(each.get("corruption_options") or {}), each.get("fixed_corruption")
+        key = json.dumps([each["corruption"], options, each["seed"], fixed], sort_keys=True)
+        if key not in cases:
+            cases[key] = place.case(each["corruption"], options, each["seed"], fixed)
+        given = {name: value for name, value in each.items() if name not in NO_SETTINGS}
+        config = _full(place, each["corruption"], each["method"], given, each.get("settings", "default"))
+        runs.append(Run(methods.get(each["method"]), cases[key], config))
+    yield from run_all(runs, first.get("batch"))
+
+
+#: What :func:`run_one` takes that is no setting of the method.
+NO_SETTINGS = (
+    "dataset",
+    "corruption",
+    "method",
+    "seed",
+    "corruption_options",
+    "fixed_corruption",
+    "split",
+    "settings",
+    "batch",
+)
+
+
+def _full(place: Place, corruption: str, method: str, given: Mapping[str, Any], settings: str) -> dict[str, Any]:
+    """All settings of a run."""
     chosen = methods.get(method)
     if settings not in ("default", "tuned"):
         raise ValueError(f"settings is {settings!r}; it must be 'default' or 'tuned'")
-    if not seeds:
-        raise ValueError("seeds is empty; at least one is needed")
-    name = str(getattr(dataset, "name", None) or "graph") if isinstance(dataset, Data) else info(dataset).name
-    base = tuned(method, name, corruption) if settings == "tuned" else {}
-    nodes = int(dataset.num_nodes or 0) if isinstance(dataset, Data) else info(name).nodes
-    full = [chosen.config({**base, **config}, nodes) for config in configs]
-    run = Batch(
-        chosen,
-        name,
-        corruption,
-        dict(corruption_options or {}),
-        torch.device(device) if device is not None else torch.device("cuda" if torch.cuda.is_available() else "cpu"),
-        progress,
-    )
-    cases = [run.case(dataset, seed, fixed_corruption, split, folder, root) for seed in seeds]
-    own_splits = split == "seed" or (split is None and not isinstance(dataset, Data) and info(name).reader == "webkb")
-    rows: dict[tuple[int, int], Row] = {}
-    for members in _same_shape(chosen, full):
-        for part in _parts(range(len(cases)), run.fitting(cases) if batch is None else batch):
-            group = [cases[r] for r in part]
-            done = until_it_fits(run, group, [full[k] for k in members], own_splits)
-            for r, place in enumerate(part):
-                for k, member in enumerate(members):
-                    rows[member, place] = done[k][r]
-    return [[rows[k, r] for r in range(len(cases))] for k in range(len(full))]
+    found = tuned(method, place.name, corruption) if settings == "tuned" else {}
+    return chosen.config({**found, **given}, place.nodes)
 
 
-def _same_shape(method: Method, configs: Sequence[Mapping[str, Any]]) -> list[list[int]]:
-    """Which settings can be trained side by side."""
-    free = {*SIDE_BY_SIDE, *method.repairs, "normalize"}
-    groups: dict[str, list[int]] = {}
-    for place, config in enumerate(configs):
-        shape = {name: value for name, value in config.items() if name not in free}
-        groups.setdefault(json.dumps(shape, sort_keys=True), []).append(place)
-    return list(groups.values())
-
-
-def _parts(places: Sequence[int], size: int | None) -> list[Sequence[int]]:
-    if size is not None and size < 1:
-        raise ValueError(f"batch is {size}; at least 1 is needed")
-    step = size or len(places)
-    return [places[start : start + step] for start in range(0, len(places), step)]
+def _device(device: str | torch.device | None) -> torch.device:
+    return torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
 
 
 def summary(rows: Sequence[Row]) -> dict[str, float]:

@@ -12,18 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 Config = dict[str, Any]
-#: What is no setting of the method in the config of a classification.
-PLACE = (
-    "kind",
-    "dataset",
-    "corruption",
-    "method",
-    "corruption_options",
-    "fixed_corruption",
-    "split",
-    "settings",
-    "batch",
-)
 Computed = Iterator[tuple[Config, dict[str, Any]]]
 
 
@@ -38,36 +26,31 @@ def run_configs(configs: Sequence[Config], device: str | None = None, folder: st
 
 
 def classify(configs: Sequence[Config], device: str | None, folder: str | None) -> Computed:
-    """Repetitions of a method: those that differ only in their seeds and settings are trained as one batch."""
-    from magnet.experiments.run import run_settings
+    """Rows of tables: those on one dataset are computed together."""
+    from magnet.experiments.run import run_mixed
 
-    for place, group in _alike(configs, but=lambda name: name not in PLACE):
-        by_setting = _alike(group, but=lambda name: name == "seed")
-        seeds: dict[tuple[int, ...], list[list[Config]]] = {}
-        for _, members in by_setting:
-            seeds.setdefault(tuple(config["seed"] for config in members), []).append(members)
-        for some, settings in seeds.items():
-            given = [{name: v for name, v in m[0].items() if name not in (*PLACE, "seed")} for m in settings]
-            where = {name: value for name, value in place.items() if name != "kind"}
-            rows = run_settings(**where, seeds=some, configs=given, device=device, folder=folder)
-            for members, found in zip(settings, rows, strict=True):
-                yield from zip(members, found, strict=True)
+    for group in _alike(configs, ("dataset", "split", "batch")):
+        asked = [{name: value for name, value in config.items() if name != "kind"} for config in group]
+        for number, row in run_mixed(asked, device, folder):
+            yield group[number], row
 
 
 def search(configs: Sequence[Config], device: str | None, folder: str | None) -> Computed:
-    """Settings of a method, raced against each other on validation accuracy."""
+    """Settings of methods, raced against each other on validation accuracy."""
     from dataclasses import asdict
 
     from magnet.experiments.measure import device_name
     from magnet.experiments.search import Batch, race
 
-    for config in configs:
-        began = time.perf_counter()
-        batch = Batch(config["method"], config["dataset"], config["corruption"], config["trials"])
-        more = {name: config[name] for name in ("corruption_options", "fixed_corruption") if name in config}
-        trials = race(batch, range(config["repeats"]), device=device, folder=folder, **more)
-        result = {"trials": [asdict(trial) for trial in trials], "seconds": time.perf_counter() - began}
-        yield config, {**result, "device": device_name(device)}
+    for group in _alike(configs, ("dataset", "repeats", "corruption_options", "fixed_corruption")):
+        began, first = time.perf_counter(), group[0]
+        batches = [Batch(c["method"], c["dataset"], c["corruption"], c["trials"]) for c in group]
+        more = {name: first[name] for name in ("corruption_options", "fixed_corruption") if name in first}
+        raced = race(batches, range(first["repeats"]), device=device, folder=folder, **more)
+        seconds = (time.perf_counter() - began) / len(group)
+        for config, trials in zip(group, raced, strict=True):
+            result = {"trials": [asdict(trial) for trial in trials], "seconds": seconds}
+            yield config, {**result, "device": device_name(device)}
 
 
 def image(configs: Sequence[Config], device: str | None, folder: str | None) -> Computed:
@@ -102,10 +85,9 @@ KINDS: dict[str, Callable[[Sequence[Config], str | None, str | None], Computed]]
 }
 
 
-def _alike(configs: Sequence[Config], but: Callable[[str], bool]) -> list[tuple[Config, list[Config]]]:
-    """Configs that agree in everything but some names, with what they agree in."""
-    groups: dict[str, tuple[Config, list[Config]]] = {}
+def _alike(configs: Sequence[Config], names: Sequence[str]) -> list[list[Config]]:
+    """Configs that agree in some names."""
+    groups: dict[str, list[Config]] = {}
     for config in configs:
-        same = {name: value for name, value in config.items() if not but(name)}
-        groups.setdefault(json.dumps(same, sort_keys=True), (same, []))[1].append(config)
+        groups.setdefault(json.dumps([config.get(name) for name in names]), []).append(config)
     return list(groups.values())

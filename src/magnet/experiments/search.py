@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from magnet.experiments import methods
-from magnet.experiments.run import run_settings
+from magnet.experiments.run import run_mixed, run_settings
 
 
 @dataclass(frozen=True)
@@ -155,26 +155,39 @@ def evaluate(batch: Batch | Mapping[str, Any], seeds: Sequence[int] = (0, 1, 2),
     return [float(np.mean([row["val_accuracy"] for row in each])) for each in rows]
 
 
-def race(batch: Batch | Mapping[str, Any], seeds: Sequence[int] = (0, 1, 2), **options: Any) -> list[Trial]:
-    """Like :func:`evaluate`, with hopeless settings pruned: after the first repetition the worse half of them is
+def race(batches: Sequence[Batch], seeds: Sequence[int] = (0, 1, 2), **options: Any) -> list[list[Trial]]:
+    """Like :func:`evaluate`, with hopeless settings pruned: after the first repetition the worse half of each batch is
     dropped, and only the rest gets the other repetitions. Needs no Optuna.
 
     Args:
-        batch, seeds, options: as for :func:`evaluate`.
+        batches: of any methods, on one dataset; they are evaluated together.
+        seeds: of the repetitions. (default: ``0, 1, 2``)
+        options: ``device`` and ``folder``, and further arguments of :func:`magnet.experiments.run_one` for all runs.
     """
-    asked = batch if isinstance(batch, Batch) else Batch(**batch)
+    where = {name: options.pop(name, None) for name in ("device", "folder")}
+    found: dict[tuple[int, int], list[float]] = {}
 
-    def accuracies(settings: Sequence[dict[str, Any]], some: Sequence[int]) -> list[list[float]]:
-        rows = run_settings(asked.dataset, asked.corruption, asked.method, some, settings, **options)
-        return [[row["val_accuracy"] for row in each] for each in rows]
+    def run(going: Sequence[tuple[int, int]], some: Sequence[int]) -> None:
+        members = [(b, k, seed) for b, k in going for seed in some]
+        asked = []
+        for b, k, seed in members:
+            place = {"dataset": batches[b].dataset, "corruption": batches[b].corruption, "method": batches[b].method}
+            asked.append({**place, "seed": seed, **options, **batches[b].settings[k]})
+        for number, row in run_mixed(asked, **where) if asked else ():
+            b, k, _ = members[number]
+            found.setdefault((b, k), []).append(row["val_accuracy"])
 
-    found = accuracies(asked.settings, seeds[:1])
-    order = sorted(range(len(found)), key=lambda k: -found[k][0])
-    going = sorted(order[: (len(order) + 1) // 2]) if len(seeds) > 1 else order
-    if len(seeds) > 1:
-        for k, more in zip(going, accuracies([asked.settings[k] for k in going], seeds[1:]), strict=True):
-            found[k] += more
-    return [Trial(asked.settings[k], float(np.mean(each)), k not in going) for k, each in enumerate(found)]
+    everything = [(b, k) for b, batch in enumerate(batches) for k in range(len(batch.settings))]
+    run(everything, seeds[:1])
+    going = []
+    for b, batch in enumerate(batches):
+        order = sorted(range(len(batch.settings)), key=lambda k, b=b: -found[b, k][0])  # type: ignore[misc]
+        going += [(b, k) for k in sorted(order[: (len(order) + 1) // 2] if len(seeds) > 1 else order)]
+    run(going, seeds[1:])
+    return [
+        [Trial(s, float(np.mean(found[b, k])), (b, k) not in going) for k, s in enumerate(batch.settings)]
+        for b, batch in enumerate(batches)
+    ]
 
 
 def _suggest(trial: Any, name: str, choices: Any) -> Any:

@@ -73,6 +73,8 @@ class Case:
         device: where to compute.
         folder: where results of detectors may be kept between runs.
         saved: seconds of work that an earlier run on the same case did and this one was spared.
+        dataset, kind, options: names of the dataset and the corruption, and the options of the latter.
+        own_split: whether repetitions have different splits.
     """
 
     data: Data
@@ -82,6 +84,10 @@ class Case:
     device: torch.device
     folder: Path | None = None
     saved: float = 0.0
+    dataset: str = ""
+    kind: str = "none"
+    options: dict[str, Any] = field(default_factory=dict)
+    own_split: bool = False
     cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -130,7 +136,7 @@ def network(model: type[Model], *options: str) -> Callable[[int, int, Sequence[i
     return build
 
 
-_GCN = network(GCN, *CONVOLUTIONS)
+_GCN = network(GCN, *CONVOLUTIONS)  # one object for all methods that end in it: they are trained side by side
 
 
 @dataclass(frozen=True, eq=False)

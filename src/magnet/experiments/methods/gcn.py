@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from magnet.experiments.methods.base import CONVOLUTIONS, PAPER_SPACE, TRAINING, Method, network
-from magnet.nn import GCN
+from magnet.experiments.methods.base import CONVOLUTIONS, PAPER_SPACE, TRAINING, Method
 
 METHOD = Method(
     name="gcn",
@@ -17,7 +16,6 @@ METHOD = Method(
         "input_dropout": [0.0, 0.5],
         "normalize": [False, True],
     },
-    build=network(GCN, *CONVOLUTIONS),
     source="the paper's Table 3 and the settings of Kipf & Welling (rate 0.01, decay 5e-4, 16 hidden units, "
     "dropout 0.5 of features and hidden layer, rows divided by their sum)",
 )
