@@ -22,6 +22,7 @@ class Auto(Detector):
     .. math::
         \Pr(\text{wrong}) = 1 - (1 - P_{ij}) (1 - \rho_i c_{ij})
 
+    A row with wrong cells whose others follow its neighbours is the node's own: its :math:`\rho` is lowered.
     Where it does not, only numbers that are impossible for their column are flagged, and ``gate_.reason`` says why.
     """
 
@@ -35,12 +36,14 @@ class Auto(Detector):
         weights = (1 - rho).clamp_min(0.02) / self._rows._copies
         self._single = Cell(weights=weights, context=self.gate_.open, seed=self.seed, progress=self.progress)
         self._single.fit_view(view)
-        self._rho = rho
+        own = self._single.among_neighbours()
+        self._rho = rho = rho * (1 - own)
         self._expected = self.context_expectation()
         single = self._single.node_probability_
         self.node_probability_ = 1 - (1 - rho) * (1 - single)
         # Rows are ranked by what would be believed if the gate were open, ties by the evidence itself.
-        either = 1 - (1 - self._rows._ungated) * (1 - single)
+        self._suspected = self._rows._ungated * (1 - own)
+        either = 1 - (1 - self._suspected) * (1 - single)
         odds = torch.log((either + 1e-6) / (1 - either + 1e-6))
         self.node_scores_ = odds + 0.01 * (self._single.node_scores_.clamp(-30, 30) - self._rows._logit)
         self.share_ = float(self.node_probability_.mean())
@@ -61,7 +64,7 @@ class Auto(Detector):
         return self._single._cells(first, last)
 
     def _suspicion(self) -> Tensor:
-        return self._rows._suspicion()
+        return self._suspected
 
     def _differs(self, first: int, last: int) -> Tensor:
         return self._expected.differs(first, last)

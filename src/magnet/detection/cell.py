@@ -157,6 +157,14 @@ class Cell(Detector):
         """Whether the rows have a length: they are bags, and their context matters."""
         return self._view.bag and self.context and "binary" in self._view.kinds
 
+    def among_neighbours(self) -> Tensor:
+        """Probability ``[n]`` that some cells of a row are wrong and the rest follows its neighbours, so that it is the
+        node's own row; 0 where nothing is known about that."""
+        if not self._counts_events():
+            return torch.zeros(self._view.nodes, device=self._view.device)
+        local = torch.tensor([local for _, local in self._lengths], device=self._view.device)
+        return self._joint[:, 1:, local].sum(dim=(1, 2))
+
     def _keep(self) -> bool:
         return self._view.matrix is None and self._view.nodes * self._view.features <= KEPT
 
