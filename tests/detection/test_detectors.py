@@ -194,3 +194,18 @@ def test_cuda_gives_the_same_answers(name, replaced):
         return
     torch.testing.assert_close(host.node_probability_, device.node_probability_, atol=5e-3, rtol=0)
     torch.testing.assert_close(host.probability_, device.probability_, atol=5e-3, rtol=0)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("data", ["table", "sparse"])
+@pytest.mark.parametrize("name", ["auto", "cell", "context"])
+def test_cuda_gives_the_same_answers_for_tables_and_sparse_features(name, data):
+    if data == "table":
+        bad = corruption.corrupt(datasets.load("digits"), "cells-outlier", node_share=0.2, ratio=0.05).data
+    else:
+        graph = datasets.synthetic(600, 200, 4, 8.0, 0.8, seed=0)
+        bad = corruption.corrupt(graph, "cells-flip", node_share=0.2, ratio=0.02).data
+        bad.x = bad.x.to_sparse_csr()
+    host, device = fitted(name, bad), fitted(name, bad, device="cuda")
+    torch.testing.assert_close(host.node_probability_, device.node_probability_, atol=5e-3, rtol=0)
+    assert (host.flagged_ != device.flagged_).float().mean() < 1e-3
