@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from magnet.detection.columns import Column
+from magnet.detection.pooling import CELLS, Pool, fit_pools
 from magnet.detection.regression import regress
 from magnet.detection.view import View
 
@@ -17,7 +20,7 @@ SPIKE = 0.5
 ONES = 400_000
 # In bags the column's rate has at least this weight: a word that the neighbours do not have is rarer, not impossible.
 COMMON = 0.2
-# Rows drawn for the mixtures of a table.
+# Rows drawn for the pools of a table.
 SAMPLE = 4000
 
 
@@ -28,12 +31,15 @@ class Expectation:
     bag: 0) "not the spike". Its probability is
 
     .. math::
-        \pi_{ij} = a_0 b_j + a_1 m^1_{ij} + a_2 m^2_{ij} + a_3 \ell_{ij},
+        \pi_{ij} = a_0 b_j + a_1 m^1_{ij} + a_2 m^2_{ij},
 
-    with the column's rate :math:`b_j`, the weighted means :math:`m^1, m^2` over one and two hops (without the way
-    back), both shrunk towards :math:`b_j` by half an observation, and, in tables of up to 256 columns, the linear
-    prediction :math:`\ell` from the neighbours and the rest of the row. The weights :math:`a` maximise the likelihood
-    of the cells where the event happened.
+    with the column's rate :math:`b_j` and the weighted means :math:`m^1, m^2` over one and two hops (without the way
+    back), both shrunk towards :math:`b_j` by half an observation. The weights :math:`a` maximise the likelihood of
+    the cells where the event happened.
+
+    In tables of up to 256 columns these three, the same means shrunk by a fiftieth of an observation, and the linear
+    prediction from the neighbours and the rest of the row are multiplied instead, with weights for each column: see
+    :class:`~magnet.detection.pooling.Pool`.
 
     Args:
         view: the data.
@@ -147,11 +153,7 @@ class Expectation:
 
     @cached_property
     def mixture(self) -> Tensor:
-        """``a``: ``[parts, 1]``, or ``[parts, d]`` for tables of few columns."""
-        return self._mixture_by_column() if self.view.table else self._mixture_of_all()
-
-    def _mixture_of_all(self) -> Tensor:
-        """By expectation maximisation over (a sample of) the cells where the event happened."""
+        """``a`` ``[parts]``, by expectation maximisation over (a sample of) the cells where the event happened."""
         parts, generator = [], torch.Generator().manual_seed(0)
         for first, last in self.view.ranges():
             y, _ = self.events(first, last)
@@ -165,49 +167,55 @@ class Expectation:
         a = mixing_weights(torch.cat(parts))
         if self.view.bag and float(a[0]) < COMMON:
             a = torch.cat([a.new_tensor([COMMON]), a[1:] * (1 - COMMON) / a[1:].sum()])
-        return a[:, None]
+        return a
 
-    def _mixture_by_column(self) -> Tensor:
-        """By expectation maximisation over what is observed (event or not) in a sample of the rows: first for all
-        columns of a kind together, then for each, with those counting as much as 200 of its cells."""
+    @cached_property
+    def pools(self) -> dict[int, Pool]:
+        """For tables: how what is known about a column is put together, by its first feature."""
         view = self.view
         rows = torch.randperm(view.nodes, generator=torch.Generator().manual_seed(0))[:SAMPLE].to(view.device)
-        values: list[Tensor] = []
+        wrong = 0.0 if self.doubt is None else float(self.doubt.mean())
+        seen: dict[str, list[tuple[Column, Tensor, Tensor]]] = {}
         for first, last in view.ranges():
-            y, seen = self.events(first, last)
-            base, *local = self.event_parts(first, last)
-            parts = torch.stack([base.expand(rows.numel(), -1), *(part[rows] for part in local)], dim=2)
-            for c in (c for c in view.columns if first <= c.start < last):
-                at = slice(c.start - first, c.stop - first)
-                there, chance = y[rows, at, None], parts[:, at]
-                found = (
-                    (there * chance).sum(dim=1)
-                    if c.kind == "categorical"
-                    else there * chance + (1 - there) * (1 - chance)
-                )
-                found = found if c.kind == "categorical" else found[:, 0]
-                known = (
-                    there.sum(dim=(1, 2)) > 0 if c.kind == "categorical" else torch.ones_like(rows, dtype=torch.bool)
-                )
-                values.append(found[known if seen is None else known & seen[rows, at.start]].clamp_min(1e-7))
-        weights = torch.empty(values[0].shape[1], view.features, device=view.device)
-        for kind in set(view.kinds):
-            members = [(c, v) for c, v in zip(view.columns, values, strict=True) if c.kind == kind]
-            together = mixing_weights(torch.cat([v for _, v in members]))
-            numeric = kind in ("count", "continuous")
-            for c, v in members:
-                weights[:, c.start : c.stop] = (
-                    together[:, None] if numeric else mixing_weights(v, 1000 * together)[:, None]
-                )
-        return weights
+            y, known = self.events(first, last)
+            for c, opinions in self.opinions(first, last, rows):
+                there = y[rows, c.start - first : c.stop - first]
+                value = there.argmax(dim=1) if c.kind == "categorical" else (there[:, 0] > 0).long()
+                use = there.sum(dim=1) > 0 if c.kind == "categorical" else torch.ones_like(value, dtype=torch.bool)
+                if known is not None:
+                    use = use & known[rows, c.start - first]
+                at = use.nonzero().flatten()[: CELLS // opinions.shape[1]]
+                seen.setdefault(c.kind, []).append((c, opinions[at], value[at]))
+        return {
+            c.start: pool
+            for of_kind in seen.values()
+            for (c, _, _), pool in zip(
+                of_kind, fit_pools([o for _, o, _ in of_kind], [v for _, _, v in of_kind], wrong), strict=True
+            )
+        }
+
+    def opinions(self, first: int, last: int, rows: Tensor | None = None) -> Iterator[tuple[Column, Tensor]]:
+        """For every column of a range that has events, what each part says about its values ``[n, K, parts]``."""
+        base, *local = self.event_parts(first, last)
+        keep = slice(None) if rows is None else rows
+        parts = torch.stack([base.expand_as(local[0])[keep], *(part[keep] for part in local)], dim=2)
+        for c in self.view.columns:
+            if first <= c.start < last and not bool(self.spike[c.start].isnan()):
+                own = parts[:, c.start - first : c.stop - first]
+                yield c, own if c.kind == "categorical" else torch.cat([1 - own, own], dim=1)
 
     def chance(self, first: int, last: int) -> Tensor:
         """``pi`` ``[n, c]``, between 1e-6 and 1 - 1e-6."""
-        weights = self.mixture if self.mixture.shape[1] == 1 else self.mixture[:, first:last]
-        parts = self.event_parts(first, last)
-        total = torch.zeros_like(parts[1])
-        for a, part in zip(weights, parts, strict=True):
-            total += a * part
+        if self.view.table:
+            total = torch.ones(self.view.nodes, last - first, device=self.view.device)
+            for c, opinions in self.opinions(first, last):
+                chance = self.pools[c.start].chance(opinions)
+                total[:, c.start - first : c.stop - first] = chance if c.kind == "categorical" else chance[:, 1:]
+        else:
+            parts = self.event_parts(first, last)
+            total = torch.zeros_like(parts[1])
+            for a, part in zip(self.mixture, parts, strict=True):
+                total += a * part
         return total.clamp(1e-6, 1 - 1e-6)
 
     def differs(self, first: int, last: int) -> Tensor:
@@ -235,20 +243,16 @@ class Expectation:
         return values
 
 
-def mixing_weights(values: Tensor, prior: Tensor | None = None, steps: int = 100) -> Tensor:
-    """Weights ``[k]`` under which the mixture of likelihoods ``[n, k]`` is largest, with pseudo-counts ``prior``."""
+def mixing_weights(values: Tensor, steps: int = 100) -> Tensor:
+    """Weights ``[k]`` under which the mixture of likelihoods ``[n, k]`` is largest."""
     values = values.double().clamp_min(1e-12)
     k = values.shape[1]
     a = torch.full((k,), 1 / k, dtype=torch.float64, device=values.device)
-    if prior is not None:
-        a = prior.double() / prior.sum()
     if values.shape[0] == 0:
         return a.float()
     for _ in range(steps):
         share = a * values
-        new = (share / share.sum(dim=1, keepdim=True)).sum(dim=0)
-        new = new if prior is None else new + prior
-        new = new / new.sum()
+        new = (share / share.sum(dim=1, keepdim=True)).mean(dim=0)
         if float((new - a).abs().max()) < 1e-5:
             break
         a = new

@@ -17,6 +17,10 @@ TAIL = (6.314, 4.246, 3.576, 3.077, 2.878, 2.708, 2.59, 2.486)
 MANY = 16
 # Wrong values are spread like a Cauchy distribution of this many spreads.
 WIDE = 3.0
+# Wrong values of a column that must be known before they count as much as that distribution.
+ENOUGH = 10
+# Known wrong values are counted in bins of a quarter of a spread, so many to each side of the middle.
+BINS = 48
 
 
 class Numbers:
@@ -28,10 +32,13 @@ class Numbers:
         z_{ij} = \beta_{1j} m^1_{ij} + \beta_{2j} m^2_{ij} + s_j(k_i)\, t_{\nu_j},
         \qquad z^{\text{wrong}}_{ij} \sim \mathrm{Cauchy}(0, 3),
 
-    where the spread :math:`s_j` depends on the number of neighbours :math:`k_i` in four steps, and, with 16 columns or
-    more, is multiplied by the row's median residual where that is larger than usual. In tables of up to 256
-    columns the prediction is that of :func:`~magnet.detection.regression.regress`, which also knows the rest of the
-    row.
+    where the spread :math:`s_j` depends on the number of neighbours :math:`k_i` and on the prediction, both in four
+    steps, and, with 16 columns or more, is multiplied by the row's median residual where that is larger than usual. In
+    tables of up to 256 columns the prediction is that of :func:`~magnet.detection.regression.regress`, which also
+    knows the rest of the row.
+
+    Cells that were judged wrong before do not count for the spread and the tail. Where there are many in a column, they
+    say where its wrong values lie (the same slip, the same placeholder): see :func:`log_wrong`.
 
     A column with a spike (see :class:`Expectation`) has two parts: whether the value is the spike, and how far from
     it the others lie: :math:`\log |x - \text{spike}|` follows a t distribution, each side with its share.
@@ -58,7 +65,11 @@ class Numbers:
             seen = None if self.view.missing is None else ~self.view.missing[:, self.smooth]
             prediction = self._from_context(z.clamp(-4, 4), seen)
         residual = z - prediction
-        spread = torch.maximum(spread_by_step(residual, self.steps), 0.6 * grid_step(z))
+        if self.expectation.doubt is not None:
+            residual = residual.masked_fill(self.expectation.doubt[:, self.smooth] > 0.5, float("nan"))
+        least = 0.6 * grid_step(z)
+        spread = torch.maximum(spread_by_step(residual, self.steps), least)
+        spread = torch.maximum(spread * spread_by_level(residual / spread, prediction), least)
         if self.smooth.numel() >= MANY:
             spread = spread * row_scale(residual / spread)
         return prediction, spread, freedom(residual / spread)
@@ -96,7 +107,8 @@ class Numbers:
             columns = self.smooth[here]
             prediction, spread, nu = (part[..., here] for part in self._smooth)
             z = self._standard(columns)
-            out[:, columns - first] = log_cauchy(z) - log_t((z - prediction) / spread, nu) + spread.log()
+            doubt = None if self.expectation.doubt is None else self.expectation.doubt[:, columns]
+            out[:, columns - first] = log_wrong(z, doubt) - log_t((z - prediction) / spread, nu) + spread.log()
         numeric = self.view.of_kind("count", "continuous")[first:last]
         spiked = torch.nonzero(numeric & ~self.expectation.spike[first:last].isnan()).flatten()
         if spiked.numel():
@@ -146,6 +158,21 @@ def spread_by_step(residual: Tensor, steps: Tensor) -> Tensor:
     return out.clamp_min(0.02)
 
 
+def spread_by_level(u: Tensor, level: Tensor, groups: int = 4) -> Tensor:
+    """By how much residuals ``[n, c]`` are wider where the prediction is small, or large, than on the whole."""
+    some = level[:: max(1, level.shape[0] // 10_000)].sort(dim=0).values
+    edges = some[[some.shape[0] * k // groups for k in range(1, groups)]]
+    group = (level > edges[:, None]).sum(dim=0)
+    overall = mad(u).clamp_min(1e-9)
+    out = torch.ones_like(u)
+    for k in range(groups):
+        members = group == k
+        count = members.sum(dim=0)
+        own = mad(u.masked_fill(~members, float("nan"))) / overall
+        out = torch.where(members, (count * own + 50) / (count + 50), out)
+    return out.clamp_min(0.1)
+
+
 def grid_step(z: Tensor) -> Tensor:
     """The median gap between neighbouring values ``[c]`` of columns with at most 50 different ones, else 0."""
     out = torch.zeros(z.shape[1], device=z.device)
@@ -187,6 +214,31 @@ def log_t(u: Tensor, nu: Tensor) -> Tensor:
     """Log density of the t distribution."""
     constant = torch.lgamma((nu + 1) / 2) - torch.lgamma(nu / 2) - 0.5 * (nu * math.pi).log()
     return constant - (nu + 1) / 2 * torch.log1p(u.square() / nu)
+
+
+def log_wrong(z: Tensor, doubt: Tensor | None = None) -> Tensor:
+    r"""Log density of wrong values ``[n, c]``: :math:`(1 - \lambda_j)\,\mathrm{Cauchy}(0, 3) + \lambda_j h_j`.
+
+    ``h`` is the smoothed histogram of what was judged wrong in the same column, without the cell itself, and
+    :math:`\lambda = N / (N + 10)` for N such cells.
+
+    Args:
+        z: values on the common scale.
+        doubt: probability that each is wrong, as far as it is known.
+    """
+    wide = log_cauchy(z)
+    if doubt is None:
+        return wide
+    wrong = torch.where(doubt > 0.5, doubt, torch.zeros_like(doubt))
+    place = (z.nan_to_num() * 4 + BINS).floor()
+    inside = (place >= 0) & (place < 2 * BINS)
+    place = place.clamp(0, 2 * BINS - 1).long()
+    histogram = torch.zeros(2 * BINS + 4, z.shape[1], device=z.device).scatter_add_(0, place + 2, wrong * inside)
+    kernel = torch.tensor([1.0, 4.0, 6.0, 4.0, 1.0], device=z.device) / 16
+    smooth = (histogram.unfold(0, 5, 1) * kernel).sum(dim=-1)
+    others = (wrong.sum(dim=0) - wrong).clamp_min(0)
+    near = (smooth.gather(0, place) - kernel[2] * wrong).clamp_min(0) * inside
+    return ((ENOUGH * wide.exp() + 4 * near) / (ENOUGH + others)).log()
 
 
 def log_cauchy(z: Tensor, scale: float = WIDE) -> Tensor:
