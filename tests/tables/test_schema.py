@@ -136,3 +136,19 @@ def test_unknown_columns_and_impossible_kinds_are_refused() -> None:
         infer_fields(frame, override={"columns": {"a": {"kind": "count"}}})
     with pytest.raises(BadTable, match="has 3 different values; a binary column has two"):
         infer_fields(frame, override={"columns": {"a": {"kind": "binary"}}})
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e6])
+def test_a_log_scale_does_not_depend_on_the_unit_of_measurement(unit: float) -> None:
+    rng = np.random.default_rng(1)
+    metres = np.exp(rng.normal(0, 1, size=400))
+    metres[:4] = -metres[:4]  # a few impossible ones must not decide
+    field = infer_field(series(unit * metres))
+    assert field.log
+    x, missing, bad = field.encode(series(unit * metres))
+    reference = infer_field(series(metres)).encode(series(metres))[0]
+    np.testing.assert_allclose(x, reference, atol=1e-6)
+    np.testing.assert_allclose(field.quantity(x[~bad, 0]), unit * metres[~bad], rtol=1e-6)
+    assert not missing.any()
+    assert bad[:4].any()
+    assert not bad[4:].any()

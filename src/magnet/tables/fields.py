@@ -32,7 +32,8 @@ class Field:
         text: the cells are strings (also where they hold numbers).
         comma: numbers are written with a decimal comma.
         decimals: digits behind the point that values are rounded to; ``None`` leaves them.
-        log: numbers are encoded as ``log(1 + v)``.
+        log: numbers are encoded on a log scale.
+        unit: with ``log``, the logarithm is that of ``1 + v / unit``.
         centre, scale: numbers are encoded as ``(v - centre) / scale``.
         values: the two values of a binary column (0, 1), or the categories.
         missing: text that means "missing", in lower case.
@@ -45,6 +46,7 @@ class Field:
     comma: bool = False
     decimals: int | None = None
     log: bool = False
+    unit: float = 1.0
     centre: float = 0.0
     scale: float = 1.0
     values: tuple[Any, ...] = ()
@@ -76,15 +78,15 @@ class Field:
         number = numbers(series, self.comma)
         number[~np.isfinite(number)] = np.nan
         if self.log:
-            number[number <= -1] = np.nan
-            number = np.log1p(number)
+            number[number <= -self.unit] = np.nan
+            number = np.log1p(number / self.unit)
         code = (number / self.scale - self.centre / self.scale).clip(-WILDEST, WILDEST)
         return code[:, None], missing, np.isnan(number) & ~missing
 
     def quantity(self, x: FloatArray) -> FloatArray:
         """Encoded numbers back in the user's units, not rounded."""
         value = np.asarray(x, dtype=np.float64) * self.scale + self.centre
-        return np.expm1(value) if self.log else value
+        return np.expm1(value) * self.unit if self.log else value
 
     def decode(self, x: FloatArray) -> list[Any]:
         """User values, in the user's type, for encoded ``[k, width]`` estimates."""

@@ -107,10 +107,24 @@ def _numeric(base: Field, number: FloatArray, note: str) -> Field:
         raise BadTable(f"column {base.name!r} holds no finite number; it cannot be a column of numbers")
     decimals = _decimals(finite)
     log = _is_skewed(finite)
-    code = np.log1p(finite[finite > -1]) if log else finite
-    centre, scale = _middle(code)
     text = note + (", on a log scale" if log else "")
-    return replace(base, decimals=decimals, log=log, centre=centre, scale=scale, note=text)
+    return _scaled(replace(base, decimals=decimals, note=text), finite, log)
+
+
+def _scaled(field: Field, finite: FloatArray, log: bool) -> Field:
+    """With the code of these numbers, on a log scale or not."""
+    unit = _unit(finite) if log else 1.0
+    code = np.log1p(finite[finite > -unit] / unit) if log else finite
+    centre, scale = _middle(code)
+    return replace(field, log=log, unit=unit, centre=centre, scale=scale)
+
+
+def _unit(finite: FloatArray) -> float:
+    """What counts as small: 1 for whole numbers, else a value that nine tenths of the positive ones exceed."""
+    positive = finite[finite > 0]
+    if not positive.size or float((finite == np.round(finite)).mean()) >= MOSTLY:
+        return 1.0
+    return float(np.quantile(positive, 0.1))
 
 
 def _middle(code: FloatArray) -> tuple[float, float]:
@@ -136,7 +150,7 @@ def _is_skewed(finite: FloatArray) -> bool:
     if float(np.quantile(finite, 0.95)) < SMALL_COUNTS and float((finite == np.round(finite)).mean()) >= MOSTLY:
         return False
     plain = skew(finite)
-    return plain > 0.3 and abs(skew(np.log1p(finite))) < plain - 0.1
+    return plain > 0.3 and abs(skew(np.log1p(finite / _unit(finite)))) < plain - 0.1
 
 
 def _decimals(finite: FloatArray) -> int | None:
@@ -234,10 +248,7 @@ def infer_fields(
 
 def _rescaled(field: Field, series: pd.Series, log: bool) -> Field:
     number = numbers(series, field.comma)
-    number = number[np.isfinite(number) & ((number > -1) | (not log))]
-    code = np.log1p(number) if log else number
-    centre, scale = _middle(code)
-    return replace(field, log=log, centre=centre, scale=scale)
+    return _scaled(field, number[np.isfinite(number)], log)
 
 
 def _listed(names: list[str], most: int = 12) -> str:
