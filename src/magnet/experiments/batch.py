@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 #: The features of a batch may take this part of what is free on a GPU: training needs some copies, and other processes
 #: may be on it.
-FEATURE_SHARE = 24
+FEATURE_SHARE = 48
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +167,7 @@ def _until_it_fits(runs: Sequence[Run], progress: bool) -> list[Row]:
     """All at once, or in halves where memory is not enough."""
     try:
         rows = _rows(runs, progress)
-    except nn.NotEnoughMemory:
+    except (nn.NotEnoughMemory, torch.OutOfMemoryError):
         if len(runs) == 1:
             raise
         half = len(runs) // 2

@@ -14,12 +14,22 @@ PATH = Path(__file__).with_name("settings.toml")
 def tuned(method: str, dataset: str, corruption: str, path: Path = PATH) -> dict[str, Any]:
     """The settings for a method on a dataset: those found under this corruption, else those found with random rows
     injected, else those found on the clean data, else none."""
+    under = tuned_under(method, dataset, corruption, path)
+    return dict(_of(method, dataset, path)[under].get("settings", {})) if under else {}
+
+
+def tuned_under(method: str, dataset: str, corruption: str, path: Path = PATH) -> str:
+    """The corruption under which :func:`tuned` finds settings, "" where it finds none."""
+    places = (corruption, *(("inject-random",) if corruption != "none" else ()), "none")
+    return next((place for place in places if place in _of(method, dataset, path)), "")
+
+
+def _of(method: str, dataset: str, path: Path) -> dict[str, Any]:
     from magnet.experiments.methods import METHODS
 
-    found = _read(path).get((METHODS[method].settings_of if method in METHODS else "") or method, {}).get(dataset, {})
-    places = (corruption, *(("inject-random",) if corruption != "none" else ()), "none")
-    chosen: dict[str, Any] = next((found[place] for place in places if place in found), {})
-    return dict(chosen.get("settings", {}))
+    owner = (METHODS[method].settings_of if method in METHODS else "") or method
+    found: dict[str, Any] = _read(path).get(owner, {}).get(dataset, {})
+    return found
 
 
 def read(path: Path = PATH) -> dict[str, Any]:

@@ -103,7 +103,7 @@ class Cell:
         score: the relative score that colours it, above 0 better, below 0 worse (None: no colour).
         digits: after the point.
         text: shown instead of numbers.
-        note: why there is nothing, in words.
+        note: why there is nothing, or what else is to be said, in words.
         facts: more columns of the CSV file.
     """
 

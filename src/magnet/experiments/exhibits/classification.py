@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from magnet.datasets import DATASETS
@@ -12,7 +12,7 @@ from magnet.experiments.exhibits.datasets import INJECTION, META, QUICK, column_
 from magnet.experiments.jobs import Config
 from magnet.experiments.methods import get
 from magnet.experiments.paper import Printed, printed
-from magnet.experiments.settings import tuned
+from magnet.experiments.settings import tuned, tuned_under
 
 #: In the order in which they are run: methods that share a detector's findings follow one another.
 METHODS = {
@@ -161,10 +161,15 @@ def chosen_methods(options: Options, everything: Sequence[str]) -> list[str]:
     return [name for name in everything if name in chosen or name in ("clean", "gcn")]
 
 
+def found_under(method: str, setting: Setting) -> str:
+    """The corruption under which the settings of a method were found, "" where there are none."""
+    return tuned_under("gcn" if method == "gcn-tuned" else method, setting.dataset, setting.corruption)
+
+
 def searches(options: Options) -> list[Config]:
     """What the search of settings is about: every tuned method in the settings that it is run in."""
     rows = [row for row in chosen_methods(options, list(METHODS)) if row not in UNTUNED]
     own = [row for row in rows if row == "gcn-tuned" or not get(row).settings_of]
     chosen = [name for name in SEARCHED if options.corruptions is None or name in options.corruptions]
-    fixed = Options(**{**options.__dict__, "settings": "default", "corruptions": tuple(chosen)})
+    fixed = replace(options, settings="default", corruptions=tuple(chosen))
     return [config(fixed, setting, method, 0) for setting in settings(fixed, SEARCHED) for method in own]

@@ -35,6 +35,8 @@ def cell_text(cell: Cell, lines: str = "<br>") -> str:
             parts.append(f"[{cell.ours.low:.{cell.digits}f}, {cell.ours.high:.{cell.digits}f}]")
         if cell.planned and cell.ours.runs < cell.planned:
             parts.append(f"{cell.ours.runs} of {cell.planned} runs")
+        if cell.note:
+            parts.append(cell.note)
     if cell.paper is not None:
         value = "out of memory" if math.isnan(cell.paper.value) else f"{cell.paper.value:.{cell.digits}f}"
         difference = "" if cell.difference is None else f" ({cell.difference:+.{cell.digits}f})"

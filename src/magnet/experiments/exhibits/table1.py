@@ -12,10 +12,12 @@ from magnet.experiments.exhibits.classification import (
     METHODS,
     ORDER,
     TITLES,
+    UNTUNED,
     Setting,
     accuracy,
     chosen_methods,
     configs,
+    found_under,
     relative,
     settings,
 )
@@ -28,7 +30,7 @@ WORDS = (
     "the paper's value and our difference to it. ▲ above, ▼ below a GCN on the untouched data. Rows that are told the "
     "truth about the cells (true) are bounds, not competitors. The first two rows run with one setting of the "
     "paper's space (64 hidden units, rate and decay 0.005, 200 epochs), all others with the best of 16 on validation, "
-    "found with random rows injected where table 3 says so, else on the clean data, else with that one setting."
+    "found with random rows injected, else on the clean data (table 3 says which); untuned where no search was run."
 )
 
 
@@ -62,7 +64,10 @@ def cell(results: Results, options: Options, setting: Setting, method: str, **mo
     score = None if ours is None or method in ("clean", "gcn") else relative(ours.mean, *ends)
     failed = next((words for words in map(results.failure, every) if words), None)
     note = "" if failed is None else ("out of memory" if "memory" in failed.lower() else "failed")
-    facts = {"dataset": setting.dataset, "corruption": setting.corruption, "method": method, **more}
+    where = found_under(method, setting)
+    if ours is not None and not where and method not in UNTUNED:
+        note = "untuned"
+    facts = {"dataset": setting.dataset, "corruption": setting.corruption, "method": method, "settings": where, **more}
     paper = setting.paper("table1", method)
     return Cell(TITLES[method], setting.title, ours, paper, options.repeats, score, note=note, facts=facts)
 
