@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -232,22 +233,55 @@ def test_a_full_disk_leaves_nothing_behind(files: tuple[Path, Path], tmp_path: P
     assert sorted(path.name for path in tmp_path.iterdir()) == ["edges.csv", "nodes.csv"]
 
 
-def test_a_killed_run_leaves_nothing_behind(files: tuple[Path, Path], tmp_path: Path) -> None:
+def start_and_stop_while_writing(arguments: list[str], how: signal.Signals, meanwhile: Callable[[], None]) -> int:
+    """The exit code of a run that is stopped while it writes."""
     hook = (
         "import time, magnet.report.folder as f\n"
         "f.write_report = lambda *a: (print('here', flush=True), time.sleep(60))\n"
         "from magnet.cli import app; app()"
     )
-    arguments = ["clean", str(files[0]), "-e", str(files[1]), "-o", str(tmp_path / "out"), "--detector", "none"]
     process = subprocess.Popen([sys.executable, "-c", hook, *arguments], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "here\n"
-    assert list(tmp_path.glob(".out.*.part"))
+    meanwhile()
     began = time.monotonic()
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(20) == 143
+    process.send_signal(how)
+    code = process.wait(20)
     assert time.monotonic() - began < 20
+    return code
+
+
+def test_a_stopped_run_leaves_nothing_behind(files: tuple[Path, Path], tmp_path: Path) -> None:
+    arguments = ["clean", str(files[0]), "-e", str(files[1]), "-o", str(tmp_path / "out"), "--detector", "none"]
+    unfinished: list[Path] = []
+    code = start_and_stop_while_writing(
+        arguments, signal.SIGTERM, lambda: unfinished.extend(tmp_path.glob(".out.*.part"))
+    )
+    assert code == 143
+    assert len(unfinished) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["edges.csv", "nodes.csv"]
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next_and_what_others_write_is_not(
+    files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    arguments = ["clean", str(files[0]), "-e", str(files[1]), "-o", str(tmp_path / "out"), "--detector", "none"]
+    (tmp_path / ".out.mine.part").mkdir()  # not ours
+    seen: list[set[str]] = []
+
+    def clean_while_another_writes() -> None:
+        before = {path.name for path in tmp_path.glob(".out.magnet-*.part")}
+        code, _, error = run(*arguments, "--force")
+        assert (code, error) == (0, "")
+        seen.append(before)
+        assert {path.name for path in tmp_path.glob(".out.magnet-*.part")} == before
+
+    assert start_and_stop_while_writing(arguments, signal.SIGKILL, clean_while_another_writes) == -signal.SIGKILL
+    assert len(seen[0]) == 1
+    assert {path.name for path in tmp_path.glob(".out.magnet-*.part")} == seen[0]  # nobody could tidy up
+    code, _, error = run(*arguments, "--force")
+    assert (code, error) == (0, "")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".out.mine.part", "edges.csv", "nodes.csv", "out"]
 
 
 def test_a_read_only_folder_is_said(files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks: there the folder of a killed run stays
+    fcntl = None  # type: ignore[assignment]
+
 _RUNS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
@@ -60,11 +65,13 @@ def whole_folder(target: Path, force: bool = False) -> Iterator[Path]:
     """A folder to write into; its files appear in ``target`` when the block ends well, and vanish when it does not.
 
     A new ``target`` appears by a single renaming. In one that holds files already (``force``), each file is replaced by
-    itself, and what else lies there stays.
+    itself, and what else lies there stays. Until then it is a hidden folder beside ``target``; those that killed
+    processes left there are removed.
     """
     check_target(target, force)
     target.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
+    remove_left_behind(target)
+    work, lock = _locked_folder(target)
     try:
         yield work
         work.chmod(0o777 & ~_umask())
@@ -75,6 +82,52 @@ def whole_folder(target: Path, force: bool = False) -> Iterator[Path]:
             os.replace(path, target / path.name)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def remove_left_behind(target: Path) -> None:
+    """Remove unfinished folders for ``target`` whose process is gone.
+
+    A process locks its folder, and the system takes the lock away when the process ends, however it ends: what can be
+    locked belongs to nobody.
+    """
+    for path in target.parent.iterdir():
+        if path.name.startswith(_prefix(target)) and path.name.endswith(".part") and not path.is_symlink():
+            lock = _lock(path, wait=False)
+            if lock is not None:
+                shutil.rmtree(path, ignore_errors=True)
+                os.close(lock)
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name}.magnet-"
+
+
+def _locked_folder(target: Path) -> tuple[Path, int | None]:
+    """A new hidden folder beside ``target`` and its lock (None where there are no locks)."""
+    while True:
+        work = Path(tempfile.mkdtemp(prefix=_prefix(target), suffix=".part", dir=target.parent))
+        lock = _lock(work, wait=True)
+        if work.exists():
+            return work, lock
+        if lock is not None:  # another process took it for one left behind, before it was locked
+            os.close(lock)
+
+
+def _lock(folder: Path, wait: bool) -> int | None:
+    """A lock on a folder, None where another process holds it or the file system has none."""
+    if fcntl is None:
+        return None
+    descriptor = None
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        if descriptor is not None:
+            os.close(descriptor)
+        return None
+    return descriptor
 
 
 def check_target(target: Path, force: bool = False) -> None:
