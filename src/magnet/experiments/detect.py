@@ -15,6 +15,7 @@ from torch import Tensor
 from magnet import detection
 from magnet.corruption import corrupt_once
 from magnet.datasets import load
+from magnet.detection.view import View
 from magnet.experiments.measure import device_name
 
 #: Thresholds on the score |x - x'| of the autoencoder, as in the paper's figures.
@@ -49,7 +50,8 @@ def run_detection(
     data = load(dataset)
     bad = corrupt_once(data, corruption, seed, folder, **(corruption_options or {}))
     began = time.perf_counter()
-    fitted = detection.make(method, seed=seed, device=place, **(options or {})).fit(bad.data)
+    view = View.of(bad.data, device=place)
+    fitted = detection.make(method, seed=seed, **(options or {})).fit_view(view, torch.device(place))
     seconds = time.perf_counter() - began
     truth = bad.cells.to(place)
     scores = _dense(fitted.scores_).to(place)
