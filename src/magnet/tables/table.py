@@ -212,10 +212,12 @@ def _find_id(
     names.sort(key=lambda name: name.lower() not in ID_NAMES)
     if edges is not None and len(edges):
         ends = pd.concat([ids_as_text(edges[name].head(2000)) for name in find_edge_columns(edges, source, target)])
+        wanted = set(ends)
         best, most = None, 0.0
         for name in names[:200]:
             values = ids_as_text(frame[name])
-            share = float(ends.isin(set(values)).mean()) * values.nunique() / len(values)
+            named = set(values[values.isin(wanted)])
+            share = float(ends.isin(named).mean()) * values.nunique() / len(values)
             if share > most + 1e-9:
                 best, most = name, share
         return best if most >= 0.3 else None
