@@ -148,7 +148,7 @@ def suggest_all(example: Example, seed: int) -> list[dict[str, object]]:
     options = {"coordinates": "degree", "keep_trusted": True, "start": "propagated"}
     median = np.nanmedian(x.numpy(), axis=0)
     ways = {
-        "MAGnet (regression)": lambda: suggest(x, trust, graph, encoded.columns).numpy(),
+        "MAGnet (regression)": lambda: suggest(x, trust, graph, encoded.columns).x.numpy(),
         "harmonic extension": lambda: propagate(x, trust, graph, lam=0.0, coordinates="degree").x.numpy(),
         "framelet recovery": lambda: recover(x, trust, W, **options).x.numpy(),
         "FeaturePropagation (PyG)": lambda: FeaturePropagation(missing_mask=x.isnan())(data).x.numpy(),

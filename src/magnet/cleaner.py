@@ -15,6 +15,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import pandas as pd
 import torch
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from torch import Tensor
 from torch_geometric.data import Data, HeteroData
@@ -29,6 +30,7 @@ from magnet.tables.fields import Field
 from magnet.tables.suggest import suggest
 
 RECOVERIES = ("auto", "propagate", "framelet", "regression")
+WITHIN = 2.5  # usual errors of a suggestion: so near to it a number is not wrong
 LISTED_FROM = 0.5  # times the threshold: less probable cells are not worth a line
 
 
@@ -36,7 +38,8 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
     """Find wrong node attributes and recover them.
 
     Works on PyG ``Data`` (features as they are, recovered features out) and on a :class:`magnet.tables.Table` (any
-    columns in, the same columns in the same units out). Only cells judged wrong, and missing ones, are touched.
+    columns in, the same columns in the same units out). Only cells judged wrong, and missing ones, are touched; a cell
+    of a table that holds what would be suggested for it is not wrong, whatever the detector says.
 
     Args:
         detector: name of a detector (see :func:`magnet.detection.make`), a detector, a given trust matrix ``[n, d]`` or
@@ -233,7 +236,12 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         trust = (per_field["trust"] > 0.5) & known & ~listed
         weights = torch.from_numpy(encoded.per_column(trust).astype(np.float32))
         if self.recovery in ("auto", "regression"):
-            recovered = suggest(encoded.x, weights, graph, encoded.columns)
+            recovered, error = suggest(encoded.x, weights, graph, encoded.columns)
+            acquitted = listed & known & _agrees(encoded, recovered, error)
+            flagged, listed, trust = flagged & ~acquitted, listed & ~acquitted, trust | acquitted
+            for name in ("probability", "scores"):
+                per_field[name] = np.where(acquitted, 0.0, per_field[name])
+            recovered = torch.where(torch.from_numpy(encoded.per_column(acquitted)), encoded.x, recovered)
         else:
             recovered = self._recover(encoded.x, weights, graph)
         # a row that is not the node's own is one in which no value is evidence about it
@@ -268,6 +276,24 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         result = copy.copy(data)
         result.x = self.x_.to(data.x.device)
         return result
+
+
+def _agrees(encoded: tables.Encoded, suggested: Tensor, error: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Cells ``[n, fields]`` that hold what is suggested for them when no suspicious cell is believed.
+
+    One wrong cell makes others of its row look wrong, and these are right after all.
+    """
+    x, guess = encoded.x.numpy(), suggested.numpy()
+    out = np.zeros(encoded.missing.shape, dtype=bool)
+    for k, (f, c) in enumerate(zip(encoded.fields, encoded.columns, strict=True)):
+        here = slice(c.start, c.stop)
+        if f.kind == "categorical":
+            out[:, k] = np.nan_to_num(x[:, here]).argmax(axis=1) == guess[:, here].argmax(axis=1)
+        elif f.kind == "binary":
+            out[:, k] = (x[:, c.start] >= 0.5) == (guess[:, c.start] >= 0.5)
+        else:
+            out[:, k] = np.abs(x[:, c.start] - guess[:, c.start]) <= WITHIN * error[c.start]
+    return out
 
 
 def _checked(data: Any) -> Data:

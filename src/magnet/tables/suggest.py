@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,7 +27,15 @@ MOST_ROWS = 50_000  # that one regression is fitted on
 FEWEST = 30  # trusted cells that a regression needs
 
 
-def suggest(x: Tensor, trust: Tensor, graph: Graph, columns: Sequence[Column]) -> Tensor:
+class Suggestions(NamedTuple):
+    """Suggested values ``x`` ``[n, d]`` (the given ones where they are trusted), and their usual ``error`` ``[d]`` in
+    each column (NaN where it is not known)."""
+
+    x: Tensor
+    error: FloatArray
+
+
+def suggest(x: Tensor, trust: Tensor, graph: Graph, columns: Sequence[Column]) -> Suggestions:
     r"""Predict untrusted cells by ridge regression.
 
     For each column j, fitted on the nodes i where it is trusted,
@@ -46,29 +54,34 @@ def suggest(x: Tensor, trust: Tensor, graph: Graph, columns: Sequence[Column]) -
         graph: the graph.
         columns: what the columns of x are.
 
-    Returns:
-        ``[n, d]`` like x: the trusted cells as they are, the others predicted.
+    The usual error is 1.4826 times the median absolute error of trusted cells that are left out in turn.
     """
     known = (trust > 0).numpy()
     start = propagate(
         torch.where(trust > 0, x, torch.full_like(x, torch.nan)), trust, graph, lam=0.0, coordinates="degree"
     )
     filled: FloatArray = start.x.double().numpy()
+    error = np.full(known.shape[1], np.nan)
     if known.all() or known.shape[1] > MOST_FEATURES:
-        return start.x
+        return Suggestions(start.x, error)
     value = np.where(known, filled, 0.0)
     near, far = _contexts(graph.adjacency, value, known)
     wanted = [c for c in columns if FEWEST <= known[:, c.start].sum() < len(known)]
     # matrices this small are not worth a second thread, which on a busy machine costs more than it brings
     with threadpool_limits(1):
-        _regress(known, filled, near, far, wanted)
-    return torch.from_numpy(filled).to(x.dtype)
+        _regress(known, filled, error, near, far, wanted)
+    return Suggestions(torch.from_numpy(filled).to(x.dtype), error)
 
 
 def _regress(
-    known: NDArray[np.bool_], filled: FloatArray, near: FloatArray, far: FloatArray, wanted: Sequence[Column]
+    known: NDArray[np.bool_],
+    filled: FloatArray,
+    error: FloatArray,
+    near: FloatArray,
+    far: FloatArray,
+    wanted: Sequence[Column],
 ) -> None:
-    """Rounds of regressions; ``filled`` takes the predictions."""
+    """Rounds of regressions; ``filled`` takes the predictions, ``error`` their usual errors."""
     rng = np.random.default_rng(0)
     related = {c.start: _related(c, filled) for c in wanted}
     for _ in range(ROUNDS):
@@ -84,7 +97,7 @@ def _regress(
                 return np.concatenate(parts, axis=1)
 
             target = filled[given, own]
-            predicted = _ridge(features(given), target, features(free))
+            predicted, error[own] = _ridge(features(given), target, features(free))
             filled[free, own] = predicted.clip(target.min(axis=0), target.max(axis=0))
         if np.abs(filled - before).max() < 1e-3:
             break
@@ -118,8 +131,8 @@ def _related(c: Column, filled: FloatArray) -> list[int]:
     return sorted(np.argsort(-link, kind="stable")[:MOST_OTHERS].tolist())
 
 
-def _ridge(features: FloatArray, target: FloatArray, wanted: FloatArray) -> FloatArray:
-    r"""Ridge predictions, the penalty chosen by leaving out each row in turn.
+def _ridge(features: FloatArray, target: FloatArray, wanted: FloatArray) -> tuple[FloatArray, FloatArray]:
+    r"""Ridge predictions, the penalty chosen by leaving out each row in turn, and the usual error of doing so.
 
     With :math:`X = Z V^\top`, :math:`X^\top X = V \Lambda V^\top`, the row left out is predicted with the error
     :math:`r_i / (1 - h_i)`, :math:`h_i = 1/n + \sum_k Z_{ik}^2 / (\Lambda_k + \alpha)`.
@@ -131,12 +144,14 @@ def _ridge(features: FloatArray, target: FloatArray, wanted: FloatArray) -> Floa
     values = values.clip(0)
     Z = X @ V
     projected = Z.T @ (target - mean)
-    best, coefficients = np.inf, projected
+    best, coefficients, usual = np.inf, projected, np.zeros(target.shape[1])
     for penalty in PENALTIES:
         inverse = 1 / (values + penalty)
         residual = target - mean - Z @ (inverse[:, None] * projected)
         leverage = 1 / len(X) + (Z * Z) @ inverse
-        error = float(np.square(residual / (1 - leverage).clip(1e-6)[:, None]).sum())
+        left_out = residual / (1 - leverage).clip(1e-6)[:, None]
+        error = float(np.square(left_out).sum())
         if error < best:
             best, coefficients = error, inverse[:, None] * projected
-    return mean + ((wanted - centre) / spread) @ (V @ coefficients)
+            usual = 1.4826 * np.median(np.abs(left_out), axis=0)
+    return mean + ((wanted - centre) / spread) @ (V @ coefficients), usual
