@@ -238,6 +238,8 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         if self.recovery in ("auto", "regression"):
             recovered, error = suggest(encoded.x, weights, graph, encoded.columns)
             acquitted = listed & known & _agrees(encoded, recovered, error)
+            if found.detector is None:  # what the user does not trust is not for us to trust
+                acquitted[:] = False
             flagged, listed, trust = flagged & ~acquitted, listed & ~acquitted, trust | acquitted
             for name in ("probability", "scores"):
                 per_field[name] = np.where(acquitted, 0.0, per_field[name])
