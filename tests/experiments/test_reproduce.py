@@ -20,6 +20,7 @@ from magnet.cli import app
 from magnet.experiments import exhibits
 from magnet.experiments.exhibits import Options
 from magnet.experiments.exhibits.classification import Setting, relative
+from magnet.experiments.exhibits.page import write_page
 from magnet.experiments.reproduce import _sharing, _without_repeats, reproduce
 from magnet.experiments.store import Store
 
@@ -244,3 +245,26 @@ def test_one_row_from_the_command_line(tmp_path: Path) -> None:
     wrong = CliRunner().invoke(app, ["run", "--dataset", "digits", "--method", "gnc"])
     assert wrong.exit_code == 2
     assert "did you mean 'gcn'" in wrong.output
+
+
+def test_the_page_exports_what_is_shown_and_every_search(tmp_path: Path) -> None:
+    config = {"kind": "classify", "dataset": "cora", "corruption": "none", "method": "gcn", "seed": 0}
+    for code in ("old", "new"):
+        with Store(tmp_path / "a.sqlite", code) as store:
+            store.add(config, {"test_accuracy": 0.5, "seconds": 3600, "device": "cpu"})
+            store.add({**config, "kind": "search", "code": code}, {"trials": []})
+    shown: set[str] = set()
+    options = Options(datasets=("cora",), methods=("gcn",), corruptions=("inject-random",), repeats=1)
+    documents = reproduce(["table1"], tmp_path / "a.sqlite", None, options, show_only=True, shown=shown)
+    (tmp_path / "README.md").write_text("before\n<!-- made by magnet reproduce all -->\nold\n<!-- end -->\nafter\n")
+    page = write_page(documents, tmp_path, tmp_path / "a.sqlite", shown).read_text()
+    with (tmp_path / "runs.csv").open() as file:
+        lines = list(csv.DictReader(file))
+    assert sorted((line["kind"], line["code"]) for line in lines) == [
+        ("classify", "new"),
+        ("search", "new"),
+        ("search", "old"),
+    ]
+    assert page.startswith("before\n")
+    assert page.endswith("after\n")
+    assert "3 finished runs (1.0 hours of computing) on cpu" in page

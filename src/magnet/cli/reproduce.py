@@ -72,7 +72,8 @@ def reproduce(
         if not store.is_file() and exported.is_file():
             with Store(store) as opened:
                 typer.echo(f"{opened.load(exported)} finished runs from {exported}")
-        documents = run(names, store, target, options, where, show, any_version, search, say=typer.echo)
+        shown: set[str] = set()
+        documents = run(names, store, target, options, where, show, any_version, search, say=typer.echo, shown=shown)
     except (ValueError, ImportError) as error:
         _fail(str(error))
     except KeyboardInterrupt:
@@ -85,7 +86,7 @@ def reproduce(
     if "all" in names:
         from magnet.experiments.exhibits.page import write_page
 
-        typer.echo(f"one page: {write_page(documents, target, store)}")
+        typer.echo(f"one page: {write_page(documents, target, store, shown)}")
     typer.echo(f"written to {target}")
 
 

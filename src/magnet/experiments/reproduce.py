@@ -51,6 +51,7 @@ def reproduce(
     search: int = 0,
     run: Runner | None = None,
     say: Callable[[str], None] = print,
+    shown: set[str] | None = None,
 ) -> list[Document]:
     """Run what is missing for some exhibits, and render them from what is finished.
 
@@ -66,6 +67,7 @@ def reproduce(
             the file of settings. (default: ``0``, none)
         run: computes configs. (default: :func:`magnet.experiments.runners.run_configs`)
         say: takes progress in words where there is no terminal.
+        shown: is filled with the keys of the runs that the exhibits show.
     """
     options, where = options or Options(), where or Where()
     chosen = list(exhibits.MODULES) if "all" in names else list(dict.fromkeys(names))
@@ -87,6 +89,8 @@ def reproduce(
             documents.append(document)
             if output is not None:
                 write(document, Path(output), footnote(exhibit.name, results))
+        if shown is not None:
+            shown |= results.shown
         for key, message in opened.failed().items():
             say(f"failed: {key} {message}")
     return documents

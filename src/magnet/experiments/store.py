@@ -10,7 +10,7 @@ import os
 import socket
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -244,12 +244,13 @@ class Store:
             self._connection.execute("DETACH other")
         return len(self.finished()) - before
 
-    def export(self, path: str | os.PathLike[str]) -> int:
-        """Write all finished runs to a CSV file; the number of rows."""
+    def export(self, path: str | os.PathLike[str], keys: Collection[str] | None = None) -> int:
+        """Write finished runs, all or those with some keys, to a CSV file; the number of rows."""
         names = [row[1] for row in self._connection.execute("PRAGMA table_info(runs)")]
         rows = self._connection.execute(
             "SELECT * FROM runs ORDER BY kind, dataset, corruption, method, seed, config, finished_at"
         ).fetchall()
+        rows = [row for row in rows if keys is None or row[0] in keys]
         partial = Path(path).with_name(Path(path).name + ".partial")
         with partial.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")

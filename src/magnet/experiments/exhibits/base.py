@@ -47,7 +47,7 @@ class Results:
     """Finished runs by their config.
 
     Runs that are shown together are always of one code version: of that with the most of them, of the newest among
-    equals. Which versions were used is in ``used``.
+    equals. Which versions were used is in ``used``, the keys of all runs that were shown in ``shown``.
 
     Args:
         store: where they are.
@@ -62,6 +62,7 @@ class Results:
         self.failures = store.failed()
         self._key = store.key
         self.used: set[str] = set()
+        self.shown: set[str] = set()
 
     def get(self, config: Config) -> dict[str, Any] | None:
         """The result of one run."""
@@ -79,6 +80,7 @@ class Results:
             return []
         chosen = max(versions, key=versions.__getitem__)
         self.used.add(chosen)
+        self.shown.update(runs[chosen].key for runs in found if chosen in runs)
         return [runs[chosen].result for runs in found if chosen in runs]
 
     def failure(self, config: Config) -> str | None:

@@ -12,11 +12,12 @@ from magnet.experiments.store import Store
 BEGIN, END = "<!-- made by magnet reproduce all -->", "<!-- end -->"
 
 
-def write_page(documents: Sequence[Document], folder: Path, store: str | os.PathLike[str]) -> Path:
-    """Write or renew the list of exhibits in ``README.md``; what stands around the marks is kept."""
+def write_page(documents: Sequence[Document], folder: Path, store: str | os.PathLike[str], shown: set[str]) -> Path:
+    """Write or renew the list of exhibits in ``README.md``; what stands around the marks is kept. Beside it goes
+    ``runs.csv``: the runs that are shown, and all searches."""
     with Store(store) as opened:
-        runs = list(opened.runs())
-        exported = opened.export(folder / "runs.csv")
+        runs = [run for run in opened.runs() if run.key in shown or run.config["kind"] == "search"]
+        exported = opened.export(folder / "runs.csv", {run.key for run in runs})
     devices = sorted({str(run.result.get("device")) for run in runs if run.result.get("device")})
     lines = [BEGIN, "", "| exhibit | cells filled | figures |", "|---|---|---|"]
     for document in documents:
@@ -30,7 +31,8 @@ def write_page(documents: Sequence[Document], folder: Path, store: str | os.Path
     lines += [
         "",
         f"{exported} finished runs ({seconds / 3600:.1f} hours of computing) on {', '.join(devices) or 'no device'}, "
-        f"every one a line of [runs.csv](runs.csv). Code versions: {versions}. Cells without a number were not run; "
+        f"every one a line of [runs.csv](runs.csv). Code versions: {versions}; every cell stands on runs of one of "
+        "them, and runs of superseded code that no cell stands on are left out. Cells without a number were not run; "
         "nothing is filled in by hand.",
         "",
         END,
