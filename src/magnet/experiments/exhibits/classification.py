@@ -137,13 +137,16 @@ def accuracy(results: Results, options: Options, setting: Setting, method: str, 
 
 
 def relative(score: float | None, corrupted: float | None, clean: float | None) -> float | None:
-    """The paper's relative score: 0 for a GCN on the corrupted data, 1 for one on the clean data.
+    """The paper's relative score: 0 for a GCN on the corrupted data, 1 for one on the clean data; None where the
+    corruption did not hurt the GCN, so that there is nothing to win back.
 
     Example:
         >>> relative(75.0, 70.0, 80.0)
         0.5
+        >>> relative(75.0, 70.0, 69.0) is None
+        True
     """
-    if score is None or corrupted is None or clean is None or clean == corrupted:
+    if score is None or corrupted is None or clean is None or clean <= corrupted:
         return None
     return (score - corrupted) / (clean - corrupted)
 

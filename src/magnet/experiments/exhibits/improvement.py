@@ -24,7 +24,7 @@ from magnet.experiments.summary import Summary
 WORDS = (
     "Absolute: (S - S_corrupted) / S_corrupted; relative: (S - S_corrupted) / (S_clean - S_corrupted), in percent of "
     "mean accuracies; S_clean and S_corrupted are those of a GCN. Where the corruption costs little (below a few "
-    "points) the relative score divides by almost nothing."
+    "points) the relative score divides by almost nothing, and where it costs nothing there is none."
 )
 
 

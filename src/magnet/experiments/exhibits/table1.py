@@ -27,7 +27,8 @@ TITLE = "Node classification on corrupted attributes (the paper's table 1)"
 CORRUPTED = ("inject-random", "inject-far", "meta")
 WORDS = (
     "Test accuracy in percent at the epoch of best validation accuracy: mean ± deviation, 95 % interval of the mean, "
-    "the paper's value and our difference to it. ▲ above, ▼ below a GCN on the untouched data. Rows that are told the "
+    "the paper's value and our difference to it. ▲ above, ▼ below a GCN on the untouched data (neither "
+    "where the corruption did not hurt it). Rows that are told the "
     "truth about the cells (true) are bounds, not competitors. The first two rows run with one setting of the "
     "paper's space (64 hidden units, rate and decay 0.005, 200 epochs), all others with the best of 16 on validation, "
     "found with random rows injected, else on the clean data (table 3 says which); untuned where no search was run."
