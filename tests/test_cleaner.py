@@ -157,6 +157,26 @@ def test_trusted_cells_are_left_alone() -> None:
         magnet.clean(nodes, edges, id="id", trusted=[True] * 3)
 
 
+def test_rows_of_other_nodes_are_replaced_as_a_whole() -> None:
+    """Pictures of other digits: the pixels that happen to agree are no reason to believe the row."""
+    data = load("digits")
+    pixels = np.round(data.x.numpy() * 16).astype(int)
+    rng = np.random.default_rng(0)
+    foreign = rng.choice(len(pixels), 100, replace=False)
+    shown = pixels.copy()
+    shown[foreign] = pixels[np.roll(foreign, 1)]
+    nodes = pd.DataFrame(shown, columns=[f"pixel {k}" for k in range(64)])
+    nodes.insert(0, "id", range(len(nodes)))
+    result = magnet.clean(nodes, pd.DataFrame(data.edge_index.T.numpy(), columns=["source", "target"]), id="id")
+    cleaned = result.cleaned.iloc[:, 1:].to_numpy()
+    before, after = (np.abs(x - pixels)[foreign].mean() for x in (shown, cleaned))
+    assert after < 0.6 * before
+    untouched = np.setdiff1d(np.arange(len(pixels)), foreign)
+    assert (cleaned != pixels)[untouched].mean() < 0.005
+    reasons = result.suspicious_cells.loc[result.suspicious_cells["row"].isin(foreign), "reason"]
+    assert reasons.str.startswith("the whole row looks like another node's").mean() > 0.9
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_clean_table_stays_as_it_is(seed: int) -> None:
     nodes, edges = people(seed)

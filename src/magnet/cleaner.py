@@ -31,6 +31,7 @@ from magnet.tables.suggest import suggest
 
 RECOVERIES = ("auto", "propagate", "framelet", "regression")
 WITHIN = 2.5  # usual errors of a suggestion: so near to it a number is not wrong
+AGREES = 0.95  # share of right cells that hold what is suggested, so nearly
 LISTED_FROM = 0.5  # times the threshold: less probable cells are not worth a line
 
 
@@ -235,19 +236,20 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         listed = flagged | open_to_doubt | encoded.missing | encoded.unreadable
         trust = (per_field["trust"] > 0.5) & known & ~listed
         weights = torch.from_numpy(encoded.per_column(trust).astype(np.float32))
+        # a row that is not the node's own is one in which no value is evidence about it
+        rows = ((per_field["trust"] <= 0.5) | ~known).all(axis=1) & (known.sum(axis=1) > 1)
         if self.recovery in ("auto", "regression"):
             recovered, error = suggest(encoded.x, weights, graph, encoded.columns)
-            acquitted = listed & known & _agrees(encoded, recovered, error)
+            acquitted = listed & known & _acquitted(encoded, recovered, error, rows)
             if found.detector is None:  # what the user does not trust is not for us to trust
                 acquitted[:] = False
             flagged, listed, trust = flagged & ~acquitted, listed & ~acquitted, trust | acquitted
+            rows = rows & ~acquitted.any(axis=1)
             for name in ("probability", "scores"):
                 per_field[name] = np.where(acquitted, 0.0, per_field[name])
             recovered = torch.where(torch.from_numpy(encoded.per_column(acquitted)), encoded.x, recovered)
         else:
             recovered = self._recover(encoded.x, weights, graph)
-        # a row that is not the node's own is one in which no value is evidence about it
-        rows = ((per_field["trust"] <= 0.5) | ~known).all(axis=1) & (known.sum(axis=1) > 1)
         return Findings(
             flagged=flagged,
             listed=listed,
@@ -280,18 +282,34 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         return result
 
 
-def _agrees(encoded: tables.Encoded, suggested: Tensor, error: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _acquitted(
+    encoded: tables.Encoded, suggested: Tensor, error: NDArray[np.float64], rows: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
     """Cells ``[n, fields]`` that hold what is suggested for them when no suspicious cell is believed.
 
-    One wrong cell makes others of its row look wrong, and these are right after all.
+    One wrong cell makes others of its row look wrong, and these are right after all. In a row that is another node's as
+    a whole (``rows``) right values are mere chance: there the row as a whole must agree more than other rows would.
     """
     x, guess = encoded.x.numpy(), suggested.numpy()
-    out = np.zeros(encoded.missing.shape, dtype=bool)
-    for k, (f, c) in enumerate(zip(encoded.fields, encoded.columns, strict=True)):
+    out = _agrees(encoded, x, guess, error)
+    doubted = np.flatnonzero(rows)
+    if doubted.size:
+        rng, known = np.random.default_rng(0), ~np.isnan(encoded.per_field(x))
+        others = [_agrees(encoded, x[rng.choice(len(x), doubted.size)], guess[doubted], error) for _ in range(20)]
+        chance = (np.sum(others, axis=(0, 1)) + 1) / (20 * doubted.size + 2)
+        own, not_own = np.log(AGREES / chance), np.log((1 - AGREES) / (1 - chance))
+        out[doubted[(np.where(out, own, not_own) * known)[doubted].sum(axis=1) < 0]] = False
+    return out
+
+
+def _agrees(encoded: tables.Encoded, x: Any, guess: Any, error: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether encoded values are those that are suggested, field by field."""
+    out = np.zeros((len(x), len(encoded.fields)), dtype=bool)
+    for k, c in enumerate(encoded.columns):
         here = slice(c.start, c.stop)
-        if f.kind == "categorical":
+        if c.kind == "categorical":
             out[:, k] = np.nan_to_num(x[:, here]).argmax(axis=1) == guess[:, here].argmax(axis=1)
-        elif f.kind == "binary":
+        elif c.kind == "binary":
             out[:, k] = (x[:, c.start] >= 0.5) == (guess[:, c.start] >= 0.5)
         else:
             out[:, k] = np.abs(x[:, c.start] - guess[:, c.start]) <= WITHIN * error[c.start]
