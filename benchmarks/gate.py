@@ -23,7 +23,7 @@ import torch
 from magnet import corruption, datasets, detection
 from magnet.detection.gate import ERRORS, NEEDED
 
-BINS = [-np.inf, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, np.inf]
+BINS = [-np.inf, 0.7, 0.75, 0.8, 0.83, 0.85, 0.87, 0.9, 0.95, np.inf]
 
 
 def one_graph(number: int) -> dict[str, Any]:

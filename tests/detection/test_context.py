@@ -179,3 +179,19 @@ def test_isolated_and_empty_rows_are_believed():
 def test_bars_on_cora(raw_data, name, select, bar):
     bad = corruption.inject_attributes(datasets.load(name), ratio=0.5, select=select, seed=0)
     assert detection.areas(bad.nodes, Context().fit(bad.data).node_scores_)[0] >= bar
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_rows_that_were_copied_to_many_places_do_not_vouch_for_each_other(seed):
+    """Two of five rows replaced by one of eight long rows: counted one by one they would look like the right ones."""
+    rng = np.random.default_rng(seed)
+    graph = datasets.synthetic(1000, 16, 5, 8.0, 0.8, seed=seed)
+    rate = 0.5 * rng.uniform(0.05, 0.8, 150) + 0.5 * rng.uniform(0.05, 0.8, (5, 150))
+    length = np.exp(rng.normal(0, 0.5, 1000))[:, None]
+    true = (rng.random((1000, 150)) < (rate[graph.y.numpy()] * length).clip(0, 0.98)).astype(np.float32)
+    x, wrong = true.copy(), rng.permutation(1000)[:400]
+    x[wrong] = true[rng.choice(np.argsort(-true.sum(axis=1))[:8], 400)]
+    found = detection.make("context").fit(Data(x=torch.from_numpy(x), edge_index=graph.edge_index))
+    measured = detection.metrics(found, torch.from_numpy(x != true))
+    assert measured["node_auroc"] > 0.9
+    assert measured["node_recall"] > 0.9

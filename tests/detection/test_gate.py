@@ -37,6 +37,7 @@ def test_half_of_the_rows_replaced_still_passes():
         (Evidence(0.95, 0.96, 2000, 0.0), True),
         (Evidence(0.74, 0.76, 2000, 0.4), True),  # 0.4 / 2 + 0.6 * 0.93
         (Evidence(0.74, 0.76, 2000, 0.0), False),  # the same power, and no wrong rows to explain it
+        (Evidence(0.80, 0.85, 2000, 0.0), False),  # enough for cells, not for rows
         (Evidence(0.52, 0.60, 2000, 0.5), False),
         (Evidence(0.56, 0.85, 100, 0.1), False),  # 100 shuffled rows give this by chance
         (Evidence(0.90, 0.90, 2000, 1.0), False),
@@ -47,6 +48,7 @@ def test_the_rule(evidence, opens):
     gate = judge(evidence)
     assert gate.open is opens
     assert (gate.reason == "") is opens
+    assert gate.cells is (opens or evidence == Evidence(0.80, 0.85, 2000, 0.0))
 
 
 def test_numbers_impossible_for_their_column_are_flagged_with_the_gate_closed():

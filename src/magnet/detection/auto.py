@@ -13,6 +13,9 @@ from magnet.detection.context import Context
 from magnet.detection.expectation import Expectation
 from magnet.detection.view import View
 
+# In tables of more columns than this no single cell decides about its row.
+WIDE = 32
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Auto(Detector):
@@ -23,7 +26,8 @@ class Auto(Detector):
         \Pr(\text{wrong}) = 1 - (1 - P_{ij}) (1 - \rho_i c_{ij})
 
     A row with wrong cells whose others follow its neighbours is the node's own: its :math:`\rho` is lowered.
-    Where it does not, only numbers that are impossible for their column are flagged, and ``gate_.reason`` says why.
+    Where the context says too little no row is flagged, and ``gate_.reason`` says why; where it says next to nothing,
+    only numbers that are impossible for their column are.
     """
 
     def _detect(self, view: View) -> None:
@@ -34,7 +38,7 @@ class Auto(Detector):
         assert self._rows._rho is not None
         rho = self._rows._rho
         weights = (1 - rho).clamp_min(0.02) / self._rows._copies
-        self._single = Cell(weights=weights, context=self.gate_.open, seed=self.seed, progress=self.progress)
+        self._single = Cell(weights=weights, context=self.gate_.cells, seed=self.seed, progress=self.progress)
         self._single.fit_view(view)
         own = self._single.among_neighbours()
         self._rho = rho = rho * (1 - own)
@@ -51,7 +55,7 @@ class Auto(Detector):
     def _without_wrong_cells(self, view: View) -> View:
         """In a table of few columns one wild cell makes its whole row look foreign: there the rows are judged without
         such cells."""
-        if not view.table:
+        if not view.table or view.features > WIDE:
             return view
         assert view.x is not None
         single = Cell(rounds=1, seed=self.seed).fit_view(view)

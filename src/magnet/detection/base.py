@@ -33,12 +33,14 @@ class Gate:
         power: AUROC of "this row at its own place" against "another row at this place".
         reason: why it is closed, in words.
         adjusted: the power on the rows that are right, as far as it can be estimated.
+        cells: cells may be compared with their context, which takes less than to call a whole row foreign.
     """
 
     open: bool
     power: float
     reason: str
     adjusted: float = float("nan")
+    cells: bool = False
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -33,8 +33,8 @@ class Context(Detector):
     2. Weights :math:`w_j = (1 - \rho_j) / c_j`: ``c`` counts the copies of a row, ``rho`` is what is known so far.
     3. Features of the pair (place i, row k): see :class:`~magnet.detection.pairs.Pairs`; and the amounts of context
        :math:`\log(1 + A w)`, :math:`\log(1 + A A w - r w)`, the squares, and the products of both kinds.
-    4. Logistic regression, cross-fitted on two halves of the places: real pairs, weighted by :math:`1 - \rho`,
-       against permuted ones. The permuted pairs' logits are the null.
+    4. Logistic regression, cross-fitted on two halves of the places: real pairs, weighted by :math:`w` as well, so that
+       copies of one row do not outvote the others, against permuted ones. The permuted pairs' logits are the null.
     5. Two groups, among the rows that occur once, twice and more often apart:
        :math:`\rho = \min(1, \pi_0 f_0 / f)`, see :mod:`~magnet.detection.two_groups`. Back to 2.
 
@@ -105,7 +105,7 @@ class Context(Detector):
             features = [p.features(w) for p in pairs]
             real = torch.cat([f[0] for f in features], dim=1)
             null = torch.cat([f[1] for f in features], dim=2)
-            logit, null_logit = cross_fit(real, null, amount, 1 - rho, known, allowed, half)
+            logit, null_logit = cross_fit(real, null, amount, (1 - rho) / c, known, allowed, half)
             r, r0 = logit[known].double().cpu().numpy(), null_logit[allowed].double().cpu().numpy()
             if turn == 0:
                 power = auroc(r, r0)

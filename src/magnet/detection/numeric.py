@@ -15,6 +15,8 @@ FREEDOM = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 10.0, 30.0)
 TAIL = (6.314, 4.246, 3.576, 3.077, 2.878, 2.708, 2.59, 2.486)
 # Rows of this many numbers have a spread of their own.
 MANY = 16
+# Columns with tails as heavy as with so many degrees of freedom are looked at on a scale that is logarithmic far out.
+HEAVY = 1.0
 # Wrong values are spread like a Cauchy distribution of this many spreads.
 WIDE = 3.0
 # Wrong values of a column that must be known before they count as much as that distribution.
@@ -57,13 +59,14 @@ class Numbers:
     @cached_property
     def _smooth(self) -> tuple[Tensor, Tensor, Tensor]:
         """Of the columns without a spike: prediction and spread ``[n, c]`` on the common scale, freedom ``[c]``."""
-        z = self._standard(self.smooth)
+        plain = self._standard(self.smooth)
         joint = self.expectation.regression
         if joint is not None:
             prediction = joint[:, self.smooth]
         else:
             seen = None if self.view.missing is None else ~self.view.missing[:, self.smooth]
-            prediction = self._from_context(z.clamp(-4, 4), seen)
+            prediction = self._from_context(plain.clamp(-4, 4), seen)
+        z, prediction = self._bend(plain, slice(None)), self._bend(prediction, slice(None))
         residual = z - prediction
         if self.expectation.doubt is not None:
             residual = residual.masked_fill(self.expectation.doubt[:, self.smooth] > 0.5, float("nan"))
@@ -81,6 +84,15 @@ class Numbers:
             some = columns[at : at + 64]
             z[:, at : at + 64] = self.view.scales.standardise_cells(self.view.x[:, some], some)
         return z
+
+    @cached_property
+    def _heavy(self) -> Tensor:
+        """Bool ``[c]``: columns whose values have so heavy tails that nothing would be far out."""
+        return freedom(self._standard(self.smooth)) <= HEAVY
+
+    def _bend(self, z: Tensor, which: Tensor | slice) -> Tensor:
+        """Values ``[n, c]`` of some of the columns without a spike; the large ones of heavy columns as logarithms."""
+        return torch.where(self._heavy[which], z.asinh(), z)
 
     def _from_context(self, z: Tensor, seen: Tensor | None) -> Tensor:
         """``beta_1 m1 + beta_2 m2 + constant`` by least squares."""
@@ -106,7 +118,7 @@ class Numbers:
         if bool(here.any()):
             columns = self.smooth[here]
             prediction, spread, nu = (part[..., here] for part in self._smooth)
-            z = self._standard(columns)
+            z = self._bend(self._standard(columns), here)
             doubt = None if self.expectation.doubt is None else self.expectation.doubt[:, columns]
             out[:, columns - first] = log_wrong(z, doubt) - log_t((z - prediction) / spread, nu) + spread.log()
         numeric = self.view.of_kind("count", "continuous")[first:last]
@@ -123,7 +135,9 @@ class Numbers:
         prediction, spread, _ = self._smooth
         z = self.view.scales.standardise_cells(self.view.x[row, feature], feature)  # type: ignore[index]
         middle = prediction[row, place]
-        return self.view.scales.natural(middle, feature), (z - middle).abs() / spread[row, place]
+        plain = torch.where(self._heavy[place], middle.sinh(), middle)
+        away = (torch.where(self._heavy[place], z.asinh(), z) - middle).abs()
+        return self.view.scales.natural(plain, feature), away / spread[row, place]
 
 
 def spiked_ratio(away: Tensor, chance: Tensor) -> Tensor:
