@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import platform
+import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -159,7 +160,7 @@ def as_markdown(frame: pd.DataFrame, curve: pd.DataFrame) -> str:
         "",
         f"Means over {frame['seed'].nunique()} corruption seeds, each with its own detector seed (clean: one). No",
         f"detector sees labels or clean data. Measured on {' and '.join(sorted(frame['machine'].unique()))}",
-        "(the CSV says which); seconds are those of `fit` with other cases running beside it.",
+        "(the CSV says which, and at which commit); seconds are those of `fit` with other work beside it.",
         "`gae` is the paper's; where the command says so it was trained for fewer epochs than the paper's 10 000 on",
         "large graphs. Areas of cells count every cell of the table. Precision, recall and flagged shares are at the",
         "default threshold (probability 1/2). Share: estimated share of wrong nodes / the true one.",
@@ -245,6 +246,8 @@ def main() -> None:
     finished = {(r["dataset"], r["corruption"], r["seed"], r["detector"]) for r in done}
     command = " ".join(["python benchmarks/detection.py", *sys.argv[1:]])
     cores = f"{os.cpu_count()} CPU cores ({platform.machine()})"
+    head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True)  # noqa: S607
+    code = head.stdout.strip()
     machine = torch.cuda.get_device_name() if options.device == "cuda" else cores
     work = []
     for seed in range(options.seeds):
@@ -258,7 +261,7 @@ def main() -> None:
         more = (options.device, options.gae_epochs, options.corrupted)
         waiting = {pool.submit(one_case, *w, *more): w[:3] for w in work}
         for count, future in enumerate(as_completed(waiting), 1):
-            done += [row | {"machine": machine, "command": command} for row in future.result()]
+            done += [row | {"machine": machine, "code": code, "command": command} for row in future.result()]
             print(f"{count}/{len(work)} {waiting[future]}", flush=True)
             write(done, options.output)
     write(done, options.output)
