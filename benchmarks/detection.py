@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import platform
+import shlex
 import subprocess
 import sys
 import time
@@ -244,9 +245,9 @@ def main() -> None:
     path = options.output / "detection.csv"
     done = pd.read_csv(path).fillna({"gate": "", "reliability": ""}).to_dict("records") if path.is_file() else []
     finished = {(r["dataset"], r["corruption"], r["seed"], r["detector"]) for r in done}
-    command = " ".join(["python benchmarks/detection.py", *sys.argv[1:]])
+    command = shlex.join(["python", "benchmarks/detection.py", *sys.argv[1:]])
     cores = f"{os.cpu_count()} CPU cores ({platform.machine()})"
-    head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True)  # noqa: S607
+    head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
     code = head.stdout.strip()
     machine = torch.cuda.get_device_name() if options.device == "cuda" else cores
     work = []
