@@ -288,3 +288,12 @@ def test_a_row_with_wrong_cells_among_its_neighbours_is_still_the_nodes_own():
     replaced = corruption.corrupt(graph, "inject-random", ratio=0.3)
     found = detection.make("auto").fit(replaced.data)
     assert found._single.among_neighbours()[replaced.nodes].mean() < 0.05
+
+
+def test_probabilities_stay_within_their_bounds():
+    """Sums of many float32 products round above 1, and the recovery refuses a trust that is not in [0, 1]."""
+    graph = datasets.synthetic(400, 150, 4, 8.0, 0.9, signal=0.7, seed=0)
+    found = detection.make("auto").fit(corruption.corrupt(graph, "cells-flip", node_share=0.9, ratio=0.2).data)
+    for value in (found.probability_, found.soft_trust_, found.row_probability(), found._single.among_neighbours()):
+        assert float(value.min()) >= 0
+        assert float(value.max()) <= 1

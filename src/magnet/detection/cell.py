@@ -163,7 +163,7 @@ class Cell(Detector):
         if not self._counts_events():
             return torch.zeros(self._view.nodes, device=self._view.device)
         local = torch.tensor([local for _, local in self._lengths], device=self._view.device)
-        return self._joint[:, 1:, local].sum(dim=(1, 2))
+        return self._joint[:, 1:, local].sum(dim=(1, 2)).clamp_max(1)
 
     def _keep(self) -> bool:
         return self._view.matrix is None and self._view.nodes * self._view.features <= KEPT
@@ -187,6 +187,7 @@ class Cell(Detector):
                 for k, e in enumerate(self._rates.tolist()):
                     total += self._joint[row, k, m] * (e * wrong / ((1 - e) * factor + e * wrong))
             out[row, column] = total
+        out = out.clamp_max(1)  # a sum of products that is 1 may come out a hair above it
         known = self._known(first, last)
         if known is not None:
             out = out.masked_fill(known, 0.0)
