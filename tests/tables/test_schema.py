@@ -152,3 +152,14 @@ def test_a_log_scale_does_not_depend_on_the_unit_of_measurement(unit: float) -> 
     assert not missing.any()
     assert bad[:4].any()
     assert not bad[4:].any()
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_codes_that_look_like_numbers_are_categories(text: bool) -> None:
+    codes = pd.Series(np.repeat([10115, 20095, 50667], 20), name="zip")
+    field = infer_field(codes.astype(str) if text else codes)
+    assert (field.kind, len(field.values)) == ("categorical", 3)
+    assert field.decode(np.eye(3)[[1]]) == (["20095"] if text else [20095])
+    many = pd.Series(range(10_000, 10_100), name="postcode")
+    assert infer_field(many).kind in ("id", "text")
+    assert infer_field(pd.Series(np.repeat([3, 5, 8], 20), name="encoded visits")).kind == "count"

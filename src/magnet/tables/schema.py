@@ -22,6 +22,7 @@ CELLS_PER_CATEGORY = 3
 MOST_DECIMALS = 8
 _DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{1,2}:\d{2}")
 _IDENTIFIER = re.compile(r"(^|[_\s])(id|ids|uuid|guid|key|index|idx|no|nr|number|code|zip|postcode|phone)$", re.I)
+_CODE = re.compile(r"(^|[_\s])(zip|zipcode|postcode|postal_?code|plz|code)$", re.I)
 _FALSE = ("0", "0.0", "false", "no", "n", "f", "off", "none", "absent", "-")
 
 
@@ -53,14 +54,14 @@ def infer_field(series: pd.Series, missing: tuple[str, ...] = MISSING, kind: str
         return replace(base, kind="date", note="dates")
     if len(unique) == 2:
         return _of_values(base, present, unique, "binary", "two values")
-    if text or not pd.api.types.is_numeric_dtype(series.dtype):
+    if text or _CODE.search(name) or not pd.api.types.is_numeric_dtype(series.dtype):
         return _from_text(base, present, unique, len(series))
     return _from_numbers(base, numbers(present), len(series))
 
 
 def _from_text(base: Field, present: pd.Series, unique: list[Any], rows: int) -> Field:
     words = present.astype("str").str.strip()
-    coded = float(words.str.fullmatch(r"0\d+").mean()) > 0.01
+    coded = bool(_CODE.search(base.name)) or float(words.str.fullmatch(r"0\d+").mean()) > 0.01
     comma = _comma(words)
     number = numbers(words, comma)
     readable = float(np.isfinite(number).mean())
