@@ -80,5 +80,9 @@ def test_settings_are_written_and_found_again(tmp_path: Path) -> None:
 def test_the_settings_that_are_shipped_fit_their_methods() -> None:
     for name, method in methods.METHODS.items():
         for dataset in ("cora", "citeseer", "pubmed", "coauthor-cs", "wisconsin", "texas"):
-            method.config(settings.tuned(name, dataset, "none"))
+            for corruption in ("none", "inject-random", "meta"):
+                found = settings.tuned(name, dataset, corruption)
+                method.config(found)
+                assert all(value in method.space.get(key, [value]) for key, value in found.items())
     assert settings.tuned("gcn", "cora", "none")
+    assert settings.tuned("magnet", "cora", "inject-far") == settings.tuned("magnet", "cora", "inject-random") != {}

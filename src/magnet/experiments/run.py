@@ -18,6 +18,19 @@ from magnet.experiments.settings import tuned
 
 Settings = Literal["default", "tuned"]
 
+#: What :func:`run_one` takes that is no setting of the method.
+NO_SETTINGS = (
+    "dataset",
+    "corruption",
+    "method",
+    "seed",
+    "corruption_options",
+    "fixed_corruption",
+    "split",
+    "settings",
+    "batch",
+)
+
 
 def run_one(dataset: str | Data, corruption: str, method: str, seed: int = 0, **config: Any) -> Row:
     """Run one row of a table.
@@ -151,20 +164,6 @@ def run_mixed(
         config = _full(place, each["corruption"], each["method"], given, each.get("settings", "default"))
         runs.append(Run(methods.get(each["method"]), cases[key], config))
     yield from run_all(runs, first.get("batch"))
-
-
-#: What :func:`run_one` takes that is no setting of the method.
-NO_SETTINGS = (
-    "dataset",
-    "corruption",
-    "method",
-    "seed",
-    "corruption_options",
-    "fixed_corruption",
-    "split",
-    "settings",
-    "batch",
-)
 
 
 def _full(place: Place, corruption: str, method: str, given: Mapping[str, Any], settings: str) -> dict[str, Any]:
