@@ -10,7 +10,7 @@ import pytest
 
 from magnet.experiments import settings, tuning
 from magnet.experiments.exhibits import Options
-from magnet.experiments.exhibits.classification import Setting, config, searches
+from magnet.experiments.exhibits.classification import Setting, comparable, config, searches
 from magnet.experiments.jobs import execute
 from magnet.experiments.search import Batch, race
 from magnet.experiments.store import Store
@@ -95,3 +95,7 @@ def test_every_tuned_row_is_searched_and_runs_with_what_was_found(monkeypatch: p
     assert config(options, Setting("cora", "meta"), "magnet", 0)["hidden"] == 9
     assert "hidden" not in config(options, Setting("texas", "meta"), "magnet", 0)
     assert "alpha" not in config(Options(settings="default"), far, "appnp", 0)
+    assert comparable("appnp", far)
+    assert comparable("magnet-appnp", far)
+    assert not comparable("appnp", Setting("wordnet", "inject-random"))
+    assert comparable("propagation-one", Setting("wordnet", "inject-random"))

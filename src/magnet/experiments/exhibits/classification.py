@@ -51,6 +51,8 @@ GAE = {"epochs": 1000}
 #: Every method but the two GCNs that scores are relative to runs with the settings that a search found. (Our repair in
 #: front of a rival runs with the rival's.)
 UNTUNED = ("clean", "gcn")
+#: Methods with a network of their own.
+RIVALS = ("mlp", "appnp", "gnnguard", "elasticgnn", "airgnn", "magnet-appnp", "magnet-elasticgnn")
 #: Where the search is run; other corruptions take what it found there.
 SEARCHED = ("inject-random",)
 #: Fewer epochs for ``--quick``.
@@ -167,6 +169,11 @@ def chosen_methods(options: Options, everything: Sequence[str]) -> list[str]:
 def found_under(method: str, setting: Setting) -> str:
     """The corruption under which the settings of a method were found, "" where there are none."""
     return tuned_under("gcn" if method == "gcn-tuned" else method, setting.dataset, setting.corruption)
+
+
+def comparable(method: str, setting: Setting) -> bool:
+    """Whether a rival had its chance: one with a network of its own needs settings for the dataset."""
+    return method not in RIVALS or bool(found_under(method, setting))
 
 
 def searches(options: Options) -> list[Config]:

@@ -13,6 +13,7 @@ from magnet.experiments.exhibits.classification import (
     absolute,
     accuracy,
     chosen_methods,
+    comparable,
     configs,
     relative,
     settings,
@@ -24,7 +25,8 @@ from magnet.experiments.summary import Summary
 WORDS = (
     "Absolute: (S - S_corrupted) / S_corrupted; relative: (S - S_corrupted) / (S_clean - S_corrupted), in percent of "
     "mean accuracies; S_clean and S_corrupted are those of a GCN. Where the corruption costs little (below a few "
-    "points) the relative score divides by almost nothing, and where it costs nothing there is none."
+    "points) the relative score divides by almost nothing, and where it costs nothing there is none. "
+    "Rivals that were not tuned for a dataset are left out."
 )
 
 
@@ -56,6 +58,7 @@ def improvement(name: str, title: str, corruptions: Sequence[str]) -> Exhibit:
 def _cell(results: Results, options: Options, setting: Setting, method: str, quantity: str, exhibit: str) -> Cell:
     score, corrupted, clean = (accuracy(results, options, setting, which) for which in (method, "gcn", "clean"))
     value = absolute(score, corrupted) if quantity == "absolute" else relative(score, corrupted, clean)
+    value = value if comparable(method, setting) else None
     nan = float("nan")
     runs = len(results.values(configs(options, setting, method), "test_accuracy"))
     ours = None if value is None else Summary(100 * value, nan, nan, nan, runs)

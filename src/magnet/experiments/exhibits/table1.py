@@ -16,6 +16,7 @@ from magnet.experiments.exhibits.classification import (
     Setting,
     accuracy,
     chosen_methods,
+    comparable,
     configs,
     found_under,
     relative,
@@ -31,7 +32,8 @@ WORDS = (
     "where the corruption did not hurt it). Rows that are told the "
     "truth about the cells (true) are bounds, not competitors. The first two rows run with one setting of the "
     "paper's space (64 hidden units, rate and decay 0.005, 200 epochs), all others with the best of 16 on validation, "
-    "found with random rows injected, else on the clean data (table 3 says which); untuned where no search was run."
+    "found with random rows injected, else on the clean data; untuned where no search was run. A rival that was not "
+    "tuned is not to be compared: its published settings are for other features."
 )
 
 
@@ -50,7 +52,8 @@ def render(results: Results, options: Options) -> Document:
         parts.append(Table(f"Accuracy under {CORRUPTIONS[corruption]}", cells, corner="method"))
         if any(c.score is not None for c in cells):
             caption = (
-                f"Relative scores under {CORRUPTIONS[corruption]}: red better, green worse than a GCN, as in the paper."
+                f"Relative scores under {CORRUPTIONS[corruption]}: red better, green worse than a GCN, as in the paper; "
+                "grey: not comparable."
             )
             name = f"table1-{corruption}"
             parts.append(Figure(name, caption, lambda path, cells=cells: colour_table(path, cells)))  # type: ignore[misc]
@@ -66,8 +69,10 @@ def cell(results: Results, options: Options, setting: Setting, method: str, **mo
     failed = next((words for words in map(results.failure, every) if words), None)
     note = "" if failed is None else ("out of memory" if "memory" in failed.lower() else "failed")
     where = found_under(method, setting)
-    if ours is not None and not where and method not in UNTUNED:
-        note = "untuned"
+    if ours is not None and method not in UNTUNED:
+        note = {"": "untuned", "none": "tuned on clean data"}.get(where, "")
+    if not comparable(method, setting):
+        note, score = f"{note}, not comparable" if ours is not None else note, None
     facts = {"dataset": setting.dataset, "corruption": setting.corruption, "method": method, "settings": where, **more}
     paper = setting.paper("table1", method)
     return Cell(TITLES[method], setting.title, ours, paper, options.repeats, score, note=note, facts=facts)
@@ -97,7 +102,8 @@ def colour_table(path: Path, cells: list[Cell]) -> None:
                     axis.add_patch(rectangle)
                 known = c.ours is not None and c.ours.std == c.ours.std
                 text = "—" if c.ours is None else f"{c.ours.mean:.2f}" + (f" ± {c.ours.std:.2f}" if known else "")
-                axis.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=6.5)
+                grey = "0.65" if "not comparable" in c.note else "black"
+                axis.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=6.5, color=grey)
 
 
 def _box(left: float, top: float, colour: Any, opacity: float) -> Any:
