@@ -52,8 +52,8 @@ def render(results: Results, options: Options) -> Document:
         parts.append(Table(f"Accuracy under {CORRUPTIONS[corruption]}", cells, corner="method"))
         if any(c.score is not None for c in cells):
             caption = (
-                f"Relative scores under {CORRUPTIONS[corruption]}: red better, green worse than a GCN, as in the paper; "
-                "grey: not comparable."
+                f"Relative scores under {CORRUPTIONS[corruption]}: red better, green worse than a GCN, as in the "
+                "paper; grey: not comparable."
             )
             name = f"table1-{corruption}"
             parts.append(Figure(name, caption, lambda path, cells=cells: colour_table(path, cells)))  # type: ignore[misc]
