@@ -163,3 +163,11 @@ def test_codes_that_look_like_numbers_are_categories(text: bool) -> None:
     many = pd.Series(range(10_000, 10_100), name="postcode")
     assert infer_field(many).kind in ("id", "text")
     assert infer_field(pd.Series(np.repeat([3, 5, 8], 20), name="encoded visits")).kind == "count"
+
+
+def test_whole_numbers_that_are_written_with_a_point_stay_whole() -> None:
+    visits = pd.Series([f"{k}.0" for k in (0, 1, 2, 3, 5, 8) * 5], name="visits")
+    field = infer_field(visits)
+    code = (np.array([[1.9], [5.2]]) - field.centre) / field.scale
+    assert (field.kind, field.decode(code)) == ("count", ["2.0", "5.0"])
+    assert field.decode(field.encode(visits)[0]) == visits.tolist()

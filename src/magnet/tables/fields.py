@@ -32,6 +32,7 @@ class Field:
         text: the cells are strings (also where they hold numbers).
         comma: numbers are written with a decimal comma.
         decimals: digits behind the point that values are rounded to; ``None`` leaves them.
+        pointed: whole numbers are written as ``57.0``.
         log: numbers are encoded on a log scale.
         unit: with ``log``, the logarithm is that of ``1 + v / unit``.
         centre, scale: numbers are encoded as ``(v - centre) / scale``.
@@ -45,6 +46,7 @@ class Field:
     text: bool = True
     comma: bool = False
     decimals: int | None = None
+    pointed: bool = False
     log: bool = False
     unit: float = 1.0
     centre: float = 0.0
@@ -104,7 +106,7 @@ class Field:
 
     def write(self, value: float) -> str:
         """A number the way this column writes its numbers."""
-        text = f"{value:.6g}" if self.decimals is None else f"{value:.{self.decimals}f}"
+        text = f"{value:.6g}" if self.decimals is None else f"{value:.{self.decimals}f}" + ".0" * self.pointed
         return text.replace(".", ",") if self.comma else text
 
 

@@ -79,7 +79,7 @@ def _from_text(base: Field, present: pd.Series, unique: list[Any], rows: int) ->
 def _pointed(field: Field, words: pd.Series) -> Field:
     """Whole numbers that are written as ``57.0`` are to be written so again."""
     if field.decimals == 0 and float(words.str.fullmatch(r"[+-]?\d+[.,]0").mean()) >= READABLE:
-        return replace(field, decimals=1)
+        return replace(field, pointed=True)
     return field
 
 
@@ -243,7 +243,9 @@ def infer_fields(
         changes = {key: told[key] for key in ("log", "decimals") if key in told}
         if "log" in changes and field.kind in ("count", "continuous") and changes["log"] != field.log:
             field = _rescaled(field, frame[name], bool(changes["log"]))
-        fields.append(replace(field, decimals=changes.get("decimals", field.decimals)))
+        if "decimals" in changes:
+            field = replace(field, decimals=changes["decimals"], pointed=False)
+        fields.append(field)
     return tuple(fields)
 
 
