@@ -147,13 +147,15 @@ def suggest_all(example: Example, seed: int) -> list[dict[str, object]]:
     data.x = x.clone()
     options = {"coordinates": "degree", "keep_trusted": True, "start": "propagated"}
     median = np.nanmedian(x.numpy(), axis=0)
+    # like ours, it may not leave the range of its column; without that it diverges on one of the tables
+    ranged = {"min_value": np.nanmin(x.numpy(), axis=0), "max_value": np.nanmax(x.numpy(), axis=0)}
     ways = {
         "MAGnet (regression)": lambda: suggest(x, trust, graph, encoded.columns).x.numpy(),
         "harmonic extension": lambda: propagate(x, trust, graph, lam=0.0, coordinates="degree").x.numpy(),
         "framelet recovery": lambda: recover(x, trust, W, **options).x.numpy(),
         "FeaturePropagation (PyG)": lambda: FeaturePropagation(missing_mask=x.isnan())(data).x.numpy(),
         "KNNImputer": lambda: KNNImputer().fit_transform(x.numpy()),
-        "IterativeImputer": lambda: IterativeImputer(random_state=seed).fit_transform(x.numpy()),
+        "IterativeImputer": lambda: IterativeImputer(random_state=seed, **ranged).fit_transform(x.numpy()),
         "column median": lambda: np.where(np.isnan(x.numpy()), median, x.numpy()),
     }
     records = []
