@@ -13,6 +13,8 @@ TITLE = "Accuracy against the level of injection (the paper's figure 3)"
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
 METHODS = ("gcn", "magnet-gae", "magnet")
 DATASETS = ("cora", "citeseer")
+#: So many repetitions are points, more a box.
+FEW = 3
 
 
 def _levels(options: Options) -> tuple[float, ...]:
@@ -56,7 +58,9 @@ def render(results: Results, options: Options) -> Document:
     words = "Ratio: nodes drawn, with replacement, over nodes; 0.5 touches 39 % of them."
     parts: list[Table | Figure | str] = [Table("Accuracy in percent", cells, corner="", words=words)]
     if len({cell.column for cell in cells if cell.ours}) > 1:  # one level alone is no curve
-        caption = "Accuracy against the ratio of injected random rows; boxes over repetitions."
+        caption = (
+            "Accuracy against the ratio of injected random rows; boxes over repetitions, points where there are few."
+        )
         parts.append(Figure("fig-level", caption, lambda path: _draw(path, results, options)))
     return Document("fig-level", TITLE, parts)
 
@@ -66,13 +70,15 @@ def _draw(path: Path, results: Results, options: Options) -> None:
     with draw.figure(path, 1, len(columns)) as axes:
         for axis, setting in zip(axes[0], columns, strict=True):
             for k, method in enumerate(methods):
-                boxes, places = [], []
+                boxes, places, colour = [], [], draw.COLOURS[k]
                 for place, level in enumerate(levels):
                     values = results.values(_configs(options, setting, method, level), "test_accuracy")
-                    if values:
+                    where = place + (k - (len(methods) - 1) / 2) * 0.26
+                    if len(values) > FEW:
                         boxes.append([100 * value for value in values])
-                        places.append(place + (k - (len(methods) - 1) / 2) * 0.26)
-                colour = draw.COLOURS[k]
+                        places.append(where)
+                    else:
+                        axis.plot([where] * len(values), [100 * value for value in values], "o", ms=4, color=colour)
                 if not boxes:
                     continue
                 drawn = axis.boxplot(
