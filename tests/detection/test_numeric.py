@@ -4,7 +4,9 @@ import math
 
 import pytest
 import torch
+from torch_geometric.data import Data
 
+from magnet import datasets, detection
 from magnet.detection.numeric import log_cauchy, log_wrong, spread_by_level
 
 RNG = torch.Generator().manual_seed(0)
@@ -41,3 +43,18 @@ def test_a_cell_does_not_speak_for_its_own_wrongness() -> None:
     z, doubt = torch.zeros(100, 1), torch.zeros(100, 1)
     z[0], doubt[0] = 4.1, 1.0
     torch.testing.assert_close(log_wrong(z, doubt)[0], log_cauchy(z)[0])
+
+
+def test_heavy_columns_are_left_alone_when_right_and_show_what_is_far_out() -> None:
+    """Columns like a Cauchy distribution: no value is impossible by itself, but one a million spreads away is."""
+    graph = datasets.synthetic(2000, 16, 4, 8.0, 0.9, seed=0)
+    torch.manual_seed(0)
+    x = 0.3 * graph.y[:, None] + torch.distributions.StudentT(1.0).sample((2000, 20))
+    clean = detection.make("cell").fit(Data(x=x, edge_index=graph.edge_index))
+    assert bool(clean._numbers._heavy.all())
+    assert clean.flagged_.float().mean() < 1e-3
+    x[:40, 3] = 1e6
+    found = detection.make("cell").fit(Data(x=x, edge_index=graph.edge_index))
+    assert found.scores_[:40, 3].min() > found.scores_[40:].quantile(0.99)
+    expected = found.explain()
+    assert expected.empty or expected["expected"].abs().max() < 100  # in the units of x

@@ -17,6 +17,8 @@ TAIL = (6.314, 4.246, 3.576, 3.077, 2.878, 2.708, 2.59, 2.486)
 MANY = 16
 # Columns with tails as heavy as with so many degrees of freedom are looked at on a scale that is logarithmic far out.
 HEAVY = 1.0
+# and their residuals never have lighter tails than with so many.
+CAREFUL = 3.0
 # Wrong values are spread like a Cauchy distribution of this many spreads.
 WIDE = 3.0
 # Wrong values of a column that must be known before they count as much as that distribution.
@@ -75,7 +77,9 @@ class Numbers:
         spread = torch.maximum(spread * spread_by_level(residual / spread, prediction), least)
         if self.smooth.numel() >= MANY:
             spread = spread * row_scale(residual / spread)
-        return prediction, spread, freedom(residual / spread)
+        nu = freedom(residual / spread)
+        # what is rare in a heavy column is rarer still in the part that was fitted
+        return prediction, spread, torch.where(self._heavy, nu.clamp_max(CAREFUL), nu)
 
     def _standard(self, columns: Tensor) -> Tensor:
         assert self.view.x is not None
