@@ -155,11 +155,12 @@ def reliability(found: detection.Detector, cells: torch.Tensor) -> str:
 
 
 def as_markdown(frame: pd.DataFrame, curve: pd.DataFrame) -> str:
-    mean = frame.groupby(["dataset", "corruption", "detector"], sort=False)[NUMBERS].mean().reset_index()
+    groups = frame.groupby(["dataset", "corruption", "detector"], sort=False)
+    mean = groups[NUMBERS].mean().assign(seeds=groups.size()).reset_index()
     lines = [
         "# Detection",
         "",
-        f"Means over {frame['seed'].nunique()} corruption seeds, each with its own detector seed (clean: one). No",
+        "Means over corruption seeds (their number is in the last column), each with its own detector seed. No",
         f"detector sees labels or clean data. Measured on {' and '.join(sorted(frame['machine'].unique()))}",
         "(the CSV says which, and at which commit); seconds are those of `fit` with other work beside it.",
         "`gae` is the paper's; where the command says so it was trained for fewer epochs than the paper's 10 000 on",
@@ -174,8 +175,8 @@ def as_markdown(frame: pd.DataFrame, curve: pd.DataFrame) -> str:
                 f"**{case}**",
                 "",
                 "| detector | node AUROC | node AUPRC | cell AUROC | cell AUPRC | rows: precision / recall "
-                "| cells: precision / recall | flagged rows | flagged cells | share | s |",
-                "|---|---|---|---|---|---|---|---|---|---|---|",
+                "| cells: precision / recall | flagged rows | flagged cells | share | s | seeds |",
+                "|---|---|---|---|---|---|---|---|---|---|---|---|",
             ]
             for r in part.to_dict("records"):
                 areas = " | ".join(number(r[k]) for k in ("node_auroc", "node_auprc", "cell_auroc", "cell_auprc"))
@@ -184,7 +185,8 @@ def as_markdown(frame: pd.DataFrame, curve: pd.DataFrame) -> str:
                 flagged = f"{r['node_flagged']:.2%} | {r['cell_flagged']:.3%}"
                 share = f"{r['share']:.3f} / {r['true_share']:.3f}"
                 lines.append(
-                    f"| {r['detector']} | {areas} | {rows} | {cells} | {flagged} | {share} | {r['seconds']:.1f} |"
+                    f"| {r['detector']} | {areas} | {rows} | {cells} | {flagged} | {share} | {r['seconds']:.1f} "
+                    f"| {r['seeds']} |"
                 )
             reasons = frame[(frame["dataset"] == name) & (frame["corruption"] == case) & (frame["detector"] == "auto")][
                 "gate"
