@@ -100,7 +100,7 @@ class Context(Detector):
         for turn in track(range(self.rounds), "comparing rows with their context", self.progress):
             w = (1 - rho).clamp_min(0.02) / c
             near = A @ w[:, None]
-            far = (A @ near - pairs[0].back[:, None] * w[:, None]).clamp_min(0)
+            far = (A @ near - view.back[:, None] * w[:, None]).clamp_min(0)
             amount = torch.cat([near.log1p(), far.log1p()], dim=1)
             features = [p.features(w) for p in pairs]
             real = torch.cat([f[0] for f in features], dim=1)

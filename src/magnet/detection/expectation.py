@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -51,10 +50,8 @@ class Expectation:
 
     def __init__(self, view: View, w: Tensor, doubt: Tensor | None = None, local: bool = True) -> None:
         self.view, self.w, self.doubt, self.local = view, w, doubt, local
-        a = view.graph.adjacency
-        self.back = torch.from_numpy(np.asarray(a.multiply(a).sum(axis=1), dtype=np.float32).ravel()).to(view.device)
         self.near = (view.adjacency @ w[:, None])[:, 0]
-        self.far = ((view.adjacency @ self.near[:, None])[:, 0] - self.back * w).clamp_min(0)
+        self.far = ((view.adjacency @ self.near[:, None])[:, 0] - view.back * w).clamp_min(0)
         self._recent_range: tuple[int, int] | None = None
         self._recent: dict[float, tuple[Tensor, Tensor, Tensor]] = {}
 
@@ -103,9 +100,9 @@ class Expectation:
             ws = w * seen
             base = (ws * y).sum(dim=0) / ws.sum(dim=0).clamp_min(1e-9)
             weighted, near = ws * y, A @ ws
-            far = (A @ near - self.back[:, None] * ws).clamp_min(0)
+            far = (A @ near - self.view.back[:, None] * ws).clamp_min(0)
         one = A @ weighted
-        two = A @ one - self.back[:, None] * weighted
+        two = A @ one - self.view.back[:, None] * weighted
         return base, (one + shrink * base) / (near + shrink), (two + shrink * base) / (far + shrink)
 
     def event_means(self, first: int, last: int, shrink: float = 0.5) -> tuple[Tensor, Tensor, Tensor]:

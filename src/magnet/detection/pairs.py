@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -41,9 +40,6 @@ class Pairs:
         self.gram = self.rows.times(self.rows.some(self.probes).T.contiguous())
         left, right = self.view.edges
         self.edge = self.rows.dots(left, right)
-        a = self.view.graph.adjacency
-        square = np.asarray(a.multiply(a).sum(axis=1), dtype=np.float32).ravel()
-        self.back = torch.from_numpy(square).to(self.view.device)
 
     def features(self, w: Tensor) -> tuple[Tensor, Tensor]:
         """Features ``[n, 3]`` of the real pairs and ``[n, probes, 3]`` of the permuted ones."""
@@ -60,7 +56,7 @@ class Pairs:
             z = block - mean[first : first + block.shape[1]]
             weighted = w[:, None] * z
             p1 = A @ weighted
-            p2 = A @ p1 - self.back[:, None] * weighted
+            p2 = A @ p1 - view.back[:, None] * weighted
             norm1 += p1.square().sum(dim=1)
             norm2 += p2.square().sum(dim=1)
             dot1 += (p1 * z).sum(dim=1)
@@ -79,7 +75,7 @@ class Pairs:
         weighted = w[:, None] * centred
         p1 = A @ weighted
         permuted[:, :, 0] = p1 / (norm1[:, None] * length[self.probes])
-        permuted[:, :, 1] = (A @ p1 - self.back[:, None] * weighted) / (norm2[:, None] * length[self.probes])
+        permuted[:, :, 1] = (A @ p1 - view.back[:, None] * weighted) / (norm2[:, None] * length[self.probes])
         cosine = weighted / (length[:, None] * length[self.probes])
         permuted[:, :, 2] = self._largest(cosine)
         return real, permuted

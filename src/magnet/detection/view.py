@@ -101,6 +101,12 @@ class View:
         return csr_tensor(self.graph.adjacency, torch.float32, self.device)
 
     @cached_property
+    def back(self) -> Tensor:
+        """Weight ``[n]`` of the ways that lead to a neighbour and back."""
+        a = self.graph.adjacency
+        return torch.from_numpy(np.asarray(a.multiply(a).sum(axis=1), dtype=np.float32).ravel()).to(self.device)
+
+    @cached_property
     def neighbours(self) -> Tensor:
         """Number of neighbours ``[n]``, whatever their weights."""
         return torch.from_numpy(np.diff(self.graph.adjacency.indptr).astype(np.float32)).to(self.device)
