@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -102,12 +103,15 @@ def test_methods_and_corruptions_at_once_are_each_alone(tmp_path: Path) -> None:
 
 def test_what_does_not_fit_at_once_is_run_in_parts(small: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = run_many(small, "none", "mlp", range(5), **QUICK)
-    sizes = []
+    sizes: list[int] = []
+    failed: list[weakref.ref[Any]] = []
     fit = nn.fit
 
     def limited(model: Any, *args: Any, **options: Any) -> Any:
+        assert [each() for each in failed] == [None] * len(failed)  # what did not fit is no longer in memory
         sizes.append(len(model.seeds))
         if len(model.seeds) > 2:
+            failed.append(weakref.ref(model))
             raise nn.NotEnoughMemory("too many", 2)
         return fit(model, *args, **options)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import time
@@ -165,11 +166,14 @@ def _fitting(runs: Sequence[Run]) -> int:
 
 def _until_it_fits(runs: Sequence[Run], progress: bool) -> list[Row]:
     """All at once, or in halves where memory is not enough."""
+    rows: list[Row] = []
     try:
         rows = _rows(runs, progress)
     except (nn.NotEnoughMemory, torch.OutOfMemoryError):
         if len(runs) == 1:
             raise
+    if not rows:  # only here, outside of the handler, is what did not fit no longer held by the error
+        gc.collect()
         half = len(runs) // 2
         return [row for part in (runs[:half], runs[half:]) for row in _until_it_fits(part, progress)]
     for row in rows:
