@@ -136,6 +136,20 @@ def test_merge_and_export(tmp_path: Path) -> None:
     assert lines[0].startswith("key,finished_at,kind,dataset")
 
 
+def test_an_export_is_short_and_loses_nothing_that_is_shown(tmp_path: Path) -> None:
+    result = {"test_accuracy": 0.8100000619888306, "seconds": 1.25, "device": "cpu", "seed": 0, "config": {"rate": 0.1}}
+    with Store(tmp_path / "a.sqlite", "1") as a, Store(tmp_path / "b.sqlite", "1") as b:
+        a.add(config(0), {**result, "above": [1, 123456789], "detection": {"share": float("nan"), "gate": "open"}})
+        a.export(tmp_path / "a.csv")
+        b.load(tmp_path / "a.csv")
+        (run,) = b.runs()
+        assert (run.key, run.config) == (a.key(config(0)), config(0))
+        assert run.result.pop("detection")["share"] != 0.0
+        assert run.result == {"test_accuracy": 0.81, "seconds": 1.25, "device": "cpu", "above": [1, 123456789]}
+        assert b.export(tmp_path / "b.csv") == 1
+    assert (tmp_path / "b.csv").read_bytes() == (tmp_path / "a.csv").read_bytes()
+
+
 def test_another_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.sqlite").write_text("no database, but long enough to have a header " * 10)
     with pytest.raises(ValueError, match="is not a result store"):

@@ -245,12 +245,15 @@ class Store:
         return len(self.finished()) - before
 
     def export(self, path: str | os.PathLike[str], keys: Collection[str] | None = None) -> int:
-        """Write finished runs, all or those with some keys, to a CSV file; the number of rows."""
+        """Write finished runs, all or those with some keys, to a CSV file; the number of rows.
+
+        The file is kept small: numbers have six digits, and results leave out what stands in other columns.
+        """
         names = [row[1] for row in self._connection.execute("PRAGMA table_info(runs)")]
         rows = self._connection.execute(
             "SELECT * FROM runs ORDER BY kind, dataset, corruption, method, seed, config, finished_at"
         ).fetchall()
-        rows = [row for row in rows if keys is None or row[0] in keys]
+        rows = [_short(dict(zip(names, row, strict=True))) for row in rows if keys is None or row[0] in keys]
         partial = Path(path).with_name(Path(path).name + ".partial")
         with partial.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
@@ -269,7 +272,7 @@ class Store:
             if names != expected:
                 raise ValueError(f"{path} has columns {names}; an exported store has {expected}")
             # an empty field was NULL: no column holds empty text but the method of a dataset's statistics
-            rows = [[value or None for value in line] for line in reader]
+            rows = [_long(dict(zip(names, (value or None for value in line), strict=True))) for line in reader]
         places = ",".join("?" * len(expected))
         with self._transaction():
             self._connection.executemany(f"INSERT OR IGNORE INTO runs VALUES ({places})", rows)
@@ -284,6 +287,33 @@ class Store:
             self._connection.execute("ROLLBACK")
             raise
         self._connection.execute("COMMIT")
+
+
+#: What results repeat from columns: left out of an export, and put back (the first two) or not needed.
+_REPEATED = ("seconds", "device", "dataset", "corruption", "method", "seed", "config", "version")
+
+
+def _short(row: dict[str, Any]) -> list[Any]:
+    """The columns of a run as they are exported."""
+    result = {name: value for name, value in json.loads(row["result"]).items() if name not in _REPEATED}
+    short = {"result": json.dumps(_rounded(result), separators=(",", ":")), "seconds": _rounded(row["seconds"])}
+    return list({**row, **short}.values())
+
+
+def _long(row: dict[str, Any]) -> list[Any]:
+    """The columns of a run from those exported."""
+    back = {"seconds": None if row["seconds"] is None else float(row["seconds"]), "device": row["device"]}
+    result = json.loads(row["result"]) | {name: value for name, value in back.items() if value is not None}
+    return list({**row, "result": json.dumps(result)}.values())
+
+
+def _rounded(value: Any) -> Any:
+    """Every number in a nest of lists and dictionaries to six digits."""
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, dict):
+        return {name: _rounded(part) for name, part in value.items()}
+    return [_rounded(part) for part in value] if isinstance(value, list) else value
 
 
 def _run(found: tuple[str, str, str, str, str]) -> Run:
