@@ -96,6 +96,29 @@ def test_one_wrong_cell_does_not_make_the_rest_of_its_row_look_wrong(result: mag
     assert bool((model.x_[city] == model.encoded_.x[city])[model.encoded_.columns[0].start])
 
 
+@pytest.mark.parametrize("people", [100, 300])
+def test_the_only_wrong_city_of_a_small_table_is_found(people: int) -> None:
+    """Nothing but its row, its neighbours and the absence of other surprises speak against it."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        town = rng.integers(4, size=people)
+        nodes = pd.DataFrame(
+            {
+                "id": [f"p{k}" for k in range(people)],
+                "city": np.array(list("ABCD"))[town],
+                "age": (30 + 10 * town + rng.normal(size=people) * 2).round(1),
+                "income": (1000 + 1000 * town + rng.normal(size=people) * 100).round(),
+            }
+        )
+        same = [rng.choice(np.flatnonzero((town == town[k]) & (np.arange(people) != k)), 4) for k in range(people)]
+        edges = pd.DataFrame([(f"p{k}", f"p{j}") for k in range(people) for j in same[k]], columns=["from", "to"])
+        assert len(magnet.clean(nodes, edges, id="id").suspicious_cells) == 0
+        right = nodes.loc[7, "city"]
+        nodes.loc[7, "city"] = "B" if right != "B" else "C"
+        found = magnet.clean(nodes, edges, id="id").suspicious_cells
+        assert found[["row", "column", "suggested", "action"]].values.tolist() == [[7, "city", right, "corrected"]]
+
+
 def test_missing_cells_are_filled_and_say_so(result: magnet.CleanResult) -> None:
     right, nodes, _, _ = spoiled()
     cells = result.suspicious_cells.set_index(["row", "column"])

@@ -163,21 +163,27 @@ def test_wild_cell_does_not_condemn_its_row(town_table):
     assert float(found.trust_[0, 0]) == 1.0
 
 
-def test_regression_is_ridge_on_everything_else():
+def test_regression_is_ridge_on_everything_else_in_all_other_rows():
     generator = torch.Generator().manual_seed(0)
     z, one, two = (torch.randn(80, 5, generator=generator) for _ in range(3))
     z[:, 1] += 0.8 * z[:, 0]
     columns = [Column("a", "continuous", 0, 1), Column("b", "categorical", 1, 3)] + [
         Column(str(j), "continuous", j, j + 1) for j in (3, 4)
     ]
-    found = regress(z, one, two, columns, ridge=0.05)
+    found, leverage = regress(z, one, two, columns, ridge=0.05)
     F = torch.cat([z - z.mean(0), one - one.mean(0), two - two.mean(0)], dim=1).double()
     for c in columns:
         rest = [k for k in range(15) if not c.start <= k < c.stop]
         X, y = F[:, rest], F[:, c.start : c.stop]
-        b = torch.linalg.solve(X.T @ X / 80 + 0.05 * torch.eye(len(rest)), X.T @ y / 80)
-        expected = X @ b + z.mean(0)[c.start : c.stop]
-        torch.testing.assert_close(found[:, c.start : c.stop], expected.float(), atol=1e-4, rtol=1e-4)
+        for row in (0, 17, 79):
+            others = torch.arange(80) != row
+            A = X[others]
+            inverse = torch.linalg.inv(A.T @ A / 80 + 0.05 * torch.eye(len(rest)))
+            b = inverse @ A.T @ y[others] / 80
+            expected = X[row] @ b + z.mean(0)[c.start : c.stop]
+            torch.testing.assert_close(found[row, c.start : c.stop], expected.float(), atol=1e-4, rtol=1e-4)
+            h = X[row] @ torch.linalg.inv(X.T @ X / 80 + 0.05 * torch.eye(len(rest))) @ X[row] / 80
+            torch.testing.assert_close(leverage[row, c.start], h.float(), atol=1e-5, rtol=1e-4)
 
 
 def test_densities_are_those_of_scipy():

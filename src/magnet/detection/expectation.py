@@ -121,9 +121,9 @@ class Expectation:
         return self.means(y, seen, shrink)
 
     @cached_property
-    def regression(self) -> Tensor | None:
-        """Every column predicted from the neighbours and the rest of the row, on the common scale ``[n, d]``; None for
-        wide tables and few rows."""
+    def regression(self) -> tuple[Tensor, Tensor] | None:
+        """Every column predicted from the neighbours and the rest of the row, on the common scale ``[n, d]``, and the
+        leverages ``[n, d]``; None for wide tables and few rows."""
         view = self.view
         if not view.table or view.features < 2 or view.nodes < 10 * view.features or not self.local:
             return None
@@ -143,7 +143,7 @@ class Expectation:
             parts += self.event_means(first, last, shrink=0.02)[1:]
         if self.regression is not None:
             scales = self.view.scales
-            linear = self.regression[:, first:last] * scales.spread[first:last] + scales.centre[first:last]
+            linear = self.regression[0][:, first:last] * scales.spread[first:last] + scales.centre[first:last]
             indicator = self.view.of_kind("binary", "categorical")[first:last]
             parts.append(torch.where(indicator, linear.clamp(5e-4, 1 - 5e-4), parts[1]))
         return parts
@@ -171,14 +171,11 @@ class Expectation:
         """For tables: how what is known about a column is put together, by its first feature."""
         view = self.view
         rows = torch.randperm(view.nodes, generator=torch.Generator().manual_seed(0))[:SAMPLE].to(view.device)
-        wrong = 0.0 if self.doubt is None else float(self.doubt.mean())
         seen: dict[str, list[tuple[Column, Tensor, Tensor]]] = {}
         for first, last in view.ranges():
             y, known = self.events(first, last)
             for c, opinions in self.opinions(first, last, rows):
-                there = y[rows, c.start - first : c.stop - first]
-                value = there.argmax(dim=1) if c.kind == "categorical" else (there[:, 0] > 0).long()
-                use = there.sum(dim=1) > 0 if c.kind == "categorical" else torch.ones_like(value, dtype=torch.bool)
+                value, use = held(c, y[rows, c.start - first : c.stop - first])
                 if known is not None:
                     use = use & known[rows, c.start - first]
                 at = use.nonzero().flatten()[: CELLS // opinions.shape[1]]
@@ -187,7 +184,7 @@ class Expectation:
             c.start: pool
             for of_kind in seen.values()
             for (c, _, _), pool in zip(
-                of_kind, fit_pools([o for _, o, _ in of_kind], [v for _, _, v in of_kind], wrong), strict=True
+                of_kind, fit_pools([o for _, o, _ in of_kind], [v for _, _, v in of_kind]), strict=True
             )
         }
 
@@ -205,8 +202,12 @@ class Expectation:
         """``pi`` ``[n, c]``, between 1e-6 and 1 - 1e-6."""
         if self.view.table:
             total = torch.ones(self.view.nodes, last - first, device=self.view.device)
+            y, known = self.events(first, last)
             for c, opinions in self.opinions(first, last):
-                chance = self.pools[c.start].chance(opinions)
+                value, there = held(c, y[:, c.start - first : c.stop - first])
+                if known is not None:
+                    there = there & known[:, c.start - first]
+                chance = self.pools[c.start].chance(opinions, value.masked_fill(~there, -1))
                 total[:, c.start - first : c.stop - first] = chance if c.kind == "categorical" else chance[:, 1:]
         else:
             parts = self.event_parts(first, last)
@@ -238,6 +239,13 @@ class Expectation:
                     dim=1, keepdim=True
                 ).clamp_min(1)
         return values
+
+
+def held(column: Column, y: Tensor) -> tuple[Tensor, Tensor]:
+    """Which of its values a column's cells hold ``[n]``, and whether they hold any, from their events ``[n, K]``."""
+    if column.kind == "categorical":
+        return y.argmax(dim=1), y.sum(dim=1) > 0
+    return (y[:, 0] > 0).long(), torch.ones(y.shape[0], dtype=torch.bool, device=y.device)
 
 
 def mixing_weights(values: Tensor, steps: int = 100) -> Tensor:

@@ -64,12 +64,13 @@ class Numbers:
         plain = self._standard(self.smooth)
         joint = self.expectation.regression
         if joint is not None:
-            prediction = joint[:, self.smooth]
+            prediction, widening = joint[0][:, self.smooth], (1 - joint[1][:, self.smooth]).rsqrt()
         else:
+            widening = torch.ones((), device=plain.device)
             seen = None if self.view.missing is None else ~self.view.missing[:, self.smooth]
             prediction = self._from_context(plain.clamp(-4, 4), seen)
         z, prediction = self._bend(plain, slice(None)), self._bend(prediction, slice(None))
-        residual = z - prediction
+        residual = (z - prediction) / widening
         if self.expectation.doubt is not None:
             residual = residual.masked_fill(self.expectation.doubt[:, self.smooth] > 0.5, float("nan"))
         least = 0.6 * grid_step(z)
@@ -79,7 +80,7 @@ class Numbers:
             spread = spread * row_scale(residual / spread)
         nu = freedom(residual / spread)
         # what is rare in a heavy column is rarer still in the part that was fitted
-        return prediction, spread, torch.where(self._heavy, nu.clamp_max(CAREFUL), nu)
+        return prediction, spread * widening, torch.where(self._heavy, nu.clamp_max(CAREFUL), nu)
 
     def _standard(self, columns: Tensor) -> Tensor:
         assert self.view.x is not None

@@ -9,12 +9,20 @@ from torch import Tensor
 
 from magnet.detection.columns import Column
 
+# No row decides more of its own prediction than this: beyond it nothing is left to judge it by.
+MOST = 0.95
 
-def regress(z: Tensor, one: Tensor, two: Tensor, columns: Sequence[Column], ridge: float = 0.01) -> Tensor:
-    r"""Ridge regression of every column (every category as a whole) on all that is known but itself.
 
-    With :math:`F = [z, m^1, m^2]` and :math:`\Theta = (F^\top F / n + \mathrm{ridge})^{-1}`, the prediction of the
-    columns ``g`` from all others is :math:`z_g - (F \Theta)_g \Theta_{gg}^{-1}`: one inverse serves them all.
+def regress(
+    z: Tensor, one: Tensor, two: Tensor, columns: Sequence[Column], ridge: float = 0.01
+) -> tuple[Tensor, Tensor]:
+    r"""Ridge regression of every column (every category as a whole) on all that is known but itself, and without the
+    row that is predicted: in a small table a single wrong cell would otherwise draw the prediction to itself.
+
+    With :math:`F = [z, m^1, m^2]` and :math:`\Theta = (F^\top F / n + \mathrm{ridge})^{-1}`, the residuals of the
+    columns ``g`` given all others are :math:`e = (F \Theta)_g \Theta_{gg}^{-1}`, and the leverage of a row ``f`` is
+    :math:`h = (f \Theta f^\top - e\, (f \Theta)_g^\top) / n`: one inverse serves all columns. Without the row itself
+    its residual is :math:`e / (1 - h)`, whose deviation is :math:`1 / \sqrt{1 - h}` times that of the noise.
 
     Args:
         z: values on the common scale ``[n, d]``, cut so that no single one has much weight; 0 where missing.
@@ -23,16 +31,19 @@ def regress(z: Tensor, one: Tensor, two: Tensor, columns: Sequence[Column], ridg
         ridge: (default: ``0.01``)
 
     Returns:
-        predictions ``[n, d]``.
+        predictions ``[n, d]`` and the leverages ``[n, d]``.
     """
-    d = z.shape[1]
-    mean = z.mean(dim=0)
-    F = torch.cat([z - mean, one - one.mean(dim=0), two - two.mean(dim=0)], dim=1)
-    gram = (F.T @ F).double() / F.shape[0]
+    n, d = z.shape
+    F = torch.cat([z - z.mean(dim=0), one - one.mean(dim=0), two - two.mean(dim=0)], dim=1)
+    gram = (F.T @ F).double() / n
     theta = torch.linalg.inv(gram + ridge * torch.eye(3 * d, dtype=torch.float64, device=z.device))
-    product = F @ theta[:, :d].float()
-    out = torch.empty_like(z)
+    product = F @ theta.float()
+    size = (product * F).sum(dim=1, keepdim=True)
+    out, leverage = torch.empty_like(z), torch.empty_like(z)
     for c in columns:
         g = slice(c.start, c.stop)
-        out[:, g] = z[:, g] - product[:, g] @ torch.linalg.inv(theta[g, g]).float()
-    return out
+        residual = product[:, g] @ torch.linalg.inv(theta[g, g]).float()
+        h = (size - (residual * product[:, g]).sum(dim=1, keepdim=True)) / n
+        leverage[:, g] = h.clamp(0, MOST)
+        out[:, g] = z[:, g] - residual / (1 - leverage[:, g])
+    return out, leverage
