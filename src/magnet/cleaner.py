@@ -190,7 +190,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
             self.x_ = self._recover(graph_data.x, found.trust, graph)
             self.cells_, self._observed = None, graph_data.x
             return
-        self.findings_ = self._find(encoded, found, graph)
+        self.findings_ = self._find(encoded, found, graph, context=table.links.kind != "nearest")
         self.trust_ = torch.from_numpy(encoded.per_column(self.findings_.trust).astype(np.float32))
         self.x_ = torch.from_numpy(self.findings_.recovered)
         self.encoded_ = encoded
@@ -223,7 +223,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
             threshold=float(detector.threshold_),
         )
 
-    def _find(self, encoded: tables.Encoded, found: SimpleNamespace, graph: Graph) -> Findings:
+    def _find(self, encoded: tables.Encoded, found: SimpleNamespace, graph: Graph, context: bool) -> Findings:
         """The detector's verdict by field, and a suggestion for every cell that is not beyond suspicion."""
         per_field = {
             name: encoded.per_field(getattr(found, name).cpu().numpy())
@@ -239,7 +239,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         # a row that is not the node's own is one in which no value is evidence about it
         rows = ((per_field["trust"] <= 0.5) | ~known).all(axis=1) & (known.sum(axis=1) > 1)
         if self.recovery in ("auto", "regression"):
-            recovered, error = suggest(encoded.x, weights, graph, encoded.columns)
+            recovered, error = suggest(encoded.x, weights, graph, encoded.columns, context)
             acquitted = listed & known & _acquitted(encoded, recovered, error, rows)
             if found.detector is None:  # what the user does not trust is not for us to trust
                 acquitted[:] = False

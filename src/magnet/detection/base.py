@@ -102,8 +102,8 @@ class Detector(ABC):
 
         Args:
             data: a graph with ``x`` ``[n, d]`` (dense, NaN = missing; or sparse CSR) and ``edge_index``;
-            ``edge_weight``
-                counts where it is there.
+                ``edge_weight`` counts where it is there, and ``edges_from_rows = True`` says that the edges are
+                nearest neighbours by ``x`` itself.
             columns: what the features are. (default: :func:`infer_columns`)
             trusted: bool ``[n, d]`` or ``[n]``: cells, or rows, known to be right. They are never flagged.
             like: a fitted detector whose column scales and threshold are used.

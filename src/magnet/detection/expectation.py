@@ -45,11 +45,14 @@ class Expectation:
         w: weights ``[n]`` of the rows.
         doubt: probability ``[n, d]`` that a cell is wrong, if something is known already: such cells count as what
             they would otherwise be.
-        local: ``False`` takes every node's context to be the whole column. (default: ``True``)
+        local: ``False`` takes every node's context to be the whole column; so it is where the rest of the row can be
+            used and the neighbours were chosen by the rows themselves. (default: ``True``)
     """
 
     def __init__(self, view: View, w: Tensor, doubt: Tensor | None = None, local: bool = True) -> None:
-        self.view, self.w, self.doubt, self.local = view, w, doubt, local
+        self.view, self.w, self.doubt = view, w, doubt
+        self.row_tells = local and view.table and view.features >= 2 and view.nodes >= 10 * view.features
+        self.neighbours_tell = local and not (view.from_rows and self.row_tells)
         self.near = (view.adjacency @ w[:, None])[:, 0]
         self.far = ((view.adjacency @ self.near[:, None])[:, 0] - view.back * w).clamp_min(0)
         self._recent_range: tuple[int, int] | None = None
@@ -89,7 +92,7 @@ class Expectation:
         """Column mean ``[c]``, one-hop and two-hop mean ``[n, c]`` of some values ``[n, c]``, the last two shrunk
         towards the first by so many observations."""
         w, A = self.w[:, None], self.view.adjacency
-        if not self.local:
+        if not self.neighbours_tell:
             known = w if seen is None else w * seen
             base = (known * y).sum(dim=0) / known.expand_as(y).sum(dim=0).clamp_min(1e-9)
             return base, base.expand_as(y), base.expand_as(y)
@@ -125,7 +128,7 @@ class Expectation:
         """Every column predicted from the neighbours and the rest of the row, on the common scale ``[n, d]``, and the
         leverages ``[n, d]``; None for wide tables and few rows."""
         view = self.view
-        if not view.table or view.features < 2 or view.nodes < 10 * view.features or not self.local:
+        if not self.row_tells:
             return None
         z = torch.empty(view.nodes, view.features, device=view.device)
         one, two = torch.empty_like(z), torch.empty_like(z)

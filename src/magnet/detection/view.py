@@ -33,8 +33,10 @@ class View:
         matrix: sparse features, or None for dense ones.
         columns: what the features are.
         trusted: bool ``[n, d]`` or ``[n, 1]``, cells known to be right; None for none.
-        scales: column scales taken over from another graph. (default: from this one)
         device: where the work is done.
+        given_scales: column scales taken over from another graph. (default: from this one)
+        from_rows: whether the edges were chosen by the features themselves (nearest neighbours). Such neighbours agree
+            with a wrong value as well as with a right one, so they are no evidence about single cells.
     """
 
     graph: Graph
@@ -44,6 +46,7 @@ class View:
     trusted: Tensor | None
     device: torch.device
     given_scales: Scales | None = None
+    from_rows: bool = False
 
     @classmethod
     def of(
@@ -86,7 +89,8 @@ class View:
                 raise ValueError(
                     f"trusted has shape {tuple(trusted.shape)}; it must be [{x.shape[0]}] or {list(x.shape)}"
                 )
-        return cls(graph, dense, matrix, chosen, trusted, where, scales)
+        from_rows = bool(getattr(data, "edges_from_rows", False))
+        return cls(graph, dense, matrix, chosen, trusted, where, scales, from_rows)
 
     @property
     def nodes(self) -> int:

@@ -19,6 +19,7 @@ from magnet.recovery import propagate
 FloatArray = NDArray[np.float64]
 
 MOST_OTHERS = 40  # features of the row, and as many of its neighbours, that one column is predicted from
+MOST_SQUARE = 9.0  # that of a value three spreads out
 PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 ROUNDS = 4
 SHRINK = 0.5  # how many neighbours at the column's mean every node has besides its own
@@ -35,14 +36,14 @@ class Suggestions(NamedTuple):
     error: FloatArray
 
 
-def suggest(x: Tensor, trust: Tensor, graph: Graph, columns: Sequence[Column]) -> Suggestions:
+def suggest(x: Tensor, trust: Tensor, graph: Graph, columns: Sequence[Column], context: bool = True) -> Suggestions:
     r"""Predict untrusted cells by ridge regression.
 
     For each column j, fitted on the nodes i where it is trusted,
 
     .. math::
         x_{ij} \approx \beta_0 + \beta_1 c^{(1)}_{ij} + \beta_2 c^{(2)}_{ij}
-            + \sum_k \gamma_k x_{ik} + \sum_k \delta_k c^{(1)}_{ik}
+            + \sum_k \gamma_k x_{ik} + \sum_k \gamma'_k x_{ik}^2 + \sum_k \delta_k c^{(1)}_{ik}
 
     where :math:`c^{(1)}, c^{(2)}` are means over trusted neighbours and over two-step neighbours, neither of which ever
     contains the cell itself, and k runs over the columns most correlated with j. Untrusted :math:`x_{ik}` start at
@@ -53,6 +54,8 @@ def suggest(x: Tensor, trust: Tensor, graph: Graph, columns: Sequence[Column]) -
         trust: ``[n, d]``, 1 = believed, 0 = to be predicted; the same within a categorical column.
         graph: the graph.
         columns: what the columns of x are.
+        context: whether the neighbours tell anything new; not so where nearest neighbours were chosen by the very
+            cells that are predicted, wrong ones included. (default: ``True``)
 
     The usual error is 1.4826 times the median absolute error of trusted cells that are left out in turn.
     """
@@ -65,11 +68,11 @@ def suggest(x: Tensor, trust: Tensor, graph: Graph, columns: Sequence[Column]) -
     if known.all() or known.shape[1] > MOST_FEATURES:
         return Suggestions(start.x, error)
     value = np.where(known, filled, 0.0)
-    near, far = _contexts(graph.adjacency, value, known)
+    contexts = _contexts(graph.adjacency, value, known) if context else None
     wanted = [c for c in columns if FEWEST <= known[:, c.start].sum() < len(known)]
     # matrices this small are not worth a second thread, which on a busy machine costs more than it brings
     with threadpool_limits(1):
-        _regress(known, filled, error, near, far, wanted)
+        _regress(known, filled, error, contexts, wanted)
     return Suggestions(torch.from_numpy(filled).to(x.dtype), error)
 
 
@@ -77,8 +80,7 @@ def _regress(
     known: NDArray[np.bool_],
     filled: FloatArray,
     error: FloatArray,
-    near: FloatArray,
-    far: FloatArray,
+    contexts: tuple[FloatArray, FloatArray] | None,
     wanted: Sequence[Column],
 ) -> None:
     """Rounds of regressions; ``filled`` takes the predictions, ``error`` their usual errors."""
@@ -93,7 +95,11 @@ def _regress(
                 given = rng.choice(given, MOST_ROWS, replace=False)
 
             def features(rows: Any, own: slice = own, others: list[int] = others) -> FloatArray:
-                parts = (near[rows, own], far[rows, own], filled[np.ix_(rows, others)], near[np.ix_(rows, others)])
+                row = filled[np.ix_(rows, others)]
+                parts = [row, np.square(row).clip(0, MOST_SQUARE)]
+                if contexts is not None:
+                    near, far = contexts
+                    parts += [near[rows, own], far[rows, own], near[np.ix_(rows, others)]]
                 return np.concatenate(parts, axis=1)
 
             target = filled[given, own]

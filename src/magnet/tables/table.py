@@ -97,6 +97,7 @@ class Table:
         data = Data(x=encoded.x, edge_index=self.links.edge_index)
         if self.links.edge_weight is not None:
             data.edge_weight = self.links.edge_weight
+        data.edges_from_rows = self.links.kind == "nearest"
         return data
 
     def __repr__(self) -> str:
