@@ -235,12 +235,15 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         open_to_doubt = (per_field["probability"] > LISTED_FROM * found.threshold) & known
         listed = flagged | open_to_doubt | encoded.missing | encoded.unreadable
         trust = (per_field["trust"] > 0.5) & known & ~listed
-        weights = torch.from_numpy(encoded.per_column(trust).astype(np.float32))
         # a row that is not the node's own is one in which no value is evidence about it
         rows = ((per_field["trust"] <= 0.5) | ~known).all(axis=1) & (known.sum(axis=1) > 1)
         if self.recovery in ("auto", "regression"):
+            foreign = _foreign(found.detector, len(rows))
+            acquitted = _explained(encoded, listed & known & ~foreign[:, None], per_field["scores"], graph, context)
+            listed, trust, rows = listed & ~acquitted, trust | acquitted, rows & ~acquitted.any(axis=1)
+            weights = torch.from_numpy(encoded.per_column(trust).astype(np.float32))
             recovered, error = suggest(encoded.x, weights, graph, encoded.columns, context)
-            acquitted = listed & known & _acquitted(encoded, recovered, error, rows)
+            acquitted |= listed & known & _acquitted(encoded, recovered, error, rows)
             if found.detector is None:  # what the user does not trust is not for us to trust
                 acquitted[:] = False
             flagged, listed, trust = flagged & ~acquitted, listed & ~acquitted, trust | acquitted
@@ -249,6 +252,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
                 per_field[name] = np.where(acquitted, 0.0, per_field[name])
             recovered = torch.where(torch.from_numpy(encoded.per_column(acquitted)), encoded.x, recovered)
         else:
+            weights = torch.from_numpy(encoded.per_column(trust).astype(np.float32))
             recovered = self._recover(encoded.x, weights, graph)
         return Findings(
             flagged=flagged,
@@ -280,6 +284,31 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         result = copy.copy(data)
         result.x = self.x_.to(data.x.device)
         return result
+
+
+def _foreign(detector: Any, nodes: int) -> NDArray[np.bool_]:
+    """Rows ``[n]`` that were judged to be another node's by their neighbours."""
+    if not hasattr(detector, "flagged_rows"):
+        return np.zeros(nodes, dtype=bool)
+    return np.asarray(detector.flagged_rows().cpu().numpy(), dtype=bool)
+
+
+def _explained(
+    encoded: tables.Encoded, suspects: NDArray[np.bool_], scores: Any, graph: Graph, context: bool
+) -> NDArray[np.bool_]:
+    """Suspects ``[n, fields]`` that all hold what is suggested for them when only the worst one of their row is not
+    believed: they look wrong because of it."""
+    several = suspects.sum(axis=1) > 1
+    if not several.any():
+        return np.zeros_like(suspects)
+    worst = np.zeros_like(suspects)
+    worst[np.arange(len(worst)), np.where(suspects, scores, -np.inf).argmax(axis=1)] = several
+    checked = suspects & several[:, None] & ~worst
+    believed = encoded.per_column(~worst & ~np.isnan(encoded.per_field(encoded.x.numpy())))
+    weights = torch.from_numpy(believed.astype(np.float32))
+    guess, error = suggest(encoded.x, weights, graph, encoded.columns, context, encoded.per_column(checked))
+    agrees = _agrees(encoded, encoded.x.numpy(), guess.numpy(), error)
+    return checked & (agrees | ~checked).all(axis=1, keepdims=True)
 
 
 def _acquitted(

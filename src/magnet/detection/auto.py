@@ -27,7 +27,8 @@ class Auto(Detector):
 
     A row with wrong cells whose others follow its neighbours is the node's own: its :math:`\rho` is lowered.
     Where the context says too little no row is flagged, and ``gate_.reason`` says why; where it says next to nothing,
-    only numbers that are impossible for their column are.
+    only numbers that are impossible for their column are. Nor are rows judged by nearest neighbours that were chosen by
+    the rows themselves (``data.edges_from_rows``).
     """
 
     def _detect(self, view: View) -> None:
@@ -36,7 +37,9 @@ class Auto(Detector):
         self.gate_ = self._rows.gate_
         assert self.gate_ is not None
         assert self._rows._rho is not None
-        rho = self._rows._rho
+        rho, ungated = self._rows._rho, self._rows._ungated
+        if view.from_rows:  # every row is like neighbours that were chosen to be like it
+            rho, ungated = torch.zeros_like(rho), torch.zeros_like(ungated)
         weights = (1 - rho).clamp_min(0.02) / self._rows._copies
         self._single = Cell(weights=weights, context=self.gate_.cells, seed=self.seed, progress=self.progress)
         self._single.fit_view(view)
@@ -46,7 +49,7 @@ class Auto(Detector):
         single = self._single.node_probability_
         self.node_probability_ = 1 - (1 - rho) * (1 - single)
         # Rows are ranked by what would be believed if the gate were open, ties by the evidence itself.
-        self._suspected = self._rows._ungated * (1 - own)
+        self._suspected = ungated * (1 - own)
         either = 1 - (1 - self._suspected) * (1 - single)
         odds = torch.log((either + 1e-6) / (1 - either + 1e-6))
         self.node_scores_ = odds + 0.01 * (self._single.node_scores_.clamp(-30, 30) - self._rows._logit)

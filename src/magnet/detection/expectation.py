@@ -19,6 +19,8 @@ SPIKE = 0.5
 ONES = 400_000
 # In bags the column's rate has at least this weight: a word that the neighbours do not have is rarer, not impossible.
 COMMON = 0.2
+# Values more spreads than this from the middle are cut before they predict others.
+CUT = 3.0
 # Rows drawn for the pools of a table.
 SAMPLE = 4000
 
@@ -131,13 +133,14 @@ class Expectation:
         if not self.row_tells:
             return None
         z = torch.empty(view.nodes, view.features, device=view.device)
-        one, two = torch.empty_like(z), torch.empty_like(z)
+        one, two, whole = torch.empty_like(z), torch.empty_like(z), torch.empty_like(z)
         for first, last in view.ranges():
-            block = view.scales.standardise(view.block(first, last), first).nan_to_num().clamp(-3, 3)
-            z[:, first:last] = block if self.doubt is None else block * (1 - self.doubt[:, first:last])
+            block = view.scales.standardise(view.block(first, last), first).nan_to_num()
+            believed = 1 if self.doubt is None else 1 - self.doubt[:, first:last]
+            whole[:, first:last], z[:, first:last] = block * believed, block.clamp(-CUT, CUT) * believed
             seen = None if view.missing is None else ~view.missing[:, first:last]
             _, one[:, first:last], two[:, first:last] = self.means(z[:, first:last], seen)
-        return regress(z, one, two, view.columns)
+        return regress(z, one, two, view.columns, whole=whole)
 
     def event_parts(self, first: int, last: int) -> list[Tensor]:
         """What the chance is mixed from: the column's rate ``[c]`` and predictions ``[n, c]``."""

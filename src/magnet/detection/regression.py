@@ -14,7 +14,7 @@ MOST = 0.95
 
 
 def regress(
-    z: Tensor, one: Tensor, two: Tensor, columns: Sequence[Column], ridge: float = 0.01
+    z: Tensor, one: Tensor, two: Tensor, columns: Sequence[Column], ridge: float = 0.01, whole: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     r"""Ridge regression of every column (every category as a whole) on all that is known but itself, and without the
     row that is predicted: in a small table a single wrong cell would otherwise draw the prediction to itself.
@@ -29,12 +29,16 @@ def regress(
         one, two: means over one and two hops ``[n, d]``.
         columns: which features belong together.
         ridge: (default: ``0.01``)
+        whole: the same values before they were cut. Where a number is nearer to what follows from those, it is
+            predicted from them: a row that is extreme throughout is no riddle, and one wild cell does not make the
+            others of its row look wrong.
 
     Returns:
         predictions ``[n, d]`` and the leverages ``[n, d]``.
     """
     n, d = z.shape
-    F = torch.cat([z - z.mean(dim=0), one - one.mean(dim=0), two - two.mean(dim=0)], dim=1)
+    mean = z.mean(dim=0)
+    F = torch.cat([z - mean, one - one.mean(dim=0), two - two.mean(dim=0)], dim=1)
     gram = (F.T @ F).double() / n
     theta = torch.linalg.inv(gram + ridge * torch.eye(3 * d, dtype=torch.float64, device=z.device))
     product = F @ theta.float()
@@ -46,4 +50,12 @@ def regress(
         h = (size - (residual * product[:, g]).sum(dim=1, keepdim=True)) / n
         leverage[:, g] = h.clamp(0, MOST)
         out[:, g] = z[:, g] - residual / (1 - leverage[:, g])
+    if whole is not None:
+        rows = (whole != z).any(dim=1).nonzero().flatten()
+        numeric = [c.start for c in columns if c.kind in ("continuous", "count")]
+        F[rows, :d] = whole[rows] - mean
+        residual = (F[rows] @ theta[:, numeric].float()) / theta[numeric, numeric].float()
+        at = (rows[:, None], torch.tensor(numeric, dtype=torch.long, device=z.device)[None])
+        nearer = residual.abs() < (whole[at] - out[at]).abs()
+        out[at] = torch.where(nearer, whole[at] - residual, out[at])
     return out, leverage

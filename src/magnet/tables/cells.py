@@ -82,9 +82,15 @@ def _of_field(
     action = np.where(missing & (fix != "none"), "filled", np.where(wanted & ~same & ~missing, "corrected", "kept"))
     probability = np.where(unreadable, 1.0, findings.probability[rows, k])
     around = Neighbours.of(f, k, encoded, findings.trust[:, k], adjacency)
+    if table.links.kind == "nearest":  # these neighbours were chosen by the value itself
+        said = [f"the rest of the row suggests {_short(value)}" for value in suggested]
+    else:
+        said = [_said(f, around, row) for row in rows.tolist()]
     reasons = [
-        _reason(f, around, row, value, gone, bad, bool(findings.rows[row]))
-        for row, value, gone, bad in zip(rows.tolist(), observed, missing, unreadable, strict=True)
+        _reason(f, around, words, value, gone, bad, whole)
+        for words, value, gone, bad, whole in zip(
+            said, observed, missing, unreadable, findings.rows[rows].tolist(), strict=True
+        )
     ]
     return pd.DataFrame(
         {
@@ -181,9 +187,9 @@ class Neighbours:
         return cls(count, average, None, float(low), float(high))
 
 
-def _reason(f: Field, around: Neighbours, row: int, observed: Any, missing: bool, unreadable: bool, whole: bool) -> str:
-    count = int(around.count[row])
-    said = _said(f, around, row, count)
+def _reason(
+    f: Field, around: Neighbours, said: str, observed: Any, missing: bool, unreadable: bool, whole: bool
+) -> str:
     if missing:
         return f"no value; {said}" if said else "no value, and no neighbours that have one"
     if unreadable:
@@ -205,7 +211,9 @@ def _unreadable(f: Field, observed: Any) -> str:
     return "is below 0, as next to nothing in this column is" if np.isfinite(number) else "is not a number"
 
 
-def _said(f: Field, around: Neighbours, row: int, count: int) -> str:
+def _said(f: Field, around: Neighbours, row: int) -> str:
+    """What the neighbours say, in words; nothing where there are none."""
+    count = int(around.count[row])
     if count == 0:
         return ""
     people = "its only neighbour" if count == 1 else f"{count} neighbours"

@@ -36,7 +36,14 @@ class Suggestions(NamedTuple):
     error: FloatArray
 
 
-def suggest(x: Tensor, trust: Tensor, graph: Graph, columns: Sequence[Column], context: bool = True) -> Suggestions:
+def suggest(
+    x: Tensor,
+    trust: Tensor,
+    graph: Graph,
+    columns: Sequence[Column],
+    context: bool = True,
+    asked: NDArray[np.bool_] | None = None,
+) -> Suggestions:
     r"""Predict untrusted cells by ridge regression.
 
     For each column j, fitted on the nodes i where it is trusted,
@@ -56,6 +63,8 @@ def suggest(x: Tensor, trust: Tensor, graph: Graph, columns: Sequence[Column], c
         columns: what the columns of x are.
         context: whether the neighbours tell anything new; not so where nearest neighbours were chosen by the very
             cells that are predicted, wrong ones included. (default: ``True``)
+        asked: bool ``[n, d]``, trusted cells that are predicted as well, without themselves, and still count for the
+            others. (default: none)
 
     The usual error is 1.4826 times the median absolute error of trusted cells that are left out in turn.
     """
@@ -65,19 +74,21 @@ def suggest(x: Tensor, trust: Tensor, graph: Graph, columns: Sequence[Column], c
     )
     filled: FloatArray = start.x.double().numpy()
     error = np.full(known.shape[1], np.nan)
-    if known.all() or known.shape[1] > MOST_FEATURES:
+    asked = np.zeros_like(known) if asked is None else asked & known
+    if (known & ~asked).all() or known.shape[1] > MOST_FEATURES:
         return Suggestions(start.x, error)
     value = np.where(known, filled, 0.0)
     contexts = _contexts(graph.adjacency, value, known) if context else None
-    wanted = [c for c in columns if FEWEST <= known[:, c.start].sum() < len(known)]
+    wanted = [c for c in columns if FEWEST <= (known & ~asked)[:, c.start].sum() < len(known)]
     # matrices this small are not worth a second thread, which on a busy machine costs more than it brings
     with threadpool_limits(1):
-        _regress(known, filled, error, contexts, wanted)
+        _regress(known, asked, filled, error, contexts, wanted)
     return Suggestions(torch.from_numpy(filled).to(x.dtype), error)
 
 
 def _regress(
     known: NDArray[np.bool_],
+    asked: NDArray[np.bool_],
     filled: FloatArray,
     error: FloatArray,
     contexts: tuple[FloatArray, FloatArray] | None,
@@ -86,27 +97,43 @@ def _regress(
     """Rounds of regressions; ``filled`` takes the predictions, ``error`` their usual errors."""
     rng = np.random.default_rng(0)
     related = {c.start: _related(c, filled) for c in wanted}
+
+    def predict(c: Column, rows: NDArray[Any]) -> FloatArray:
+        own = slice(c.start, c.stop)
+        given = np.flatnonzero((known & ~asked)[:, c.start])
+        if given.size > MOST_ROWS:
+            given = rng.choice(given, MOST_ROWS, replace=False)
+        target = filled[given, own]
+        features = (_features(filled, contexts, own, related[c.start], some) for some in (given, rows))
+        predicted, error[own] = _ridge(next(features), target, next(features))
+        return np.asarray(predicted.clip(target.min(axis=0), target.max(axis=0)))
+
     for _ in range(ROUNDS):
         before = filled.copy()
         for c in wanted:
-            own, others = slice(c.start, c.stop), related[c.start]
-            given, free = np.flatnonzero(known[:, c.start]), np.flatnonzero(~known[:, c.start])
-            if given.size > MOST_ROWS:
-                given = rng.choice(given, MOST_ROWS, replace=False)
-
-            def features(rows: Any, own: slice = own, others: list[int] = others) -> FloatArray:
-                row = filled[np.ix_(rows, others)]
-                parts = [row, np.square(row).clip(0, MOST_SQUARE)]
-                if contexts is not None:
-                    near, far = contexts
-                    parts += [near[rows, own], far[rows, own], near[np.ix_(rows, others)]]
-                return np.concatenate(parts, axis=1)
-
-            target = filled[given, own]
-            predicted, error[own] = _ridge(features(given), target, features(free))
-            filled[free, own] = predicted.clip(target.min(axis=0), target.max(axis=0))
+            free = np.flatnonzero(~known[:, c.start])
+            filled[free, c.start : c.stop] = predict(c, free)
         if np.abs(filled - before).max() < 1e-3:
             break
+    answers = [(c, np.flatnonzero(asked[:, c.start])) for c in wanted if asked[:, c.start].any()]
+    for c, rows, values in [(c, rows, predict(c, rows)) for c, rows in answers]:
+        filled[rows, c.start : c.stop] = values
+
+
+def _features(
+    filled: FloatArray,
+    contexts: tuple[FloatArray, FloatArray] | None,
+    own: slice,
+    others: NDArray[np.intp],
+    rows: NDArray[Any],
+) -> FloatArray:
+    """What a column is predicted from, for some rows."""
+    row = filled[np.ix_(rows, others)]
+    parts = [row, np.square(row).clip(0, MOST_SQUARE)]
+    if contexts is not None:
+        near, far = contexts
+        parts += [near[rows, own], far[rows, own], near[np.ix_(rows, others)]]
+    return np.concatenate(parts, axis=1)
 
 
 def _contexts(adjacency: sp.csr_matrix, value: FloatArray, known: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
@@ -124,9 +151,9 @@ def _contexts(adjacency: sp.csr_matrix, value: FloatArray, known: NDArray[np.boo
     return near, average(total, np.maximum(weight, 0.0))
 
 
-def _related(c: Column, filled: FloatArray) -> list[int]:
+def _related(c: Column, filled: FloatArray) -> NDArray[np.intp]:
     """The features most correlated with a column, other than its own."""
-    others = [k for k in range(filled.shape[1]) if not c.start <= k < c.stop]
+    others = np.array([k for k in range(filled.shape[1]) if not c.start <= k < c.stop], dtype=np.intp)
     if len(others) <= MOST_OTHERS:
         return others
     centred = filled - filled.mean(axis=0)
@@ -134,7 +161,7 @@ def _related(c: Column, filled: FloatArray) -> list[int]:
     size[size == 0] = np.inf
     link = np.abs(centred.T @ centred[:, c.start : c.stop] / size[:, None] / size[c.start : c.stop]).max(axis=1)
     link[c.start : c.stop] = -1
-    return sorted(np.argsort(-link, kind="stable")[:MOST_OTHERS].tolist())
+    return np.sort(np.argsort(-link, kind="stable")[:MOST_OTHERS])
 
 
 def _ridge(features: FloatArray, target: FloatArray, wanted: FloatArray) -> tuple[FloatArray, FloatArray]:
