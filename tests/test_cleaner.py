@@ -120,19 +120,19 @@ def test_the_only_wrong_city_of_a_small_table_is_found(people: int) -> None:
 
 
 def test_without_edges_the_rest_of_the_row_judges_and_suggests() -> None:
-    """Nearest neighbours of a row with a wrong cell hold that wrong value too."""
+    """Nearest neighbours of a row with a wrong cell hold that wrong value too. Beside it the right ones look wrong, and
+    there are rows that are extreme throughout: neither is changed."""
     rng = np.random.default_rng(0)
     size = rng.normal(size=400)
     nodes = pd.DataFrame({"id": np.arange(400)} | {c: 10 + size + 0.05 * rng.normal(size=400) for c in "abc"})
+    assert abs(size).max() > 3.5
     right = nodes.loc[5, "b"]
     nodes.loc[5, "b"] = right + 1.5  # well inside its column
     result = magnet.clean(nodes, id="id")
     found = result.suspicious_cells
-    assert found["row"].tolist()[0] == 5
-    assert found["column"].tolist()[0] == "b"
-    assert abs(result.cleaned.loc[5, "b"] - right) < 0.3
-    assert found["reason"].tolist()[0].startswith("the rest of the row suggests ")
-    assert len(found) <= 3
+    assert found[["row", "column", "action"]].values.tolist() == [[5, "b", "corrected"]]
+    assert abs(result.cleaned.loc[5, "b"] - right) < 0.2
+    assert found["reason"].tolist()[0].startswith("the rest of the row suggests 10.")
 
 
 def test_missing_cells_are_filled_and_say_so(result: magnet.CleanResult) -> None:

@@ -186,6 +186,30 @@ def test_regression_is_ridge_on_everything_else_in_all_other_rows():
             torch.testing.assert_close(leverage[row, c.start], h.float(), atol=1e-5, rtol=1e-4)
 
 
+def test_extreme_rows_are_predicted_from_values_as_they_stand_and_wild_cells_are_not():
+    generator = torch.Generator().manual_seed(1)
+    whole = torch.randn(300, 1, generator=generator) + 0.05 * torch.randn(300, 3, generator=generator)
+    whole[0] = 6.0  # extreme throughout
+    whole[1] = torch.tensor([0.5, 0.5, 500.0])
+    columns = [Column(str(j), "continuous", j, j + 1) for j in range(3)]
+    z, nothing = whole.clamp(-3, 3), torch.zeros(300, 3)
+    cut, _ = regress(z, nothing, nothing, columns)
+    found, _ = regress(z, nothing, nothing, columns, whole=whole)
+    assert (cut[0] - 6).abs().min() > 2
+    assert (found[0] - 6).abs().max() < 0.2
+    torch.testing.assert_close(found[1], cut[1], atol=0.01, rtol=0)
+    usual = (whole == z).all(dim=1)
+    torch.testing.assert_close(found[usual], cut[usual])
+
+
+def test_rows_are_not_judged_by_neighbours_that_were_chosen_to_be_like_them():
+    data = datasets.load("digits")
+    bad = corruption.corrupt(data, "inject-random", seed=0, ratio=0.3).data
+    assert int(detection.make("auto").fit(bad).flagged_rows().sum()) > 100
+    bad.edges_from_rows = True
+    assert int(detection.make("auto").fit(bad).flagged_rows().sum()) == 0
+
+
 def test_densities_are_those_of_scipy():
     u = torch.linspace(-6, 6, 25)
     np.testing.assert_allclose(log_t(u, torch.tensor(4.0)), scipy.stats.t.logpdf(u.numpy(), 4), atol=1e-5)

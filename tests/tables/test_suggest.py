@@ -46,3 +46,35 @@ def test_a_column_with_too_few_trusted_cells_takes_what_the_neighbours_say() -> 
     assert np.isnan(found.error[1])
     assert bool(found.x.isfinite().all())
     assert float(found.x[:, 1].max()) <= float(x[:20, 1].max()) + 1e-5
+
+
+def test_cells_that_are_asked_for_are_predicted_without_themselves_and_count_for_others() -> None:
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=(300, 1))
+    x = torch.from_numpy(size + 0.05 * rng.normal(size=(300, 3))).float()
+    x[0, 0] = 4.0  # wrong, and believed
+    columns = [Column(str(k), "continuous", k, k + 1) for k in range(3)]
+    graph = Graph.from_edges(np.stack([np.arange(299), np.arange(1, 300)]), 300)
+    asked = np.zeros((300, 3), dtype=bool)
+    asked[0, 0] = asked[7, 1] = True
+    found = suggest(x, torch.ones(300, 3), graph, columns, context=False, asked=asked)
+    assert abs(float(found.x[0, 0]) - size[0, 0]) < 0.2
+    assert abs(float(found.x[7, 1]) - size[7, 0]) < 0.2
+    same = torch.from_numpy(~asked)
+    torch.testing.assert_close(found.x[same], x[same])
+    # what is believed counts: the second cell of row 0 follows the wrong first one half of the way
+    asked[0, 1] = True
+    other = suggest(x, torch.ones(300, 3), graph, columns, context=False, asked=asked)
+    assert float(other.x[0, 1]) > size[0, 0] + 1
+
+
+def test_squares_of_other_columns_are_used() -> None:
+    rng = np.random.default_rng(0)
+    one = rng.normal(size=500)
+    x = torch.from_numpy(np.stack([one, one**2 - 1], axis=1)).float()
+    trust = torch.ones(500, 2)
+    trust[:20, 1] = 0
+    graph = Graph.from_edges(np.zeros((2, 0), dtype=np.int64), 500)
+    columns = [Column("a", "continuous", 0, 1), Column("b", "continuous", 1, 2)]
+    found = suggest(x, trust, graph, columns)
+    assert float((found.x[:20, 1] - x[:20, 1]).abs().median()) < 0.1
