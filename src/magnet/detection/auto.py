@@ -13,9 +13,6 @@ from magnet.detection.context import Context
 from magnet.detection.expectation import Expectation
 from magnet.detection.view import View
 
-# In tables of more columns than this no single cell decides about its row.
-WIDE = 32
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Auto(Detector):
@@ -58,7 +55,7 @@ class Auto(Detector):
     def _without_wrong_cells(self, view: View) -> View:
         """In a table of few columns one wild cell makes its whole row look foreign: there the rows are judged without
         such cells."""
-        if not view.table or view.features > WIDE:
+        if not view.narrow:
             return view
         assert view.x is not None
         single = Cell(rounds=1, seed=self.seed).fit_view(view)

@@ -140,7 +140,7 @@ class Expectation:
             whole[:, first:last], z[:, first:last] = block * believed, block.clamp(-CUT, CUT) * believed
             seen = None if view.missing is None else ~view.missing[:, first:last]
             _, one[:, first:last], two[:, first:last] = self.means(z[:, first:last], seen)
-        return regress(z, one, two, view.columns, whole=whole)
+        return regress(z, one, two, view.columns, whole=whole if view.narrow else None)
 
     def event_parts(self, first: int, last: int) -> list[Tensor]:
         """What the chance is mixed from: the column's rate ``[c]`` and predictions ``[n, c]``."""

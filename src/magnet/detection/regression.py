@@ -29,9 +29,9 @@ def regress(
         one, two: means over one and two hops ``[n, d]``.
         columns: which features belong together.
         ridge: (default: ``0.01``)
-        whole: the same values before they were cut. Where a number is nearer to what follows from those, it is
-            predicted from them: a row that is extreme throughout is no riddle, and one wild cell does not make the
-            others of its row look wrong.
+        whole: the same values before they were cut, for tables of few columns. Where a number is nearer to what
+            follows from those, it is predicted from them: a row that is extreme throughout is no riddle, and one wild
+            cell does not make the others of its row look wrong.
 
     Returns:
         predictions ``[n, d]`` and the leverages ``[n, d]``.

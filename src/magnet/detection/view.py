@@ -21,6 +21,8 @@ from magnet.graph import Graph, csr_tensor
 CELLS_PER_BLOCK = 1 << 23
 # Tables of at most this many columns are predicted as a whole.
 FEW = 256
+# In tables of more columns than this no single cell decides about the rest of its row.
+NARROW = 32
 
 
 @dataclass(eq=False)
@@ -184,6 +186,11 @@ class View:
     def table(self) -> bool:
         """Whether this is a table of few columns, each of which may depend on the neighbours in its own way."""
         return self.x is not None and self.features <= FEW and not self.bag
+
+    @property
+    def narrow(self) -> bool:
+        """Whether this is a table in which a single cell decides much about the rest of its row."""
+        return self.table and self.features <= NARROW
 
     @cached_property
     def scales(self) -> Scales:
