@@ -238,14 +238,13 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         # a row that is not the node's own is one in which no value is evidence about it
         rows = ((per_field["trust"] <= 0.5) | ~known).all(axis=1) & (known.sum(axis=1) > 1)
         if self.recovery in ("auto", "regression"):
-            foreign = _foreign(found.detector, len(rows))
-            acquitted = _explained(encoded, listed & known & ~foreign[:, None], per_field["scores"], graph, context)
+            judged = found.detector is not None  # what the user does not trust is not for us to trust
+            suspects = listed & known & ~_foreign(found.detector, len(rows))[:, None] & judged
+            acquitted = _explained(encoded, suspects, per_field["scores"], graph, context)
             listed, trust, rows = listed & ~acquitted, trust | acquitted, rows & ~acquitted.any(axis=1)
             weights = torch.from_numpy(encoded.per_column(trust).astype(np.float32))
             recovered, error = suggest(encoded.x, weights, graph, encoded.columns, context)
-            acquitted |= listed & known & _acquitted(encoded, recovered, error, rows)
-            if found.detector is None:  # what the user does not trust is not for us to trust
-                acquitted[:] = False
+            acquitted |= listed & known & _acquitted(encoded, recovered, error, rows) & judged
             flagged, listed, trust = flagged & ~acquitted, listed & ~acquitted, trust | acquitted
             rows = rows & ~acquitted.any(axis=1)
             for name in ("probability", "scores"):

@@ -14,6 +14,7 @@ import torch
 from magnet import MAGnet, tables
 from magnet.cleaner import CleanResult
 from magnet.report import render
+from magnet.report.payload import payload
 
 
 @pytest.fixture(scope="module")
@@ -53,19 +54,19 @@ def test_data_cannot_leave_their_element(result: CleanResult, tmp_path: Path) ->
     page = result.report(tmp_path / "r.html").read_text(encoding="utf-8")
     assert page.count("</script>") == 2
     cells = content(page)["cells"]
-    assert "</script><b>{{data}}" in cells["node"]  # type: ignore[index]
+    assert "</script><b>{{data}}" in cells["node"]
 
 
 def test_counts_agree_with_the_list(result: CleanResult, tmp_path: Path) -> None:
     data = content(result.report(tmp_path / "r.html").read_text(encoding="utf-8"))
     cells = result.suspicious_cells
-    assert len(data["cells"]["row"]) == len(cells) == 3  # type: ignore[index]
-    assert data["above"][50] == int((cells["probability"] > 0.5).sum())  # type: ignore[index]
+    assert len(data["cells"]["row"]) == len(cells) == 3
+    assert data["above"][50] == int((cells["probability"] > 0.5).sum())
     assert sum(data["histogram"]) == 120  # type: ignore[call-overload]
     tiles = {label: value for value, label in data["tiles"]}  # type: ignore[attr-defined]
     assert tiles["corrected"] == result.counts["corrected"]
-    place = data["cells"]["row"].index(5)  # type: ignore[index]
-    neighbours = data["neighbours"][place]  # type: ignore[index]
+    place = data["cells"]["row"].index(5)
+    neighbours = data["neighbours"][place]
     ages = result.table.frame["age"]
     assert sorted(neighbours[0]) == pytest.approx(sorted([ages[2], ages[8]]), rel=1e-3)
 
@@ -73,3 +74,18 @@ def test_counts_agree_with_the_list(result: CleanResult, tmp_path: Path) -> None
 def test_nan_and_infinity_never_reach_the_page() -> None:
     with pytest.raises(ValueError, match="Out of range float"):
         render({"a": float("nan")})
+
+
+def test_the_slider_counts_the_cells_that_the_list_shows() -> None:
+    """Also those whose probability is a hair above a step of the slider."""
+    rng = np.random.default_rng(0)
+    nodes = pd.DataFrame({"id": np.arange(300)} | {name: rng.normal(size=300) for name in "abcd"})
+    table = tables.from_frames(nodes, pd.DataFrame({"u": np.arange(300), "v": np.roll(np.arange(300), 1)}), id="id")
+    trust = torch.from_numpy(0.5 + 0.2 * rng.normal(size=(300, 4))).clamp(0, 1).float()
+    trust[0], trust[1, 0] = 0.49996, 0.0
+    result = CleanResult(table, MAGnet(trust).fit(table))
+    data = payload(result)
+    listed = np.array(data["cells"]["probability"])
+    for step in range(26, 101):
+        assert data["above"][step] == (listed > step / 100).sum()
+    assert data["above"][50] == data["tiles"][0][0]

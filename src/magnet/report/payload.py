@@ -15,6 +15,7 @@ from magnet.tables.cells import say
 MOST_CELLS = 50_000
 MOST_NEIGHBOURS = 24
 MOST_ROWS, MOST_COLUMNS = 40, 40
+DIGITS = 9  # of probabilities: those in the list and those that are counted are the same
 BINS = 50
 ACTIONS = ("corrected", "filled", "kept")
 
@@ -85,16 +86,16 @@ def _notes(result: CleanResult) -> list[str]:
     if table.links.kind == "nearest":
         notes.append(
             "No edges were given: each row was linked to the rows most like it. Such a graph is made from the very "
-            "values that are judged; it sees cells that disagree with the rest of their row, and nothing else."
+            "values that are judged, so that cells are compared with the rest of their row, and nothing else."
         )
     if table.links.kind == "none":
         notes.append("There are no edges: each cell was compared with its column only.")
-    if gate is not None and gate.open:
+    if gate is not None and gate.open and table.links.kind == "given":
         notes.append(
             f"The neighbours say something about the rows: a node's own row is told from another's with an AUROC of "
             f"{gate.power:.2f} (0.5 would be chance)."
         )
-    elif gate is not None:
+    elif gate is not None and not gate.open:
         notes.append(f"No row as a whole was judged: {gate.reason}.")
     if "an unknown id" in table.links.facts:
         lost = table.links.facts["edges to unknown ids"]
@@ -108,7 +109,7 @@ def _notes(result: CleanResult) -> list[str]:
 
 def _distribution(probability: Any, present: Any) -> tuple[list[int], list[int], list[int]]:
     """Cells and nodes above each hundredth, and a histogram."""
-    values = np.where(present, probability, -1.0)
+    values = np.where(present, np.round(probability.astype(np.float64), DIGITS), -1.0)
     steps = np.arange(101) / 100
     sorted_cells, sorted_nodes = np.sort(values.ravel()), np.sort(values.max(axis=1))
     above = [int(sorted_cells.size - np.searchsorted(sorted_cells, t, side="right")) for t in steps]
@@ -147,7 +148,7 @@ def _columns(cells: pd.DataFrame, place: dict[str, int]) -> dict[str, list[Any]]
         "suggested": [_json(value) for value in cells["suggested"]],
         "action": [ACTIONS.index(action) for action in cells["action"]],
         "score": [_short(value) for value in cells["score"]],
-        "probability": [_short(value) for value in cells["probability"]],
+        "probability": [_json(value) for value in np.round(cells["probability"].to_numpy(float), DIGITS)],
         "reason": list(cells["reason"]),
         "row": [int(row) for row in cells["row"]],
     }
