@@ -11,6 +11,8 @@ from magnet.detection.columns import Column
 
 # No row decides more of its own prediction than this: beyond it nothing is left to judge it by.
 MOST = 0.95
+# Rows that are worked on at once.
+ROWS = 1 << 16
 
 
 def regress(
@@ -41,21 +43,23 @@ def regress(
     F = torch.cat([z - mean, one - one.mean(dim=0), two - two.mean(dim=0)], dim=1)
     gram = (F.T @ F).double() / n
     theta = torch.linalg.inv(gram + ridge * torch.eye(3 * d, dtype=torch.float64, device=z.device))
-    product = F @ theta.float()
-    size = (product * F).sum(dim=1, keepdim=True)
     out, leverage = torch.empty_like(z), torch.empty_like(z)
-    for c in columns:
-        g = slice(c.start, c.stop)
-        residual = product[:, g] @ torch.linalg.inv(theta[g, g]).float()
-        h = (size - (residual * product[:, g]).sum(dim=1, keepdim=True)) / n
-        leverage[:, g] = h.clamp(0, MOST)
-        out[:, g] = z[:, g] - residual / (1 - leverage[:, g])
+    groups = [(slice(c.start, c.stop), torch.linalg.inv(theta[c.start : c.stop, c.start : c.stop])) for c in columns]
+    for start in range(0, n, ROWS):
+        rows = slice(start, start + ROWS)
+        product = F[rows] @ theta.float()
+        size = (product * F[rows]).sum(dim=1, keepdim=True)
+        for g, inverse in groups:
+            residual = product[:, g] @ inverse.float()
+            h = (size - (residual * product[:, g]).sum(dim=1, keepdim=True)) / n
+            leverage[rows, g] = h.clamp(0, MOST)
+            out[rows, g] = z[rows, g] - residual / (1 - leverage[rows, g])
     if whole is not None:
-        rows = (whole != z).any(dim=1).nonzero().flatten()
+        cut = (whole != z).any(dim=1).nonzero().flatten()
         numeric = [c.start for c in columns if c.kind in ("continuous", "count")]
-        F[rows, :d] = whole[rows] - mean
-        residual = (F[rows] @ theta[:, numeric].float()) / theta[numeric, numeric].float()
-        at = (rows[:, None], torch.tensor(numeric, dtype=torch.long, device=z.device)[None])
+        F[cut, :d] = whole[cut] - mean
+        residual = (F[cut] @ theta[:, numeric].float()) / theta[numeric, numeric].float()
+        at = (cut[:, None], torch.tensor(numeric, dtype=torch.long, device=z.device)[None])
         nearer = residual.abs() < (whole[at] - out[at]).abs()
         out[at] = torch.where(nearer, whole[at] - residual, out[at])
     return out, leverage
