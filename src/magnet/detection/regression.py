@@ -11,6 +11,8 @@ from magnet.detection.columns import Column
 
 # No row decides more of its own prediction than this: beyond it nothing is left to judge it by.
 MOST = 0.95
+# A row is extreme throughout if most of its numbers are more spreads than this from the middle.
+EXTREME = 2.0
 # Rows that are worked on at once.
 ROWS = 1 << 16
 
@@ -31,9 +33,9 @@ def regress(
         one, two: means over one and two hops ``[n, d]``.
         columns: which features belong together.
         ridge: (default: ``0.01``)
-        whole: the same values before they were cut, for tables of few columns. Where a number is nearer to what
-            follows from those, it is predicted from them: a row that is extreme throughout is no riddle, and one wild
-            cell does not make the others of its row look wrong.
+        whole: the same values before they were cut, for tables of few columns. In rows that are extreme throughout a
+            number is predicted from those, if it is nearer to what follows from them. In others they do not count: one
+            wild cell does not make the rest of its row look wrong, and several do not excuse each other.
 
     Returns:
         predictions ``[n, d]`` and the leverages ``[n, d]``.
@@ -54,9 +56,9 @@ def regress(
             h = (size - (residual * product[:, g]).sum(dim=1, keepdim=True)) / n
             leverage[rows, g] = h.clamp(0, MOST)
             out[rows, g] = z[rows, g] - residual / (1 - leverage[rows, g])
-    if whole is not None:
-        cut = (whole != z).any(dim=1).nonzero().flatten()
-        numeric = [c.start for c in columns if c.kind in ("continuous", "count")]
+    numeric = [c.start for c in columns if c.kind in ("continuous", "count")]
+    if whole is not None and numeric:
+        cut = ((whole != z).any(dim=1) & (whole[:, numeric].abs().median(dim=1).values > EXTREME)).nonzero().flatten()
         F[cut, :d] = whole[cut] - mean
         residual = (F[cut] @ theta[:, numeric].float()) / theta[numeric, numeric].float()
         at = (cut[:, None], torch.tensor(numeric, dtype=torch.long, device=z.device)[None])
