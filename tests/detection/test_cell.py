@@ -186,6 +186,15 @@ def test_regression_is_ridge_on_everything_else_in_all_other_rows():
             torch.testing.assert_close(leverage[row, c.start], h.float(), atol=1e-5, rtol=1e-4)
 
 
+def test_regression_in_blocks_of_rows_is_the_same(monkeypatch):
+    generator = torch.Generator().manual_seed(0)
+    z, one, two = (torch.randn(80, 5, generator=generator) for _ in range(3))
+    columns = [Column("a", "categorical", 0, 3), Column("b", "continuous", 3, 4), Column("c", "continuous", 4, 5)]
+    at_once = regress(z, one, two, columns)
+    monkeypatch.setattr("magnet.detection.regression.ROWS", 32)
+    torch.testing.assert_close(regress(z, one, two, columns), at_once)
+
+
 def test_extreme_rows_are_predicted_from_values_as_they_stand_and_wild_cells_are_not():
     generator = torch.Generator().manual_seed(1)
     whole = torch.randn(300, 1, generator=generator) + 0.05 * torch.randn(300, 3, generator=generator)

@@ -133,14 +133,17 @@ class Expectation:
         if not self.row_tells:
             return None
         z = torch.empty(view.nodes, view.features, device=view.device)
-        one, two, whole = torch.empty_like(z), torch.empty_like(z), torch.empty_like(z)
+        one, two = torch.empty_like(z), torch.empty_like(z)
+        whole = torch.empty_like(z) if view.narrow else None
         for first, last in view.ranges():
             block = view.scales.standardise(view.block(first, last), first).nan_to_num()
             believed = 1 if self.doubt is None else 1 - self.doubt[:, first:last]
-            whole[:, first:last], z[:, first:last] = block * believed, block.clamp(-CUT, CUT) * believed
+            z[:, first:last] = block.clamp(-CUT, CUT) * believed
+            if whole is not None:
+                whole[:, first:last] = block * believed
             seen = None if view.missing is None else ~view.missing[:, first:last]
             _, one[:, first:last], two[:, first:last] = self.means(z[:, first:last], seen)
-        return regress(z, one, two, view.columns, whole=whole if view.narrow else None)
+        return regress(z, one, two, view.columns, whole=whole)
 
     def event_parts(self, first: int, last: int) -> list[Tensor]:
         """What the chance is mixed from: the column's rate ``[c]`` and predictions ``[n, c]``."""
