@@ -18,11 +18,14 @@ from typer.testing import CliRunner
 
 from magnet.cli import app
 from magnet.experiments import exhibits
-from magnet.experiments.exhibits import Options
+from magnet.experiments.exhibits import Document, Options
+from magnet.experiments.exhibits.base import Cell, Table
 from magnet.experiments.exhibits.classification import Setting, relative
 from magnet.experiments.exhibits.page import write_page
+from magnet.experiments.exhibits.render import cell_text
 from magnet.experiments.reproduce import _sharing, _without_repeats, reproduce
 from magnet.experiments.store import Store
+from magnet.experiments.summary import summarise
 
 ACCURACY = {"gcn": 0.7, "magnet-gae": 0.78, "appnp": 0.6, "magnet": 0.8}
 
@@ -283,3 +286,31 @@ def test_the_page_exports_what_is_shown_and_every_search(tmp_path: Path) -> None
     assert page.startswith("before\n")
     assert page.endswith("after\n")
     assert "3 finished runs (1.0 hours of computing) on cpu" in page
+
+
+def test_the_page_counts_what_could_be_there(tmp_path: Path) -> None:
+    cells = [
+        Cell("a", "x", summarise([1.0, 2.0]), planned=2),
+        Cell("a", "y", summarise([1.0]), planned=2),
+        Cell("a", "z", planned=2),
+        Cell("b", "x", planned=2, impossible="no files"),
+        Cell("b", "y", text="yes"),
+    ]
+    with Store(tmp_path / "a.sqlite"):
+        pass
+    document = Document("table9", "Some table", [Table("t", cells)])
+    page = write_page([document], tmp_path, tmp_path / "a.sqlite", set()).read_text()
+    assert "| [table9](table9.md): Some table | 3 of 4 | 2 | - |" in page
+    assert [cell_text(cell) for cell in cells[2:]] == ["—", "no files", "yes"]
+
+
+def test_there_is_no_relative_score_where_nothing_was_lost(tmp_path: Path) -> None:
+    def run(configs: Sequence[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+        for config in configs:
+            yield config, {"test_accuracy": 0.7, "seconds": 1.0, "device": "cpu"}
+
+    (document,) = reproduce(["table6"], tmp_path / "a.sqlite", None, OPTIONS, run=run)
+    absolute, score = (cell for table in document.tables for cell in table.cells if cell.row == "APPNP")
+    assert absolute.filled
+    assert not absolute.impossible
+    assert cell_text(score, "; ").startswith("n/a: nothing lost; paper")

@@ -106,6 +106,7 @@ class Cell:
         digits: after the point.
         text: shown instead of numbers.
         note: why there is nothing, or what else is to be said, in words.
+        impossible: why no run could give a number here, in words; such a cell does not count as missing.
         facts: more columns of the CSV file.
     """
 
@@ -118,7 +119,17 @@ class Cell:
     digits: int = 2
     text: str = ""
     note: str = ""
+    impossible: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def filled(self) -> bool:
+        return self.ours is not None or bool(self.text)
+
+    @property
+    def complete(self) -> bool:
+        """Whether it stands on all the runs that it should stand on."""
+        return self.filled and (self.ours is None or self.ours.runs >= self.planned)
 
     @property
     def difference(self) -> float | None:

@@ -63,5 +63,8 @@ def _cell(results: Results, options: Options, setting: Setting, method: str, qua
     runs = len(results.values(configs(options, setting, method), "test_accuracy"))
     ours = None if value is None else Summary(100 * value, nan, nan, nan, runs)
     paper = setting.paper(exhibit, method, quantity)
+    unhurt = quantity == "relative" and corrupted is not None and clean is not None and clean <= corrupted
     facts = {"dataset": setting.dataset, "corruption": setting.corruption, "method": method, "quantity": quantity}
-    return Cell(TITLES[method], setting.title, ours, paper, options.repeats, value, facts=facts)
+    absent = "n/a: nothing lost" if unhurt else ""
+    at = (TITLES[method], setting.title)
+    return Cell(*at, ours, paper, options.repeats, value, impossible=absent, facts=facts)

@@ -19,21 +19,23 @@ def write_page(documents: Sequence[Document], folder: Path, store: str | os.Path
         runs = [run for run in opened.runs() if run.key in shown or run.config["kind"] == "search"]
         exported = opened.export(folder / "runs.csv", {run.key for run in runs})
     devices = sorted({str(run.result.get("device")) for run in runs if run.result.get("device")})
-    lines = [BEGIN, "", "| exhibit | cells filled | figures |", "|---|---|---|"]
+    lines = [BEGIN, "", "| exhibit | cells filled | with every repetition | figures |", "|---|---|---|---|"]
     for document in documents:
         cells = [cell for table in document.tables for cell in table.cells]
-        filled = sum(cell.ours is not None or bool(cell.text) for cell in cells)
+        possible = [cell for cell in cells if not cell.impossible]
+        filled, complete = (sum(getattr(cell, what) for cell in possible) for what in ("filled", "complete"))
         figures = " ".join(f"[{figure.name}]({figure.name}.png)" for figure in document.figures) or "-"
         link = f"[{document.name}]({document.name}.md): {document.title}"
-        lines.append(f"| {link} | {filled} of {len(cells)} | {figures} |")
+        lines.append(f"| {link} | {filled} of {len(possible)} | {complete} | {figures} |")
     versions = ", ".join(f"`{version}`" for version in dict.fromkeys(run.code for run in runs))
     seconds = sum(float(run.result.get("seconds") or 0) for run in runs)
     lines += [
         "",
         f"{exported} finished runs ({seconds / 3600:.1f} hours of computing) on {', '.join(devices) or 'no device'}, "
         f"every one a line of [runs.csv](runs.csv). Code versions: {versions}; every cell stands on runs of one of "
-        "them, and runs of superseded code that no cell stands on are left out. Cells without a number were not run; "
-        "nothing is filled in by hand.",
+        "them, and runs of superseded code that no cell stands on are left out. Cells without a number were not run "
+        "(not counted are those that no run could fill: datasets without files, relative scores where nothing was "
+        "lost); nothing is filled in by hand.",
         "",
         END,
     ]

@@ -26,7 +26,7 @@ def cell_text(cell: Cell, lines: str = "<br>") -> str:
         return cell.text
     parts = []
     if cell.ours is None:
-        parts.append(cell.note or NOT_RUN)
+        parts.append(cell.impossible or cell.note or NOT_RUN)
     else:
         mean = f"{cell.ours.mean:.{cell.digits}f}"
         known = not math.isnan(cell.ours.std)
@@ -93,7 +93,8 @@ def csv_text(document: Document) -> str:
             numbers = [None] * 5 if ours is None else [ours.mean, ours.std, ours.low, ours.high, ours.runs]
             printed = [None, None] if cell.paper is None else [cell.paper.value, cell.paper.std]
             line = [table.title, cell.row, cell.column, *numbers, cell.planned, *printed, cell.difference, cell.score]
-            writer.writerow([*map(_number, line), cell.text or cell.note, *(cell.facts.get(name) for name in facts)])
+            words = cell.text or cell.impossible or cell.note
+            writer.writerow([*map(_number, line), words, *(cell.facts.get(name) for name in facts)])
     return buffer.getvalue()
 
 

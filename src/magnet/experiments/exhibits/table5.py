@@ -49,8 +49,8 @@ def render(results: Results, options: Options) -> Document:
             nan = float("nan")
             ours = None if found is None else Summary(float(found[quantity]), nan, nan, nan, 1)
             paper = printed("table5", quantity, dataset=name)
-            note = "" if available(name) else "no files"
-            cells.append(Cell(words, column_title(name), ours, paper, 1, digits=digits, note=note))
+            absent = "" if available(name) or found is not None else "no files"
+            cells.append(Cell(words, column_title(name), ours, paper, 1, digits=digits, impossible=absent))
     words = (
         "Edges are undirected, distinct and without self-loops. The paper's counts for Cora, CiteSeer and PubMed are "
         "half the entries of the raw adjacency lists, repeated links and self-loops included; its 17 033 features of "
