@@ -53,6 +53,22 @@ def test_a_search_is_run_resumed_and_its_best_setting_written(tmp_path: Path) ->
     assert settings.tuned("gcn", "cora", "meta", path) == {"rate": 0.1}
 
 
+def test_a_setting_that_none_beats_stays(tmp_path: Path) -> None:
+    """Exported scores have six digits: what was a little better may be equal when it is read again."""
+    path = tmp_path / "settings.toml"
+    with Store(tmp_path / "a.sqlite") as store:
+        (job,) = tuning.plan(store, [PLACE], trials=3)
+        asked = job.configs[0]
+        scores = (0.8123456, 0.8123457, 0.8)
+        trials = [{"settings": s, "score": c, "pruned": False} for s, c in zip(asked["trials"], scores, strict=True)]
+        store.add(asked, {"trials": trials})
+        for old, new in ((None, 1), (0, 0), (1, 1), (2, 1)):  # the numbers of trials
+            there = {} if old is None else {"meta": {"settings": asked["trials"][old]}}
+            settings.write({"magnet-one": {"cora": there}}, path)
+            tuning.choose(store, path)
+            assert settings.tuned("magnet-one", "cora", "meta", path) == asked["trials"][new]
+
+
 def test_trials_of_superseded_code_do_not_count(tmp_path: Path) -> None:
     for code in ("old", "new"):
         with Store(tmp_path / "a.sqlite", code) as store:

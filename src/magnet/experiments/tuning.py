@@ -17,6 +17,8 @@ from magnet.experiments.store import Store
 
 #: Repetitions of every setting that is not pruned.
 REPEATS = 3
+#: Scores that differ by less are equal: an exported store holds six digits.
+EQUAL = 5e-6
 #: What is no setting.
 OUTSIDE = ("dataset", "corruption", "method", "corruption_options", "fixed_corruption")
 
@@ -61,7 +63,10 @@ def trials_in(store: Store) -> dict[tuple[str, str, str], list[Any]]:
 
 
 def choose(store: Store, path: Path | None = None) -> int:
-    """Write the best setting of every study in the store to the file of settings; the number of studies."""
+    """Write the best setting of every study in the store to the file of settings; the number of studies.
+
+    Where the file has a setting of a study that no other beats it stays: finished runs stand on it.
+    """
     from magnet.experiments.methods import get
     from magnet.experiments.search import Search
 
@@ -73,7 +78,10 @@ def choose(store: Store, path: Path | None = None) -> int:
         study.add(trials)
         best = study.best()
         entry = {"val_accuracy": round(best.score, 4), "trials": len(trials), "pruned": sum(t.pruned for t in trials)}
-        chosen = {name: best.settings[name] for name in get(method).space}
-        kept.setdefault(method, {}).setdefault(dataset, {})[corruption] = {**entry, "settings": chosen}
+        equal = [best, *(t for t in trials if not t.pruned and t.score > best.score - EQUAL)]
+        found = [{name: trial.settings[name] for name in get(method).space} for trial in equal]
+        places = kept.setdefault(method, {}).setdefault(dataset, {})
+        old = places.get(corruption, {}).get("settings")
+        places[corruption] = {**entry, "settings": old if old in found else found[0]}
     settings.write(kept, path)
     return len(studies)
