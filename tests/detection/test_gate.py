@@ -20,8 +20,8 @@ def test_no_rows_are_flagged_where_the_neighbours_say_nothing(homophily, ratio):
     assert "AUROC" in found.gate_.reason
     assert not bool(found.flagged_rows().any())
     assert float(found.flagged_.float().mean()) < 0.001
-    # without the gate many of the rows would be gone
-    assert detection.make("context").fit(data).share_ > 0.1
+    if ratio:  # without the gate many of the right rows would be gone
+        assert detection.make("context").fit(data).share_ > 0.1
 
 
 def test_half_of_the_rows_replaced_still_passes():

@@ -16,13 +16,15 @@ from magnet.detection.logistic import fit_logistic
 from magnet.detection.pairs import Pairs
 from magnet.detection.progress import track
 from magnet.detection.rows import copies, low_rank_rows, unit_rows
-from magnet.detection.two_groups import FloatArray, null_share, posterior
+from magnet.detection.two_groups import FloatArray, leak, null_share, posterior, without_leak
 from magnet.detection.view import View
 
 # Permuted pairs in all; large graphs get fewer for each place.
 PAIRS = 4_000_000
 # Rows that occur once, twice, more often; strata with fewer rows than this are joined with the others.
 STRATUM = 50
+# Where no row is wrong, rows are ranked as if this share were.
+LEAST = 0.001
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -36,7 +38,8 @@ class Context(Detector):
     4. Logistic regression, cross-fitted on two halves of the places: real pairs, weighted by :math:`w` as well, so that
        copies of one row do not outvote the others, against permuted ones. The permuted pairs' logits are the null.
     5. Two groups, among the rows that occur once, twice and more often apart:
-       :math:`\rho = \min(1, \pi_0 f_0 / f)`, see :mod:`~magnet.detection.two_groups`. Back to 2.
+       :math:`\rho = \min(1, \pi_0 f_0 / f)`, see :mod:`~magnet.detection.two_groups`; right rows that do not fit, as
+       there are in every graph, are taken off :math:`\pi_0`. Back to 2.
 
     Nodes without neighbours and empty rows have no evidence, so they are believed.
 
@@ -72,16 +75,14 @@ class Context(Detector):
         half = (torch.randperm(view.nodes, generator=generator) % 2).to(view.device)
         self._copies = copies(view)
         rho = torch.zeros(view.nodes, device=view.device)
-        self._logit = torch.zeros(view.nodes, device=view.device)
+        self._ungated, self._logit = torch.zeros_like(rho), torch.zeros_like(rho)
         self.share_ = 0.0
         allowed = permuted_pairs(view, probes) & known[:, None]
         if int(known.sum()) < 10 or int(allowed.sum()) < 10:
             self.gate_ = judge(None)
         else:
-            rho = self._rounds(
-                view, [Pairs(view, rows, probes) for rows in (R, S) if rows is not None], known, allowed, half
-            )
-        self._ungated = rho
+            pairs = [Pairs(view, rows, probes) for rows in (R, S) if rows is not None]
+            rho, self._ungated = self._rounds(view, pairs, known, allowed, half)
         if self.gated and self.gate_ is not None and not self.gate_.open:
             rho = torch.zeros_like(rho)
             self.share_ = 0.0
@@ -90,8 +91,11 @@ class Context(Detector):
         self.node_scores_ = torch.where(known, odds, odds.min())
         self.node_probability_ = rho
 
-    def _rounds(self, view: View, pairs: list[Pairs], known: Tensor, allowed: Tensor, half: Tensor) -> Tensor:
-        """The probability ``[n]`` that a row is not the node's own."""
+    def _rounds(
+        self, view: View, pairs: list[Pairs], known: Tensor, allowed: Tensor, half: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """The probability ``[n]`` that a row is not the node's own, and what it would be if there were some such rows
+        for sure, by which rows are ranked."""
         A, n = view.adjacency, view.nodes
         rho = torch.zeros(n, device=view.device)
         believed = surely_right(view)
@@ -109,19 +113,22 @@ class Context(Detector):
             r, r0 = logit[known].double().cpu().numpy(), null_logit[allowed].double().cpu().numpy()
             if turn == 0:
                 power = auroc(r, r0)
-            p, shares = np.zeros(r.size), [null_share(r[members], r0) for members in strata]
-            for members, share in zip(strata, shares, strict=True):
-                p[members] = posterior(r[members], r0, share)
+            shares = [null_share(r[members], r0) for members in strata]
+            # How right rows look shows best in the stratum that has most of them.
+            best = int(np.argmax([(1 - share) * members.sum() for share, members in zip(shares, strata, strict=True)]))
+            evidence = Evidence(power, auroc(r[strata[best]], r0), int(known.sum()), shares[best])
+            tail = leak(r[strata[best]], r0, shares[best])
+            shares = [without_leak(share, tail) for share in shares]
             rho = torch.zeros(n, device=view.device)
-            rho[known] = torch.from_numpy(p).float().to(view.device)
+            rho[known] = by_strata(r, r0, strata, shares).to(view.device)
             rho[believed] = 0.0
         self._logit = logit
-        counts = [int(members.sum()) for members in strata]
-        self.share_ = float(np.dot(shares, counts) / n)
-        # The gate asks about the right rows, so it looks at the stratum that has most of them.
-        best = int(np.argmax([(1 - share) * count for share, count in zip(shares, counts, strict=True)]))
-        self.gate_ = judge(Evidence(power, auroc(r[strata[best]], r0), int(known.sum()), shares[best]))
-        return rho
+        self.share_ = float(np.dot(shares, [members.sum() for members in strata]) / n)
+        self.gate_ = judge(evidence)
+        ranked = torch.zeros(n, device=view.device)
+        ranked[known] = by_strata(r, r0, strata, [max(LEAST, share) for share in shares]).to(view.device)
+        ranked[believed] = 0.0
+        return rho, ranked
 
     def _suspicion(self) -> Tensor:
         return self._ungated
@@ -157,6 +164,14 @@ def by_copies(c: Tensor, known: Tensor) -> list[np.ndarray]:
     if rest.sum() and large:
         large[0] = large[0] | rest
     return large or [rest]
+
+
+def by_strata(real: FloatArray, null: FloatArray, strata: list[np.ndarray], shares: list[float]) -> Tensor:
+    """The posterior of each row among those of its stratum."""
+    p = np.zeros(real.size)
+    for members, share in zip(strata, shares, strict=True):
+        p[members] = posterior(real[members], null, share)
+    return torch.from_numpy(p).float()
 
 
 def surely_right(view: View) -> Tensor:

@@ -169,18 +169,21 @@ class View:
 
     @cached_property
     def bag(self) -> bool:
-        """Whether the rows are bags: at least 16 columns, no categories, half of the cells or more zero, and hardly any
-        (2 %: they may be what is wrong) negative."""
-        cells = self.nodes * self.features
+        """Whether the rows are bags: at least 16 columns, no categories, most rows at least half empty (0), and hardly
+        any cells (2 %: they may be what is wrong) negative."""
         if "categorical" in self.kinds or self.features < 16:
             return False
+        filled = torch.zeros(self.nodes, device=self.device)
         if self.matrix is not None:
-            return bool((self.matrix.data < 0).sum() <= 0.02 * cells) and self.matrix.nnz <= 0.5 * cells
-        zero = negative = 0
-        for first, last in self.ranges():
-            block = self.block(first, last)
-            zero, negative = zero + int((block == 0).sum()), negative + int((block < 0).sum())
-        return zero >= 0.5 * cells and negative <= 0.02 * cells
+            filled += torch.from_numpy(self.matrix.getnnz(axis=1)).to(self.device)
+            negative = int((self.matrix.data < 0).sum())
+        else:
+            negative = 0
+            for first, last in self.ranges():
+                block = self.block(first, last)
+                filled += (block != 0).sum(dim=1)
+                negative += int((block < 0).sum())
+        return float(filled.median()) <= 0.5 * self.features and negative <= 0.02 * self.nodes * self.features
 
     @property
     def table(self) -> bool:
