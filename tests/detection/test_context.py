@@ -13,7 +13,7 @@ from magnet.detection.edges import largest_neighbour, pair_products
 from magnet.detection.logistic import fit_logistic
 from magnet.detection.pairs import Pairs, largest
 from magnet.detection.rows import Rows, copies, low_rank_rows, unit_rows
-from magnet.detection.two_groups import null_share, posterior
+from magnet.detection.two_groups import leak, null_share, posterior, without_leak
 from magnet.detection.view import View
 
 
@@ -195,3 +195,48 @@ def test_rows_that_were_copied_to_many_places_do_not_vouch_for_each_other(seed):
     measured = detection.metrics(found, torch.from_numpy(x != true))
     assert measured["node_auroc"] > 0.9
     assert measured["node_recall"] > 0.9
+
+
+@pytest.mark.parametrize("width", [0.7, 1.0, 1.2])
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.3])
+def test_right_values_that_lie_low_are_not_counted_as_wrong(width, share):
+    rng = np.random.default_rng(3)
+    null = rng.normal(0, 1, 200_000)
+    right = rng.normal(2.3, width, int(50_000 * (1 - share)))
+    real = np.concatenate([right, rng.normal(0, 1, int(50_000 * share))])
+    raw = null_share(real, null)
+    estimate = without_leak(raw, leak(real, null, raw))
+    assert abs(estimate - share) <= 0.006 + 0.05 * share
+    if width > 1:
+        assert raw - share > 0.01
+
+
+def test_a_share_that_is_all_stays_all():
+    rng = np.random.default_rng(0)
+    null = rng.normal(0, 1, 10_000)
+    assert leak(null, null, 1.0) == 0.0
+    assert without_leak(1.0, 1.0) == 1.0
+    assert without_leak(0.3, 1.0) == 0.0
+    assert leak(np.full(100, 9.0), null, 0.0) < 1e-6  # above everything, without any width
+
+
+def test_two_wrong_rows_in_a_hundred_are_found_among_rows_that_fit_badly():
+    data = datasets.synthetic(2500, 150, 6, 8.0, 0.85, signal=0.8, seed=4)
+    bad = corruption.inject_attributes(data, ratio=0.02, candidates=1, select="random", seed=0)
+    found = detection.make("context").fit(bad.data)
+    flagged = found.flagged_rows()
+    assert float(bad.nodes[flagged].float().mean()) > 0.75
+    assert float(flagged[bad.nodes].float().mean()) > 0.5
+    assert not bool(detection.make("context").fit(data).flagged_rows().float().mean() > 0.002)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_full_rows_among_bags_do_not_hide_that_they_are_bags(sparse):
+    generator = torch.Generator().manual_seed(0)
+    x = (torch.rand(200, 40, generator=generator) < 0.3).float()
+    x[:90] = 1.0  # more than half of the cells are filled now
+    assert float((x != 0).float().mean()) > 0.5
+    edge_index = torch.randint(0, 200, (2, 600), generator=generator)
+    assert View.of(Data(x=x.to_sparse_csr() if sparse else x, edge_index=edge_index)).bag
+    x[:120] = 1.0
+    assert not View.of(Data(x=x.to_sparse_csr() if sparse else x, edge_index=edge_index)).bag
