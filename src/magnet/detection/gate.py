@@ -24,12 +24,6 @@ class Evidence:
     rows: int
     share: float
 
-    @property
-    def right(self) -> float:
-        """The AUROC of the right rows. Replaced rows look like permuted ones, so a share ``s`` of them pulls the power
-        towards 1/2: it is ``s / 2 + (1 - s) A``, and this is ``A``."""
-        return (self.final - self.share / 2) / (1 - self.share) if self.share < 1 else 0.5
-
 
 # Calibrated on synthetic graphs by benchmarks/gate.py: above, five of six flagged rows are wrong and clean graphs are
 # left alone; below, soon half of the flagged rows are right (results/gate.md).
@@ -43,13 +37,15 @@ ERRORS = 4.0
 def judge(evidence: Evidence | None) -> Gate:
     r"""Open where rows may be flagged.
 
-    The gate asks for enough power on the rows that are right, and for a power that shuffled rows would not give.
+    Replaced rows look like permuted ones, so a share ``s`` of them pulls the power towards 1/2: it is
+    :math:`s / 2 + (1 - s) A`. The gate asks for ``A``, the power on the rows that are right, and for a power that
+    shuffled rows would not give.
     """
     if evidence is None:
         return Gate(False, 0.5, "fewer than 10 rows have neighbours and values: too few to compare")
     if evidence.share >= 1:
         return Gate(False, evidence.power, "every row looks like a row from elsewhere")
-    adjusted = evidence.right
+    adjusted = (evidence.final - evidence.share / 2) / (1 - evidence.share)
     error = (12 * evidence.rows) ** -0.5
     if evidence.power < 0.5 + ERRORS * error:
         reason = f"the neighbours say no more about a row than about any other (AUROC {evidence.power:.2f})"

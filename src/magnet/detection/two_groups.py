@@ -59,7 +59,7 @@ def leak(real: FloatArray, null: FloatArray, share: float) -> float:
     if real.size == 0 or null.size == 0 or share >= 1:
         return 0.0
     points = np.quantile(real, [share + (1 - share) * q for q in RIGHT])
-    below = np.searchsorted(np.sort(null), points) / null.size
+    below = [(null < point).mean() for point in points]
     middle, low = norm.ppf(np.clip(below, 0.5 / null.size, 1 - 0.5 / null.size))
     width = max((middle - low) / (norm.ppf(RIGHT[0]) - norm.ppf(RIGHT[1])), 1e-6)
     return float(min(1.0, 2 * norm.cdf(-middle / width)))
