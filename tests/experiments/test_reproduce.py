@@ -19,10 +19,11 @@ from typer.testing import CliRunner
 from magnet.cli import app
 from magnet.experiments import exhibits
 from magnet.experiments.exhibits import Document, Options
-from magnet.experiments.exhibits.base import Cell, Table
+from magnet.experiments.exhibits.base import Cell, Table, meaning
 from magnet.experiments.exhibits.classification import Setting, relative
 from magnet.experiments.exhibits.page import write_page
 from magnet.experiments.exhibits.render import cell_text
+from magnet.experiments.jobs import Job
 from magnet.experiments.reproduce import _sharing, _without_repeats, reproduce
 from magnet.experiments.store import Store
 from magnet.experiments.summary import summarise
@@ -137,6 +138,21 @@ def test_a_cell_stands_on_one_code_version(tmp_path: Path) -> None:
         assert results.values(configs, "test_accuracy") == [0.5, 0.5, 0.5]
         assert results.used == {"old"}
         assert results.values(configs[:1], "test_accuracy") == [0.9]  # as many: the newer
+
+
+def test_settings_that_are_the_defaults_may_be_left_out(tmp_path: Path) -> None:
+    run = {"kind": "classify", "dataset": "cora", "corruption": "inject-random", "method": "gcn", "seed": 0}
+    said = {**run, "hidden": 64, "rate": 5e-3}
+    assert len(_without_repeats([Job((run,)), Job((said,)), Job(({**run, "hidden": 16},))])) == 2
+    with Store(tmp_path / "a.sqlite") as store:
+        store.add(run, {"test_accuracy": 0.5})
+        results = exhibits.Results(store)
+        assert results.get(said) == {"test_accuracy": 0.5}
+        assert results.get({**run, "hidden": 16}) is None
+        assert results.get({**said, "dataset": "wordnet"}) is None
+    large = {**run, "dataset": "wordnet"}  # three layers there
+    assert meaning({**large, "layers": 3}) == meaning(large) != meaning({**large, "layers": 2})
+    assert meaning({**run, "method": "gone", "hidden": 64}) != meaning({**run, "method": "gone"})
 
 
 def test_runs_with_the_same_detector_are_one_job() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from magnet.experiments import exhibits, settings, tuning
 from magnet.experiments.exhibits import Document, Options, Results
+from magnet.experiments.exhibits.base import meaning
 from magnet.experiments.exhibits.classification import searches
 from magnet.experiments.exhibits.render import write
 from magnet.experiments.jobs import Config, Job, Runner, execute, missing
@@ -113,7 +114,7 @@ def _without_repeats(jobs: Sequence[Job]) -> list[Job]:
     seen: set[str] = set()
     result = []
     for job in jobs:
-        configs = {json.dumps(config, sort_keys=True): config for config in job.configs}
+        configs = {meaning(config): config for config in job.configs}
         fresh = tuple(config for name, config in configs.items() if name not in seen)
         seen.update(configs)
         if fresh:
