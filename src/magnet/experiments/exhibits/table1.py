@@ -36,8 +36,8 @@ WORDS = (
     "truth about the cells (true) are bounds, not competitors. The first two rows run with one setting of the "
     "paper's space (64 hidden units, rate and decay 0.005, 200 epochs), all others with the best of 16 (WordNet: "
     "19) on validation, found with random rows injected, else on the clean data; untuned where no search was run. "
-    "A rival that was not tuned is not to be compared: its published settings are for other features. Still rising: the best epochs are the "
-    "last ones, so that longer training would have helped."
+    "A rival that was not tuned is not to be compared: its published settings are for other features. "
+    "Still rising: the best epochs are the last ones, so that longer training would have helped."
 )
 
 
