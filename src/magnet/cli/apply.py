@@ -12,7 +12,7 @@ from magnet.cli.clean import clear_errors
 if TYPE_CHECKING:
     import pandas as pd
 
-    from magnet.tables.delimited import Change
+    from magnet.tables.readers.delimited import Change
 
 FORMAT = "magnet decisions"
 
@@ -32,7 +32,7 @@ def apply(
 
 def _apply(decisions: Path, nodes: Path | None, output: Path | None, force: bool) -> None:
     from magnet.datasets.files import complete_or_absent, sha256_of
-    from magnet.tables.read import find_files, read_nodes
+    from magnet.tables.readers.read import find_files, read_nodes
 
     content = read_decisions(decisions)
     path = find_files(nodes if nodes is not None else _recorded(content, decisions), None)[0]

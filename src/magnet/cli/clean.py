@@ -122,8 +122,8 @@ def _run(
         from magnet.cleaner import CleanResult, MAGnet
         from magnet.datasets.files import sha256_of
         from magnet.report import write_folder
-        from magnet.tables.read import find_files
-        from magnet.tables.trusted import read_trusted
+        from magnet.tables.readers.read import find_files
+        from magnet.tables.readers.trusted import read_trusted
 
         model = MAGnet(**settings, device=device)
         model.check_parameters()

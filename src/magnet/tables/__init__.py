@@ -3,8 +3,8 @@
 from magnet.tables.errors import BadTable
 from magnet.tables.fields import Field
 from magnet.tables.links import Links
-from magnet.tables.override import read_override
-from magnet.tables.read import read
+from magnet.tables.readers.override import read_override
+from magnet.tables.readers.read import read
 from magnet.tables.schema import infer_fields
 from magnet.tables.table import Encoded, Table, from_frames
 

@@ -11,8 +11,8 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from magnet.tables.delimited import Change
 from magnet.tables.fields import Field, FloatArray, Mask, is_text, numbers
+from magnet.tables.readers.delimited import Change
 from magnet.tables.table import Encoded, Table
 
 Fix = Literal["none", "confident", "all"]

@@ -12,7 +12,7 @@ import pandas as pd
 
 from magnet.tables.errors import BadTable
 from magnet.tables.fields import MISSING, Field, FloatArray, is_missing, is_text, numbers
-from magnet.tables.override import words_of
+from magnet.tables.readers.override import words_of
 
 READABLE = 0.9  # share of the cells that must be numbers for a column of numbers
 MOSTLY = 0.98  # share of a column's numbers that must be whole, not negative, or of so many decimals

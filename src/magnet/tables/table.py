@@ -13,10 +13,10 @@ import torch
 from torch_geometric.data import Data
 
 from magnet.detection import Column
-from magnet.tables.delimited import Change
 from magnet.tables.errors import BadTable
 from magnet.tables.fields import Field, Mask
 from magnet.tables.links import Links, finish, ids_as_text, link, nearest
+from magnet.tables.readers.delimited import Change
 from magnet.tables.schema import infer_fields, not_empty
 
 ID_NAMES = ("id", "node", "node_id", "nodeid", "name", "key", "uuid")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from magnet.tables import BadTable
-from magnet.tables.delimited import read_delimited, split_record
+from magnet.tables.readers.delimited import read_delimited, split_record
 
 
 def write(path: Path, content: bytes | str) -> Path:

@@ -12,8 +12,8 @@ from xml.parsers import expat
 
 import pandas as pd
 
-from magnet.tables.delimited import Change
 from magnet.tables.errors import BadTable, readable
+from magnet.tables.readers.delimited import Change
 
 ID = "node id"
 _TYPES = {"int": "Int64", "long": "Int64", "float": "float32", "double": "float64"}

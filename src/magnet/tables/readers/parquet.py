@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from magnet.tables.delimited import Change
 from magnet.tables.errors import BadTable, readable
+from magnet.tables.readers.delimited import Change
 
 
 @dataclass(frozen=True, eq=False)

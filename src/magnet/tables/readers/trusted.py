@@ -9,7 +9,7 @@ import pandas as pd
 
 from magnet.tables.fields import Mask
 from magnet.tables.links import ids_as_text
-from magnet.tables.read import read_edges
+from magnet.tables.readers.read import read_edges
 from magnet.tables.table import Table
 
 

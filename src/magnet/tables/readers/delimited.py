@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from magnet.tables.errors import BadTable
-from magnet.tables.text import Text, read_text
+from magnet.tables.readers.text import Text, read_text
 
 DELIMITERS = ",;\t|"
 ROWS_AT_A_TIME = 50_000

@@ -15,8 +15,8 @@ import torch
 from numpy.typing import NDArray
 
 from magnet.datasets.features import is_sparse, to_scipy, to_torch_csr
-from magnet.tables.delimited import Change
 from magnet.tables.errors import BadTable, readable
+from magnet.tables.readers.delimited import Change
 
 _SPARSE = ("attr_data", "attr_indices", "attr_indptr", "attr_shape")
 

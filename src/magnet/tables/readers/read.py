@@ -9,11 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from magnet.tables.arrays import read_npz, read_pt
-from magnet.tables.columnar import read_parquet
-from magnet.tables.delimited import read_delimited
-from magnet.tables.graphml import ID, read_graphml
 from magnet.tables.links import Links, finish
+from magnet.tables.readers.arrays import read_npz, read_pt
+from magnet.tables.readers.delimited import read_delimited
+from magnet.tables.readers.graphml import ID, read_graphml
+from magnet.tables.readers.parquet import read_parquet
 from magnet.tables.schema import not_empty
 from magnet.tables.table import Source, Table, from_frames
 

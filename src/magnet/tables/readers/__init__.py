@@ -1,0 +1,1 @@
+"""Readers and writers of users' files, one module per format."""
