@@ -1,17 +1,64 @@
-"""MAGnet: find and repair wrong values in the node attributes of a graph.
+"""MAGnet: find and repair wrong values in the node attributes of a graph and in tables.
 
-Submodules and the main names are imported on first use, so that ``import magnet`` and the command
-line start fast.
+Submodules and the main names are imported on first use, so that ``import magnet`` and the command line start fast.
 """
 
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # what type checkers and editors see; at run time __getattr__ imports the same names
+    from magnet import (
+        corruption,
+        datasets,
+        detection,
+        experiments,
+        framelets,
+        graph,
+        nn,
+        prox,
+        recovery,
+        report,
+        tables,
+        transforms,
+    )
+    from magnet.classifier import MAGnetClassifier
+    from magnet.cleaner import CleanResult, MAGnet, clean
+    from magnet.framelets import FrameletTransform
+    from magnet.graph import Graph
+    from magnet.recovery import RecoveryResult, propagate
+    from magnet.recovery.recover import recover
 
 __version__ = "0.1.0"
 
-_NAMES = {
+__all__ = [
+    "CleanResult",
+    "FrameletTransform",
+    "Graph",
+    "MAGnet",
+    "MAGnetClassifier",
+    "RecoveryResult",
+    "__version__",
+    "clean",
+    "corruption",
+    "datasets",
+    "detection",
+    "experiments",
+    "framelets",
+    "graph",
+    "nn",
+    "propagate",
+    "prox",
+    "recover",
+    "recovery",
+    "report",
+    "tables",
+    "transforms",
+]
+
+# The module each name outside a submodule of the same name comes from.
+_ORIGINS = {
     "CleanResult": "magnet.cleaner",
     "FrameletTransform": "magnet.framelets",
     "Graph": "magnet.graph",
@@ -22,29 +69,14 @@ _NAMES = {
     "propagate": "magnet.recovery",
     "recover": "magnet.recovery",
 }
-_MODULES = (
-    "corruption",
-    "datasets",
-    "experiments",
-    "framelets",
-    "graph",
-    "nn",
-    "prox",
-    "recovery",
-    "report",
-    "tables",
-    "transforms",
-)
-
-__all__ = ["__version__", *_NAMES, *_MODULES]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _NAMES:
-        return getattr(importlib.import_module(_NAMES[name]), name)
-    if name in _MODULES:
-        return importlib.import_module(f"magnet.{name}")
-    raise AttributeError(f"module 'magnet' has no attribute {name!r}")
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module 'magnet' has no attribute {name!r}")
+    if name in _ORIGINS:
+        return getattr(importlib.import_module(_ORIGINS[name]), name)
+    return importlib.import_module(f"magnet.{name}")
 
 
 def __dir__() -> list[str]:

@@ -2,7 +2,6 @@ import os
 import subprocess
 import sys
 
-import pytest
 from typer.testing import CliRunner
 
 from magnet.cli import app
@@ -27,25 +26,6 @@ def test_help_answers_fast_and_lists_the_commands():
 def test_the_package_imports_nothing_heavy():
     code = "import sys, magnet, magnet.cli; print(any(m in sys.modules for m in ('torch', 'numba', 'pandas')))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
-
-
-def test_public_names_are_there():
-    import magnet
-
-    assert {
-        "clean",
-        "MAGnet",
-        "recover",
-        "propagate",
-        "FrameletTransform",
-        "datasets",
-        "corruption",
-        "tables",
-        "report",
-    } <= set(dir(magnet))
-    assert magnet.recover is magnet.recovery.recover
-    with pytest.raises(AttributeError, match="no attribute 'recovr'"):
-        _ = magnet.recovr
 
 
 def test_demo_finds_repairs_and_draws(tmp_path):
