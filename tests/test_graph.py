@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
-import torch
 
-from magnet.graph import Graph, symmetric_product
+from magnet.graph import Graph
 
 
 def test_path_of_three_nodes_by_hand():
@@ -39,13 +38,6 @@ def test_lanczos_bounds_the_spectrum_from_above_and_closely():
     largest = np.linalg.eigvalsh(g.laplacian.toarray())[-1]
     assert largest <= g.estimate_lambda_max() <= 1.03 * largest
     assert Graph.from_edges([[0], [1]], 2, lambda_max="lanczos").lambda_max == 2.0
-
-
-def test_product_carries_the_gradient_back():
-    g = Graph.from_edges([[0, 1, 2], [1, 2, 3]], num_nodes=5)
-    x = torch.randn(5, 2, dtype=torch.float64, requires_grad=True)
-    operator = g.operator("normalized", x)
-    assert torch.autograd.gradcheck(lambda x: symmetric_product(operator, x), x)
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from magnet import nn
-from magnet.datasets.features import checksum, dense_x
-from magnet.datasets.files import damaged
+from magnet.arrays import checksum, dense_x
 from magnet.datasets.npz import save_arrays
+from magnet.files import damaged
 from magnet.framelets import FrameletTransform
 from magnet.graph import Graph
 from magnet.recovery import propagate, recover

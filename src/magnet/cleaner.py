@@ -21,7 +21,7 @@ from torch import Tensor
 from torch_geometric.data import Data, HeteroData
 
 from magnet import detection, tables
-from magnet.datasets.features import checksum, is_sparse
+from magnet.arrays import checksum, is_sparse
 from magnet.framelets import FrameletTransform
 from magnet.graph import Graph
 from magnet.recovery import propagate, recover

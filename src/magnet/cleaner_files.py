@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 import torch
 
+from magnet.arrays import is_sparse
 from magnet.cleaner import MAGnet
-from magnet.datasets.features import is_sparse
-from magnet.datasets.files import damaged
 from magnet.datasets.npz import save_arrays
 from magnet.detection import Column
 from magnet.detection.columns import Scales
+from magnet.files import damaged
 from magnet.tables.fields import Field
 
 _MATRICES = ("x_", "scores_", "probability_", "flagged_", "trust_")

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from magnet.graph import FloatArray, Graph, symmetric_product
+from magnet.graph import FloatArray, Graph
 
 #: Above this many nodes the eigenvectors of ``method="exact"`` would take more than about 3 GB.
 EXACT_LIMIT = 20_000
@@ -294,3 +294,23 @@ class FrameletTransform:
             f"FrameletTransform({self.graph!r}, bank={self.bank.name!r}, levels={self.levels}, "
             f"degree={self.degree}, method={self.method!r})"
         )
+
+
+class _SymmetricProduct(torch.autograd.Function):
+    """``S @ x`` for a symmetric sparse ``S``: its own transpose carries the gradient back."""
+
+    @staticmethod
+    def forward(ctx: Any, matrix: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        ctx.matrix = matrix
+        return matrix @ x
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[None, torch.Tensor]:
+        return None, symmetric_product(ctx.matrix, grads[0].contiguous())
+
+
+def symmetric_product(matrix: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """Differentiable ``matrix @ x`` for a symmetric sparse matrix and dense ``x`` ``[n, d]``."""
+    if torch.is_grad_enabled() and x.requires_grad:
+        return _SymmetricProduct.apply(matrix, x)  # type: ignore[no-untyped-call]
+    return matrix @ x

@@ -1,16 +1,19 @@
-"""Graphs as normalised operators, built from edge lists."""
+"""Graphs as normalized operators, built from edge lists."""
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-import torch
 from numpy.typing import NDArray
+
+from magnet.arrays import csr_tensor, is_tensor
+
+if TYPE_CHECKING:
+    import torch
 
 FloatArray = NDArray[np.float64]
 
@@ -149,42 +152,8 @@ class Graph:
         return f"Graph(num_nodes={self.num_nodes}, num_edges={self.num_edges}, lambda_max={self.lambda_max:g})"
 
 
-def csr_tensor(matrix: sp.csr_matrix, dtype: torch.dtype, device: Any = None) -> torch.Tensor:
-    """A SciPy CSR matrix as a torch CSR tensor, without torch's remarks that these are "beta" and unchecked."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sparse", UserWarning)
-        return torch.sparse_csr_tensor(
-            torch.from_numpy(matrix.indptr.astype(np.int64)),
-            torch.from_numpy(matrix.indices.astype(np.int64)),
-            torch.from_numpy(np.ascontiguousarray(matrix.data)).to(dtype),
-            size=matrix.shape,
-            device=device,
-            check_invariants=False,
-        )
-
-
-class _SymmetricProduct(torch.autograd.Function):
-    """``S @ x`` for a symmetric sparse ``S``: its own transpose carries the gradient back."""
-
-    @staticmethod
-    def forward(ctx: Any, matrix: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-        ctx.matrix = matrix
-        return matrix @ x
-
-    @staticmethod
-    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[None, torch.Tensor]:
-        return None, symmetric_product(ctx.matrix, grads[0].contiguous())
-
-
-def symmetric_product(matrix: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """Differentiable ``matrix @ x`` for a symmetric sparse matrix and dense ``x`` ``[n, d]``."""
-    if torch.is_grad_enabled() and x.requires_grad:
-        return _SymmetricProduct.apply(matrix, x)  # type: ignore[no-untyped-call]
-    return matrix @ x
-
-
 def _check_edges(edge_index: Any, num_nodes: int | None) -> tuple[NDArray[Any], NDArray[Any], int]:
-    edges = np.asarray(edge_index.cpu() if isinstance(edge_index, torch.Tensor) else edge_index)
+    edges = np.asarray(edge_index.cpu() if is_tensor(edge_index) else edge_index)
     if edges.ndim != 2 or edges.shape[0] != 2:
         raise ValueError(f"edge_index has shape {tuple(edges.shape)}; it must be [2, edges]")
     if edges.size and not np.issubdtype(edges.dtype, np.integer):
@@ -203,7 +172,7 @@ def _check_edges(edge_index: Any, num_nodes: int | None) -> tuple[NDArray[Any], 
 def _check_weights(edge_weight: Any, num_edges: int) -> FloatArray:
     if edge_weight is None:
         return np.ones(num_edges)
-    values = edge_weight.detach().cpu() if isinstance(edge_weight, torch.Tensor) else edge_weight
+    values = edge_weight.detach().cpu() if is_tensor(edge_weight) else edge_weight
     weight = np.asarray(values, dtype=np.float64)
     if weight.shape != (num_edges,):
         raise ValueError(f"edge_weight has shape {tuple(weight.shape)}; it must be [{num_edges}], one per edge")

@@ -121,7 +121,7 @@ def test_a_damaged_arxiv_is_reported(file: str, content: bytes, arxiv: Path) -> 
 
 def test_a_missing_arxiv_file_is_named(arxiv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MAGNET_DATA", raising=False)
-    monkeypatch.setattr("magnet.datasets.files.download", _no_network)
+    monkeypatch.setattr("magnet.datasets.download.download", _no_network)
     (arxiv / "ogbn_arxiv/split/time/test.csv.gz").unlink()
     with pytest.raises(FileNotFoundError, match=r"split/time/test\.csv\.gz not found"):
         load("ogbn-arxiv", root=arxiv)

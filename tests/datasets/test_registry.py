@@ -8,7 +8,9 @@ import torch
 from torch_geometric.datasets import Amazon, Coauthor, WebKB
 from torch_geometric.utils import remove_self_loops, to_undirected
 
-from magnet.datasets import DATASETS, files, homophily, info, load, names
+from magnet.datasets import DATASETS, homophily, info, load, names
+from magnet.datasets.download import known_checksums
+from magnet.files import sha256_of
 
 ON_DISK = ("coauthor-cs", "wisconsin", "texas", "amazon-computers", "wordnet", "bsd68/1")
 
@@ -70,8 +72,8 @@ def test_coauthor_equals_the_pyg_loader(raw_data: Path, tmp_path: Path) -> None:
 
 @pytest.mark.data
 def test_checksums_agree_with_the_files(raw_data: Path) -> None:
-    for path, digest in files.known_checksums().items():
-        assert files.sha256_of(raw_data / path) == digest, path
+    for path, digest in known_checksums().items():
+        assert sha256_of(raw_data / path) == digest, path
 
 
 @pytest.mark.data

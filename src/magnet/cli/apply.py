@@ -31,7 +31,7 @@ def apply(
 
 
 def _apply(decisions: Path, nodes: Path | None, output: Path | None, force: bool) -> None:
-    from magnet.datasets.files import complete_or_absent, sha256_of
+    from magnet.files import complete_or_absent, sha256_of
     from magnet.tables.readers.read import find_files, read_nodes
 
     content = read_decisions(decisions)

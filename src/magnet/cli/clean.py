@@ -120,7 +120,7 @@ def _run(
         stage("reading")
         from magnet import tables
         from magnet.cleaner import CleanResult, MAGnet
-        from magnet.datasets.files import sha256_of
+        from magnet.files import sha256_of
         from magnet.report import write_folder
         from magnet.tables.readers.read import find_files
         from magnet.tables.readers.trusted import read_trusted

@@ -17,7 +17,7 @@ def datasets(
     from rich.table import Table
 
     from magnet.datasets.catalogue import DATASETS
-    from magnet.datasets.files import bases
+    from magnet.datasets.download import bases
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for title in ("name", "nodes", "edges", "features", "classes", "homophily", "values", "splits", "where"):
@@ -50,7 +50,8 @@ def datasets(
 
 def _where(entry: Any, root: Path | None) -> tuple[str, str]:
     """Where the files of a dataset are, in a word, and how to get them if that is not just a download."""
-    from magnet.datasets.files import bases, cache_folder
+    from magnet.datasets.download import bases
+    from magnet.files import cache_folder
 
     if entry.source is None:
         return "built in", ""

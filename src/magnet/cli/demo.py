@@ -150,7 +150,7 @@ def _draw(rows: dict[str, NDArray[Any]], wrong: NDArray[np.bool_], path: Path) -
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    from magnet.datasets.files import complete_or_absent
+    from magnet.files import complete_or_absent
 
     chosen = np.flatnonzero(wrong.any(axis=1))[:SHOWN]
     figure, axes = pyplot.subplots(len(rows), SHOWN, figsize=(SHOWN, 1.15 * len(rows)), squeeze=False)

@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
+from magnet.arrays import is_binary, is_sparse, like, row_blocks, to_scipy
 from magnet.corruption.result import Corruption, check_features, check_share, finish
 from magnet.corruption.sampling import IntArray, distinct
-from magnet.datasets.features import is_binary, is_sparse, like, row_blocks, to_scipy
 
 Kind = Literal["flip", "outlier", "swap", "gaussian"]
 

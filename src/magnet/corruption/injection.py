@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
+from magnet.arrays import CELLS_PER_BLOCK, density, is_sparse, like, to_scipy
 from magnet.corruption.result import Corruption, check_features, check_share, finish
 from magnet.corruption.sampling import IntArray, distinct
-from magnet.datasets.features import CELLS_PER_BLOCK, density, is_sparse, like, to_scipy
 
 # Below this share of non-zeros, distances are cheaper on the stored entries than on dense rows.
 SPARSE_BELOW = 0.05

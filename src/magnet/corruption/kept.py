@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 from magnet.corruption.kinds import check_options, corrupt
 from magnet.corruption.result import Corruption
 from magnet.datasets import checksum
-from magnet.datasets.files import cache_folder
+from magnet.files import cache_folder
 
 
 def corrupt_once(

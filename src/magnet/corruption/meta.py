@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.progress import track
 from torch_geometric.data import Data
 
+from magnet.arrays import CELLS_PER_BLOCK, dense_x, is_binary, is_sparse, like
 from magnet.corruption.result import Corruption, check_features, finish
 from magnet.corruption.surrogate import Surrogate
-from magnet.datasets.features import CELLS_PER_BLOCK, dense_x, is_binary, is_sparse, like
 
 # (cells changed, of them per meta-gradient) such that a two-layer GCN falls about as far as in the paper's Table 1;
 # results/meta_attack.md has the measurement.

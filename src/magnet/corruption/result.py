@@ -14,10 +14,10 @@ import scipy.sparse as sp
 import torch
 from torch_geometric.data import Data
 
+from magnet.arrays import CELLS_PER_BLOCK, checksum, is_sparse, to_scipy
 from magnet.datasets import DATASETS
-from magnet.datasets.features import CELLS_PER_BLOCK, checksum, is_sparse, to_scipy
-from magnet.datasets.files import damaged
 from magnet.datasets.npz import load_graph, save_graph
+from magnet.files import damaged
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 import torch
 from torch.nn.functional import cross_entropy, one_hot, softmax
 
-from magnet.datasets.features import to_torch_csr
+from magnet.arrays import to_torch_csr
 
 Weights = tuple[torch.Tensor, torch.Tensor]
 

@@ -10,8 +10,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from magnet.datasets import files
-from magnet.datasets.files import Source
+from magnet.datasets import download
+from magnet.datasets.download import Source
 
 PLANETOID = "https://github.com/kimiyoung/planetoid/raw/master/data"
 GEOM_GCN = "https://raw.githubusercontent.com/graphdml-uiuc-jlu/geom-gcn/master"
@@ -61,7 +61,7 @@ class DatasetInfo:
 
     def found(self, root: str | os.PathLike[str] | None = None) -> Path | None:
         """The folder in which the raw files lie, or None."""
-        return None if self.source is None else files.find(self.source, root)
+        return None if self.source is None else download.find(self.source, root)
 
 
 def _planetoid(name: str, folder: str) -> Source:

@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from torch_geometric.data import Data
 
+from magnet.arrays import to_torch_csr
 from magnet.datasets.build import make_data, random_split
-from magnet.datasets.features import to_torch_csr
-from magnet.datasets.files import damaged
+from magnet.files import damaged
 
 FILES = {"coauthor-cs": "ms_academic_cs.npz", "amazon-computers": "amazon_electronics_computers.npz"}
 VALIDATION = {"coauthor-cs": 200, "amazon-computers": 500}

@@ -16,8 +16,8 @@ import scipy.sparse as sp
 import torch
 from torch_geometric.data import Data
 
-from magnet.datasets.features import is_sparse, to_scipy, to_torch_csr
-from magnet.datasets.files import complete_or_absent, damaged
+from magnet.arrays import is_sparse, to_scipy, to_torch_csr
+from magnet.files import complete_or_absent, damaged
 
 _OPTIONAL = ("y", "train_mask", "val_mask", "test_mask")
 _SPARSE = ("attr_data", "attr_indices", "attr_indptr", "attr_shape")

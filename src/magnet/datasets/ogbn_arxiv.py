@@ -11,8 +11,8 @@ import torch
 from torch_geometric.data import Data
 
 from magnet.datasets.build import index_mask, make_data
-from magnet.datasets.files import cache_folder, damaged
 from magnet.datasets.npz import save_arrays
+from magnet.files import cache_folder, damaged
 
 FILES = {
     "edges": ("raw/edge.csv.gz", np.int64),

@@ -13,7 +13,7 @@ import torch
 from torch_geometric.data import Data
 
 from magnet.datasets.build import index_mask, make_data
-from magnet.datasets.files import damaged
+from magnet.files import damaged
 
 
 class _Unpickler(pickle.Unpickler):

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from torch_geometric.data import Data
 
-from magnet.datasets import files
+from magnet.arrays import dense_x, is_sparse, to_scipy, to_torch_csr
+from magnet.datasets import download
 from magnet.datasets.catalogue import DATASETS, DatasetInfo, bsd68_source
-from magnet.datasets.features import dense_x, is_sparse, to_scipy, to_torch_csr
 
 
 def names() -> list[str]:
@@ -76,7 +76,7 @@ def load(name: str, root: str | os.PathLike[str] | None = None, split: int = 0, 
         last = entry.num_splits - 1
         has = f"splits 0 to {last}" if last else "one split, 0"
         raise ValueError(f"split is {split}, but {entry.name} has {has}")
-    folder = Path() if entry.source is None else files.find_or_download(entry.name, entry.source, root)
+    folder = Path() if entry.source is None else download.find_or_download(entry.name, entry.source, root)
     reader = importlib.import_module(f"magnet.datasets.{entry.reader}")
     data: Data = reader.read(entry.name, folder, int(split))
     data.name = entry.name

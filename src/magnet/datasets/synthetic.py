@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
+from magnet.arrays import to_torch_csr
 from magnet.datasets.build import make_data, random_split, sorted_unique
-from magnet.datasets.features import to_torch_csr
 
 Kind = Literal["binary", "counts", "continuous", "mixed"]
 FloatArray = NDArray[np.float32]

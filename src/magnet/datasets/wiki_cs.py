@@ -11,7 +11,7 @@ import torch
 from torch_geometric.data import Data
 
 from magnet.datasets.build import make_data
-from magnet.datasets.files import damaged
+from magnet.files import damaged
 
 
 def read(name: str, folder: Path, split: int) -> Data:

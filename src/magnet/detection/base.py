@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from magnet.arrays import csr_tensor
 from magnet.detection.columns import Column, Scales
 from magnet.detection.expectation import Expectation
 from magnet.detection.threshold import cut, top
 from magnet.detection.view import View
-from magnet.graph import csr_tensor
 
 # Cells of a sparse matrix that are zero appear in sparse results from this probability on.
 LISTED = 0.01

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from magnet.datasets.features import is_sparse, to_scipy
+from magnet.arrays import is_sparse, to_scipy
 
 Kind = Literal["binary", "count", "continuous", "categorical"]
 

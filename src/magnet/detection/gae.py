@@ -13,10 +13,10 @@ from torch.nn.functional import dropout
 from torch.utils.checkpoint import checkpoint
 from torch_geometric.nn import GCNConv
 
+from magnet.arrays import csr_tensor
 from magnet.detection.base import Detector
 from magnet.detection.progress import track
 from magnet.detection.view import View
-from magnet.graph import csr_tensor
 
 # From this many nodes on the paper trains ten times as long.
 LARGE = 10_000

@@ -11,9 +11,9 @@ import torch
 from sklearn.utils.extmath import randomized_svd
 from torch import Tensor
 
+from magnet.arrays import csr_tensor
 from magnet.detection.edges import pair_products
 from magnet.detection.view import CELLS_PER_BLOCK, View
-from magnet.graph import csr_tensor
 
 
 @dataclass(eq=False)

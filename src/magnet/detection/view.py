@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from magnet.datasets.features import is_sparse, to_scipy
+from magnet.arrays import csr_tensor, is_sparse, to_scipy
 from magnet.detection.columns import Column, Scales, check_columns, infer_columns, logarithm_unit, robust_scales
-from magnet.graph import Graph, csr_tensor
+from magnet.graph import Graph
 
 # Columns are worked on in blocks of at most this many cells.
 CELLS_PER_BLOCK = 1 << 23

@@ -11,8 +11,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from magnet.datasets.features import density, is_sparse, to_scipy
-from magnet.graph import csr_tensor
+from magnet.arrays import csr_tensor, density, is_sparse, to_scipy
 from magnet.nn.dropout import Dropout
 from magnet.nn.sparse import Sparse, product
 

@@ -11,7 +11,8 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from magnet.graph import Graph, csr_tensor
+from magnet.arrays import csr_tensor
+from magnet.graph import Graph
 
 
 class _Product(torch.autograd.Function):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from magnet.cleaner import CleanResult
-from magnet.datasets.files import complete_or_absent
+from magnet.files import complete_or_absent
 from magnet.report.payload import payload
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
-from magnet.datasets.features import is_sparse, to_scipy, to_torch_csr
+from magnet.arrays import is_sparse, to_scipy, to_torch_csr
 from magnet.tables.errors import BadTable, readable
 from magnet.tables.readers.delimited import Change
 

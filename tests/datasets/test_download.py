@@ -8,11 +8,9 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from magnet.datasets import files
-from magnet.datasets.files import Source, complete_or_absent, download, find, find_or_download
+from magnet.datasets.download import Source, download, find, find_or_download, known_checksums
 
 CONTENT = bytes(range(256)) * 400
 
@@ -140,26 +138,10 @@ def test_without_a_network_the_message_says_what_to_put_where(tmp_path: Path) ->
     assert "\n" not in text
 
 
-def test_a_writer_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
-    path = tmp_path / "kept.npz"
-    np.savez(path, a=1)
-    before = path.read_bytes()
-
-    def fail() -> None:
-        with complete_or_absent(path) as part:
-            part.write_bytes(b"half")
-            raise RuntimeError("interrupted")
-
-    with pytest.raises(RuntimeError, match="interrupted"):
-        fail()
-    assert path.read_bytes() == before
-    assert left_over(tmp_path) == [path]
-
-
 def test_checksums_cover_what_is_downloaded_file_by_file() -> None:
     from magnet.datasets import DATASETS
 
-    known = files.known_checksums()
+    known = known_checksums()
     for name in ("cora", "citeseer", "pubmed", "wisconsin", "texas", "bsd68/1"):
         source = DATASETS[name].source
         assert source is not None

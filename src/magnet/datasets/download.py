@@ -6,7 +6,6 @@ final name before it is complete and verified.
 
 from __future__ import annotations
 
-import hashlib
 import http.client
 import os
 import shutil
@@ -18,6 +17,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from magnet.files import cache_folder, complete_or_absent, sha256_of
 
 TIMEOUT = 20.0  # seconds without an answer before a download gives up
 
@@ -41,13 +42,6 @@ class Source:
     @property
     def can_download(self) -> bool:
         return self.archive is not None or all(self.files.values())
-
-
-def cache_folder() -> Path:
-    """``$MAGNET_CACHE``, else ``magnet`` in the user's cache folder."""
-    if own := os.environ.get("MAGNET_CACHE"):
-        return Path(own)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "magnet"
 
 
 def bases(root: str | os.PathLike[str] | None) -> dict[str, Path]:
@@ -122,22 +116,6 @@ def _connection(url: str) -> Iterator[Any]:
         raise ConnectionError(f"{url} broke off ({type(error).__name__})") from None
 
 
-@contextmanager
-def complete_or_absent(path: Path) -> Iterator[Path]:
-    """A name to write to; it becomes ``path`` when the block ends well, and disappears when it does not."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        yield part
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def sha256_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 @cache
 def known_checksums() -> dict[str, str]:
     """Published SHA-256 sums of raw files, by their path below a base folder."""
@@ -182,17 +160,3 @@ def _download_archive(url: str, inside: str, target: Path, missing: list[str]) -
             with member, complete_or_absent(target / file) as part, part.open("wb") as out:
                 shutil.copyfileobj(member, out)
     packed.unlink()
-
-
-@contextmanager
-def damaged(path: Path) -> Iterator[None]:
-    """Turns whatever goes wrong while ``path`` is read into one clear error."""
-    try:
-        yield
-    except (FileNotFoundError, PermissionError, MemoryError):
-        raise
-    except Exception as error:
-        if isinstance(error, ValueError) and str(error).startswith("damaged file"):
-            raise
-        reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise ValueError(f"damaged file {path} ({reason}); replace it by the published one") from None

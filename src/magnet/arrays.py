@@ -1,23 +1,25 @@
-"""Node features in any layout: numpy, scipy CSR, torch dense or torch sparse CSR.
+"""Matrices of node features in any layout: numpy, SciPy CSR, torch dense or torch sparse CSR.
 
 ``Data.x`` is dense for all datasets but ``coauthor-cs``, whose 18 333 x 6 805 binary matrix is a torch sparse
-CSR tensor (0.5 GB dense, 14 MB sparse). Everything in :mod:`magnet.corruption` takes both and gives back
-what it was given.
+CSR tensor (0.5 GB dense, 14 MB sparse). Everything in :mod:`magnet.corruption` takes both and returns the layout
+that it was given. torch is imported only where a tensor is made, so that tables without one do without it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import sys
+import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 import scipy.sparse as sp
-import torch
 from numpy.typing import NDArray
-from torch_geometric.data import Data
 
-from magnet.graph import csr_tensor
+if TYPE_CHECKING:
+    import torch
+    from torch_geometric.data import Data
 
 # Dense rows are looked at in pieces of this many cells, so that temporaries stay small.
 CELLS_PER_BLOCK = 1 << 22
@@ -27,31 +29,63 @@ def to_scipy(x: Any) -> sp.csr_matrix:
     """Features as a scipy CSR matrix with sorted indices and no stored zeros; never shares memory with ``x``.
 
     Example:
+        >>> import torch
         >>> to_scipy(torch.tensor([[0.0, 2.0], [0.0, 0.0]])).indices.tolist()
         [1]
     """
-    if isinstance(x, torch.Tensor):
+    if is_tensor(x):
+        import torch
+
         x = x.detach().cpu()
         if x.layout == torch.sparse_csr:
             parts = (x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy())
             x = sp.csr_matrix(parts, shape=tuple(x.shape), copy=True)
         else:
-            x = (x.to_dense() if x.layout != torch.strided else x).numpy()
+            x = (x if _is_strided(x) else x.to_dense()).numpy()
     matrix = sp.csr_matrix(x, copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix
 
 
-def to_torch_csr(matrix: Any, dtype: torch.dtype = torch.float32, device: Any = None) -> torch.Tensor:
-    """A scipy sparse matrix as a torch sparse CSR tensor."""
-    matrix = sp.csr_matrix(matrix)
-    matrix.sort_indices()
-    return csr_tensor(matrix, dtype, device)
+def to_torch_csr(matrix: Any, dtype: torch.dtype | None = None, device: Any = None) -> torch.Tensor:
+    """A SciPy sparse matrix as a torch sparse CSR tensor with sorted indices. (default dtype: ``torch.float32``)"""
+    import torch
+
+    return csr_tensor(sp.csr_matrix(matrix).sorted_indices(), dtype or torch.float32, device)
+
+
+def csr_tensor(matrix: sp.csr_matrix, dtype: torch.dtype, device: Any = None) -> torch.Tensor:
+    """A SciPy CSR matrix as it is stored as a torch CSR tensor, without torch's warning that the layout is beta."""
+    import torch
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse", UserWarning)
+        return torch.sparse_csr_tensor(
+            torch.from_numpy(matrix.indptr.astype(np.int64)),
+            torch.from_numpy(matrix.indices.astype(np.int64)),
+            torch.from_numpy(np.ascontiguousarray(matrix.data)).to(dtype),
+            size=matrix.shape,
+            device=device,
+            check_invariants=False,
+        )
+
+
+def is_tensor(x: Any) -> TypeGuard[torch.Tensor]:
+    """Whether ``x`` is a torch tensor, without importing torch: where it was never imported, nothing is one."""
+    module = sys.modules.get("torch")
+    return module is not None and isinstance(x, module.Tensor)
+
+
+def _is_strided(x: torch.Tensor) -> bool:
+    import torch
+
+    return x.layout == torch.strided
 
 
 def is_sparse(x: Any) -> bool:
-    return sp.issparse(x) or (isinstance(x, torch.Tensor) and x.layout != torch.strided)
+    """Whether ``x`` is a SciPy matrix or a torch tensor in one of the sparse layouts."""
+    return sp.issparse(x) or (is_tensor(x) and not _is_strided(x))
 
 
 def dense_x(data: Data) -> torch.Tensor:
@@ -62,7 +96,9 @@ def dense_x(data: Data) -> torch.Tensor:
 
 def like(values: Any, x: torch.Tensor) -> torch.Tensor:
     """``values`` (numpy or scipy) as a tensor with the layout, dtype and device of ``x``."""
-    if x.layout == torch.strided:
+    import torch
+
+    if _is_strided(x):
         dense = values.toarray() if sp.issparse(values) else np.asarray(values)
         return torch.from_numpy(np.ascontiguousarray(dense)).to(dtype=x.dtype, device=x.device)
     return to_torch_csr(values, x.dtype, x.device)
@@ -72,7 +108,7 @@ def row_blocks(x: Any) -> Iterator[tuple[slice, NDArray[Any]]]:
     """Consecutive pieces of the rows as dense numpy arrays."""
     nodes, columns = x.shape
     step = max(1, CELLS_PER_BLOCK // max(1, columns))
-    source: Any = to_scipy(x) if is_sparse(x) else torch.as_tensor(x).detach().cpu().numpy()
+    source: Any = to_scipy(x) if is_sparse(x) else np.asarray(x.detach().cpu() if is_tensor(x) else x)
     for start in range(0, nodes, step):
         piece = source[start : start + step]
         rows = slice(start, min(nodes, start + step))
@@ -98,6 +134,7 @@ def checksum(x: Any) -> str:
     """SHA-256 of the values (as float32) and their places: the same for a sparse and a dense copy of ``x``.
 
     Example:
+        >>> import torch
         >>> x = torch.eye(3)
         >>> checksum(x) == checksum(x.to_sparse_csr()), checksum(x) == checksum(2 * x)
         (True, False)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from magnet.datasets import features
-from magnet.datasets.features import checksum, density, is_binary, like, to_scipy, to_torch_csr
+from magnet import arrays
+from magnet.arrays import checksum, density, is_binary, like, to_scipy, to_torch_csr
 
 
 def matrix() -> torch.Tensor:
@@ -32,7 +32,7 @@ def test_to_scipy_never_shares_memory() -> None:
 def test_checksum_depends_on_values_and_places_only(monkeypatch: pytest.MonkeyPatch) -> None:
     x = matrix()
     whole = checksum(x)
-    monkeypatch.setattr(features, "CELLS_PER_BLOCK", 21)
+    monkeypatch.setattr(arrays, "CELLS_PER_BLOCK", 21)
     moved = x.clone()
     moved[[0, 1]] = moved[[1, 0]]
     assert checksum(x.double()) == checksum(x.to_sparse_csr()) == checksum(x)

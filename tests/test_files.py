@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from magnet.files import cache_folder, complete_or_absent, damaged, sha256_of
+
+
+def test_a_writer_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "kept.npz"
+    np.savez(path, a=1)
+    before = path.read_bytes()
+
+    def fail() -> None:
+        with complete_or_absent(path) as part:
+            part.write_bytes(b"half")
+            raise RuntimeError("interrupted")
+
+    with pytest.raises(RuntimeError, match="interrupted"):
+        fail()
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_cache_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
+    monkeypatch.delenv("MAGNET_CACHE", raising=False)
+    assert cache_folder() == tmp_path / "user/magnet"
+    monkeypatch.setenv("MAGNET_CACHE", str(tmp_path / "own"))
+    assert cache_folder() == tmp_path / "own"
+
+
+def test_a_damaged_file_is_named_once(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+
+    def read() -> None:
+        with damaged(path), damaged(path):
+            raise KeyError("attr_data")
+
+    with pytest.raises(ValueError, match=r"^damaged file .*x\.npz \(KeyError: 'attr_data'\); replace it") as error:
+        read()
+    assert str(error.value).count("damaged file") == 1
+    with pytest.raises(PermissionError), damaged(path):
+        raise PermissionError("no")
+
+
+def test_checksum_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    assert sha256_of(tmp_path / "empty").startswith("e3b0c44298fc1c149afb")
