@@ -2,24 +2,35 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PIP = $(BIN)/python -m pip --quiet --disable-pip-version-check
+# the tests work on small matrices, where OpenMP threads cost more than they bring
+PYTEST = OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest
 
-.PHONY: setup demo test lint bench clean
+.PHONY: setup demo test test-fast test-slow lint bench docs package lowest check-all clean
 
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV) (the first time takes a few minutes) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(PIP) install -c constraints.txt torch
+	@$(PIP) install -c constraints.txt -e '.[dev]'
 	@touch $@
 
 demo: $(STAMP)
 	@$(BIN)/magnet demo
 
-# the tests work on small matrices, where OpenMP threads cost more than they bring
+# every test but those marked slow
 test: $(STAMP)
-	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest
+	@$(PYTEST)
+
+# under 90 seconds: the mathematics, files, tables and commands on tiny data
+test-fast: $(STAMP)
+	@$(PYTEST) -m 'not slow and not data' tests/test_prox.py tests/test_framelets.py tests/test_graph.py \
+		tests/recovery tests/datasets tests/tables tests/docs
+
+test-slow: $(STAMP)
+	@$(PYTEST) -m slow
 
 lint: $(STAMP)
 	@$(BIN)/ruff check .
@@ -29,5 +40,21 @@ lint: $(STAMP)
 bench: $(STAMP)
 	@$(BIN)/magnet bench recovery
 
+# the documentation, in docs/_build/html
+docs: $(STAMP)
+	@$(PIP) install -c constraints.txt -e '.[docs]'
+	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+# wheel and sdist, checked and installed with the core dependencies only
+package: $(STAMP)
+	@.ci/check-package $(BIN)/python
+
+# the lower bounds of pyproject.toml, on a quick subset
+lowest:
+	@.ci/check-lowest $(PYTHON)
+
+check-all: lint test test-slow docs package lowest
+
 clean:
-	rm -rf $(VENV) demo .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) demo dist docs/_build docs/auto_examples docs/api .mypy_cache .pytest_cache .ruff_cache
