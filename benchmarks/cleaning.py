@@ -35,6 +35,7 @@ from magnet.framelets import FrameletTransform
 from magnet.graph import Graph
 from magnet.nn import GCN, fit
 from magnet.recovery import propagate, recover
+from magnet.tables.encoding import Encoded, as_data, encode, with_nearest_links
 from magnet.tables.suggest import suggest
 
 HETEROPHILIC = ("wisconsin", "texas")
@@ -88,7 +89,7 @@ def find(example: Example, seed: int) -> list[dict[str, object]]:
     return records
 
 
-def column_scores(encoded: tables.Encoded) -> dict[str, np.ndarray]:
+def column_scores(encoded: Encoded) -> dict[str, np.ndarray]:
     """Scores that look at one column at a time, in the user's units; rare categories are suspicious."""
     fences, robust = [], []
     for k, (f, c) in enumerate(zip(encoded.fields, encoded.columns, strict=True)):
@@ -110,7 +111,7 @@ def column_scores(encoded: tables.Encoded) -> dict[str, np.ndarray]:
     return {"Tukey fences": np.stack(fences, axis=1), "robust z-score": np.stack(robust, axis=1)}
 
 
-def row_scores(encoded: tables.Encoded, seed: int) -> dict[str, np.ndarray]:
+def row_scores(encoded: Encoded, seed: int) -> dict[str, np.ndarray]:
     """PyOD's detectors of rows, given the encoded table with medians for what is missing."""
     from pyod.models.ecod import ECOD
     from pyod.models.iforest import IForest
@@ -134,18 +135,19 @@ def suggest_all(example: Example, seed: int) -> list[dict[str, object]]:
     from torch_geometric.transforms import FeaturePropagation
 
     table = tables.from_frames(example.nodes, example.edges, id="id")
-    encoded = table.encode()
-    right = tables.from_frames(example.truth, example.edges, id="id", knn=0).encode(encoded.fields)
+    table = with_nearest_links(table, 10)
+    encoded = encode(table)
+    right = encode(tables.from_frames(example.truth, example.edges, id="id"), encoded.fields)
     place = [list(example.nodes.columns[1:]).index(f.name) for f in encoded.fields]
     hidden = (example.outliers | example.contextual | example.missing)[:, place]
     x = encoded.x.clone()
     x[torch.from_numpy(encoded.per_column(hidden))] = torch.nan
     trust = (~x.isnan()).float()
-    graph = Graph.from_edges(table.links.edge_index, table.num_nodes)
-    given = table.links.kind == "given"
-    W = FrameletTransform(table.links.edge_index, table.num_nodes)
-    data = table.data(encoded)
+    data = as_data(table, encoded)
     data.x = x.clone()
+    graph = Graph.from_edges(data.edge_index, table.num_nodes)
+    given = table.links.kind == "given"
+    W = FrameletTransform(data.edge_index, table.num_nodes)
     options = {"coordinates": "degree", "keep_trusted": True, "start": "propagated"}
     median = np.nanmedian(x.numpy(), axis=0)
     # like ours, it may not leave the range of its column; without that it diverges on one of the tables
@@ -171,7 +173,7 @@ def suggest_all(example: Example, seed: int) -> list[dict[str, object]]:
     return records
 
 
-def judge(encoded: tables.Encoded, hidden: np.ndarray, guess: np.ndarray, right: np.ndarray) -> tuple[float, float]:
+def judge(encoded: Encoded, hidden: np.ndarray, guess: np.ndarray, right: np.ndarray) -> tuple[float, float]:
     """Root mean square error of numbers, and share of categories and binaries that are right."""
     squares, hits = [], []
     for k, (f, c) in enumerate(zip(encoded.fields, encoded.columns, strict=True)):

@@ -26,12 +26,14 @@ from magnet.framelets import FrameletTransform
 from magnet.graph import Graph
 from magnet.recovery import propagate, recover
 from magnet.tables.cells import FIXES, Findings, Fix, changed_frame, changes_of, list_cells
+from magnet.tables.encoding import Encoded, as_data, encode, with_nearest_links
 from magnet.tables.fields import Field
 from magnet.tables.suggest import suggest
 
 RECOVERIES = ("auto", "propagate", "framelet", "regression")
 WITHIN = 2.5  # usual errors of a suggestion: so near to it a number is not wrong
 AGREES = 0.95  # share of right cells that hold what is suggested, so nearly
+NEAREST = 10  # rows that each row of a table without edges is linked to
 LISTED_FROM = 0.5  # times the threshold: less probable cells are not worth a line
 
 
@@ -167,8 +169,9 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
     def _work(self, data: Data | tables.Table, trusted: Any, like: MAGnet | None) -> None:
         table = data if isinstance(data, tables.Table) else None
         if table is not None:
-            encoded = table.encode(like.fields_ if like is not None else None)
-            graph_data, columns = table.data(encoded), encoded.columns
+            table = with_nearest_links(table, NEAREST)
+            encoded = encode(table, like.fields_ if like is not None else None)
+            graph_data, columns = as_data(table, encoded), encoded.columns
             if trusted is not None:
                 trusted = np.asarray(trusted, dtype=bool)
                 trusted = encoded.per_column(trusted) if trusted.ndim == 2 else trusted
@@ -223,7 +226,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
             threshold=float(detector.threshold_),
         )
 
-    def _find(self, encoded: tables.Encoded, found: SimpleNamespace, graph: Graph, context: bool) -> Findings:
+    def _find(self, encoded: Encoded, found: SimpleNamespace, graph: Graph, context: bool) -> Findings:
         """The detector's verdict by field, and a suggestion for every cell that is not beyond suspicion."""
         per_field = {
             name: encoded.per_field(getattr(found, name).cpu().numpy())
@@ -293,7 +296,7 @@ def _foreign(detector: Any, nodes: int) -> NDArray[np.bool_]:
 
 
 def _explained(
-    encoded: tables.Encoded, suspects: NDArray[np.bool_], scores: Any, graph: Graph, context: bool
+    encoded: Encoded, suspects: NDArray[np.bool_], scores: Any, graph: Graph, context: bool
 ) -> NDArray[np.bool_]:
     """Suspects ``[n, fields]`` that all hold what is suggested for them when only the worst one of their row is not
     believed: they look wrong because of it."""
@@ -311,7 +314,7 @@ def _explained(
 
 
 def _acquitted(
-    encoded: tables.Encoded, suggested: Tensor, error: NDArray[np.float64], rows: NDArray[np.bool_]
+    encoded: Encoded, suggested: Tensor, error: NDArray[np.float64], rows: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Cells ``[n, fields]`` that hold what is suggested for them when no suspicious cell is believed.
 
@@ -330,7 +333,7 @@ def _acquitted(
     return out
 
 
-def _agrees(encoded: tables.Encoded, x: Any, guess: Any, error: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _agrees(encoded: Encoded, x: Any, guess: Any, error: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Whether encoded values are those that are suggested, field by field."""
     out = np.zeros((len(x), len(encoded.fields)), dtype=bool)
     for k, c in enumerate(encoded.columns):
@@ -409,8 +412,8 @@ def _fingerprint(data: Data | tables.Table) -> str:
         rows = pd.util.hash_pandas_object(data.frame.astype("str"), index=False).to_numpy()
         parts, edges = rows.tobytes(), data.links.edge_index
     else:
-        parts, edges = checksum(_checked(data).x).encode(), data.edge_index
-    return hashlib.sha256(parts + edges.cpu().numpy().tobytes()).hexdigest()
+        parts, edges = checksum(_checked(data).x).encode(), data.edge_index.cpu().numpy()
+    return hashlib.sha256(parts + edges.tobytes()).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)

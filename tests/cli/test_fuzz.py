@@ -67,7 +67,7 @@ def test_any_table_is_cleaned_or_refused(files: tuple[str, str], with_edges: boo
         nodes.write_text(files[0], encoding="utf-8", newline="")
         edges.write_text(files[1], encoding="utf-8", newline="")
         before = nodes.read_bytes()
-        linked = ["--edges", str(edges)] if with_edges else ["--knn", "3"]
+        linked = ["--edges", str(edges)] if with_edges else []
         code, _ = run(str(nodes), *linked, "-o", str(folder / "a"), "--fix", "none")
         assert nodes.read_bytes() == before
         if code:

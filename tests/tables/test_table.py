@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -54,21 +53,7 @@ def test_edges_that_fit_nowhere_are_an_error() -> None:
         from_frames(NODES, pd.DataFrame({"source": ["q"]}))
 
 
-def test_rows_without_edges_are_linked_to_those_most_like_them() -> None:
-    rng = np.random.default_rng(0)
-    group = np.repeat([0, 1], 30)
-    nodes = pd.DataFrame({"a": group * 10 + rng.normal(size=60), "b": group * 10 + rng.normal(size=60)})
-    table = from_frames(nodes, knn=5)
-    assert table.links.kind == "nearest"
-    row, column = table.links.edge_index.numpy()
-    assert (group[row] == group[column]).all()
-    assert from_frames(nodes, knn=0).links.kind == "none"
-    assert from_frames(nodes.head(1), knn=5).links.edge_index.shape == (2, 0)
-
-
 def test_nothing_to_clean_is_said() -> None:
-    with pytest.raises(BadTable, match="no column can be cleaned"):
-        from_frames(pd.DataFrame({"id": ["a", "b"]})).encode()
     with pytest.raises(BadTable, match="has a header but no rows"):
         from_frames(NODES.head(0))
     with pytest.raises(ValueError, match="id is 'key'; the columns are 'id', 'age'"):

@@ -39,7 +39,6 @@ def clean(
     source: Annotated[str | None, typer.Option(help="Column of the edges where they start.")] = None,
     target: Annotated[str | None, typer.Option(help="Column of the edges where they end.")] = None,
     weight: Annotated[str | None, typer.Option(help="Column of the edges with their weight.")] = None,
-    knn: Annotated[int, typer.Option(min=0, help="Without edges: link each row to this many rows most like it.")] = 10,
     fix: Annotated[
         str, typer.Option(help="Change nothing (none), what is judged wrong (confident), all that is listed (all).")
     ] = "confident",
@@ -75,7 +74,6 @@ def clean(
         "source": source,
         "target": target,
         "weight": weight,
-        "knn": knn,
         "columns": _names(columns),
         "exclude": _names(exclude),
         "encoding": encoding,
@@ -173,8 +171,8 @@ def _run(
         f"{counts['corrected']} cells corrected, {counts['filled']} filled, {counts['kept']} listed and kept, "
         f"of {table.num_nodes * len(table.used)} in {table.num_nodes} rows"
     )
-    if table.links.kind == "nearest":
-        console.print("No edges were given: rows were linked to those most like them (--knn).")
+    if table.links.kind == "none":
+        console.print("No edges were given: cells were compared with their column and the rest of their row.")
     if model.gate_ is not None and not model.gate_.open:
         console.print(f"No row as a whole was judged: {model.gate_.reason}")
     for path in written:
@@ -195,8 +193,8 @@ def show_table(table: Table, console: Any) -> None:
     console.print(grid)
     for name, value in {**table.facts, **table.links.facts}.items():
         console.print(f"{name}: {value}", markup=False)
-    if table.links.kind == "nearest":
-        console.print("no edges given: each row is linked to the rows most like it")
+    if table.links.kind == "none":
+        console.print("no edges given")
 
 
 @contextmanager

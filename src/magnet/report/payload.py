@@ -83,13 +83,8 @@ def _threshold(result: CleanResult) -> float:
 def _notes(result: CleanResult) -> list[str]:
     table, gate = result.table, result.model.gate_
     notes = []
-    if table.links.kind == "nearest":
-        notes.append(
-            "No edges were given: each row was linked to the rows most like it. Such a graph is made from the very "
-            "values that are judged, so that cells are compared with the rest of their row, and nothing else."
-        )
     if table.links.kind == "none":
-        notes.append("There are no edges: each cell was compared with its column only.")
+        notes.append("No edges were given: each cell was compared with its column and with the rest of its row.")
     if gate is not None and gate.open and table.links.kind == "given":
         notes.append(
             f"The neighbours say something about the rows: a node's own row is told from another's with an AUROC of "
@@ -157,7 +152,7 @@ def _columns(cells: pd.DataFrame, place: dict[str, int]) -> dict[str, list[Any]]
 def _neighbours(result: CleanResult, cells: pd.DataFrame) -> list[list[list[Any]]]:
     """For each cell, what its neighbours hold: those that are believed, then those that are not."""
     encoded, findings = result.model.encoded_, result.model.findings_
-    index = result.table.links.edge_index.numpy()
+    index = result.table.links.edge_index
     start = np.searchsorted(index[0], np.arange(result.table.num_nodes + 1))
     values, trust = {}, {}
     for k, (f, column) in enumerate(zip(encoded.fields, encoded.columns, strict=True)):

@@ -6,11 +6,10 @@ from magnet.tables.links import Links
 from magnet.tables.readers.override import read_override
 from magnet.tables.readers.read import read
 from magnet.tables.schema import infer_fields
-from magnet.tables.table import Encoded, Table, from_frames
+from magnet.tables.table import Table, from_frames
 
 __all__ = [
     "BadTable",
-    "Encoded",
     "Field",
     "Links",
     "Table",

@@ -11,9 +11,10 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from magnet.tables.encoding import Encoded
 from magnet.tables.fields import Field, FloatArray, Mask, is_text, numbers
 from magnet.tables.readers.delimited import Change
-from magnet.tables.table import Encoded, Table
+from magnet.tables.table import Table
 
 Fix = Literal["none", "confident", "all"]
 FIXES: tuple[str, ...] = ("none", "confident", "all")

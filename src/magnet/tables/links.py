@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 from numpy.typing import NDArray
 
 from magnet.graph import Graph
@@ -43,8 +42,8 @@ class Links:
         kind: ``"given"``, ``"nearest"`` (made from the rows), or ``"none"``.
     """
 
-    edge_index: torch.Tensor
-    edge_weight: torch.Tensor | None
+    edge_index: NDArray[np.int64]
+    edge_weight: NDArray[np.float32] | None
     facts: Mapping[str, Any] = field(default_factory=dict)
     kind: str = "given"
 
@@ -139,8 +138,8 @@ def finish(
     graph = Graph.from_edges(edges.astype(np.int64), nodes, weight)
     both = graph.adjacency.tocoo()
     order = np.lexsort((both.col, both.row))
-    index = torch.from_numpy(np.stack([both.row[order], both.col[order]]).astype(np.int64))
-    value = torch.from_numpy(both.data[order].astype(np.float32))
+    index = np.stack([both.row[order], both.col[order]]).astype(np.int64)
+    value = both.data[order].astype(np.float32)
     pairs = graph.adjacency.nnz // 2
     facts |= {
         "pairs that occur again": int(edges.shape[1]) - pairs,

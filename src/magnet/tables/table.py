@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
-import torch
-from torch_geometric.data import Data
 
-from magnet.detection import Column
 from magnet.tables.errors import BadTable
-from magnet.tables.fields import Field, Mask
-from magnet.tables.links import Links, finish, ids_as_text, link, nearest
+from magnet.tables.fields import Field
+from magnet.tables.links import Links, finish, ids_as_text, link
 from magnet.tables.readers.delimited import Change
 from magnet.tables.schema import infer_fields, not_empty
 
@@ -68,68 +65,9 @@ class Table:
         """The columns that are cleaned."""
         return tuple(f for f in self.fields if f.used)
 
-    def encode(self, fields: tuple[Field, ...] | None = None) -> Encoded:
-        """The used columns as numbers, by their own code or by that of another table's fields."""
-        used = tuple(f for f in fields if f.used) if fields is not None else self.used
-        absent = [f.name for f in used if f.name not in self.frame.columns]
-        if absent:
-            raise ValueError(f"the table has no column {absent[0]!r}, which the fitted one has")
-        if not used:
-            raise BadTable(
-                "no column can be cleaned: all are ids, labels, dates, free text, constant or empty "
-                "(a schema file can say otherwise)"
-            )
-        blocks, columns, missing, unreadable = [], [], [], []
-        start = 0
-        for f in used:
-            block, gone, bad = f.encode(self.frame[f.name])
-            kind = "continuous" if f.kind == "count" else f.kind  # scaled, it is no whole number any more
-            columns.append(Column(f.name, kind, start, start + f.width))  # type: ignore[arg-type]
-            start += f.width
-            blocks.append(block)
-            missing.append(gone)
-            unreadable.append(bad)
-        x = torch.from_numpy(np.concatenate(blocks, axis=1).astype(np.float32))
-        return Encoded(x, columns, used, np.stack(missing, axis=1), np.stack(unreadable, axis=1))
-
-    def data(self, encoded: Encoded) -> Data:
-        """The graph for the engine."""
-        data = Data(x=encoded.x, edge_index=self.links.edge_index)
-        if self.links.edge_weight is not None:
-            data.edge_weight = self.links.edge_weight
-        data.edges_from_rows = self.links.kind == "nearest"
-        return data
-
     def __repr__(self) -> str:
         edges = self.links.edge_index.shape[1] // 2
         return f"Table({self.num_nodes} rows, {len(self.fields)} columns ({len(self.used)} cleaned), {edges} edges)"
-
-
-@dataclass(frozen=True, eq=False)
-class Encoded:
-    """A table as numbers.
-
-    Args:
-        x: ``[n, encoded columns]`` float32, NaN where there is no number.
-        columns: what the detector is told about them, one for each field.
-        fields: the fields they came from.
-        missing: ``[n, fields]``, cells without a value.
-        unreadable: ``[n, fields]``, cells that hold something that the column cannot hold (a word, an infinity).
-    """
-
-    x: torch.Tensor
-    columns: list[Column]
-    fields: tuple[Field, ...]
-    missing: Mask
-    unreadable: Mask
-
-    def per_field(self, cells: Any) -> Any:
-        """``[n, fields]`` of an ``[n, encoded columns]`` array that is the same within each group."""
-        return cells[:, [column.start for column in self.columns]]
-
-    def per_column(self, cells: Mask) -> Mask:
-        """The other way: ``[n, encoded columns]`` of ``[n, fields]``."""
-        return np.repeat(cells, [column.stop - column.start for column in self.columns], axis=1)
 
 
 def from_frames(
@@ -141,7 +79,6 @@ def from_frames(
     source: str | None = None,
     target: str | None = None,
     weight: str | None = None,
-    knn: int = 10,
     columns: list[str] | None = None,
     exclude: list[str] | None = None,
     override: Mapping[str, Any] | None = None,
@@ -151,11 +88,10 @@ def from_frames(
 
     Args:
         nodes: one row per node.
-        edges: two columns of node ids; without edges a nearest-neighbour graph of the rows is made.
+        edges: two columns of node ids. (default: none)
         id: the column with the node's id. (default: found by its values and its name; else rows are numbered)
         label: a column to leave alone, such as what is to be predicted.
         source, target, weight: columns of ``edges``. (default: found by their names; else the first two)
-        knn: neighbours of each row where there are no edges. (default: ``10``)
         columns, exclude: clean these only; leave these alone.
         override: column kinds as :func:`magnet.tables.read_override` returns them.
         origin: the file the rows came from.
@@ -187,10 +123,7 @@ def from_frames(
         links = finish(np.zeros((2, 0), dtype=np.int64), None, len(frame), {"edges read": 0}, "none")
     shown = ids.where(~nameless, pd.Series([f"(row {k})" for k in range(len(frame))], dtype="str"))
     fields = infer_fields(frame, id, label, columns, exclude, override)
-    table = Table(frame, shown, fields, links, id, label, facts, origin)
-    if edges is None and knn > 0 and table.used:
-        table = replace(table, links=nearest(table.encode().x.numpy(), knn))
-    return table
+    return Table(frame, shown, fields, links, id, label, facts, origin)
 
 
 def _checked(nodes: pd.DataFrame) -> pd.DataFrame:

@@ -65,7 +65,7 @@ def test_parquet_keeps_types_and_metadata(tmp_path: Path) -> None:
     }
     original = pa.table(columns).replace_schema_metadata({"made": "by hand"})
     pq.write_table(original, tmp_path / "n.parquet")
-    table = read(tmp_path / "n.parquet", knn=0)
+    table = read(tmp_path / "n.parquet")
     change_and_write(table, tmp_path / "m.parquet", {"n": ([1], [2]), "c": ([0], ["y"])})
     new = pq.read_table(tmp_path / "m.parquet")
     assert new.schema.equals(original.schema, check_metadata=True)

@@ -32,7 +32,6 @@ def read(
     source: str | None = None,
     target: str | None = None,
     weight: str | None = None,
-    knn: int = 10,
     columns: list[str] | None = None,
     exclude: list[str] | None = None,
     override: Mapping[str, Any] | None = None,
@@ -46,7 +45,7 @@ def read(
             or with ``nodes.*`` and ``edges.*``.
         edges: two columns of node ids and, where there is one, a weight (``.csv .tsv .parquet``).
         encoding: of text files. (default: found)
-        id, label, source, target, weight, knn, columns, exclude, override: as for :func:`from_frames`.
+        id, label, source, target, weight, columns, exclude, override: as for :func:`from_frames`.
     """
     path, edge_path = find_files(Path(nodes), Path(edges) if edges is not None else None)
     origin, links = read_nodes(path, encoding)
@@ -63,7 +62,6 @@ def read(
         source=source,
         target=target,
         weight=weight,
-        knn=knn,
         columns=columns,
         exclude=exclude,
         override=override,

@@ -1,0 +1,84 @@
+"""A table as numbers, for the detectors of graphs: what columns hold becomes features of nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch_geometric.data import Data
+
+from magnet.detection import Column
+from magnet.tables.errors import BadTable
+from magnet.tables.fields import Field, Mask
+from magnet.tables.links import nearest
+from magnet.tables.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """A table as numbers.
+
+    Args:
+        x: ``[n, encoded columns]`` float32, NaN where there is no number.
+        columns: what the detector is told about them, one for each field.
+        fields: the fields they came from.
+        missing: ``[n, fields]``, cells without a value.
+        unreadable: ``[n, fields]``, cells that hold something that the column cannot hold (a word, an infinity).
+    """
+
+    x: torch.Tensor
+    columns: list[Column]
+    fields: tuple[Field, ...]
+    missing: Mask
+    unreadable: Mask
+
+    def per_field(self, cells: Any) -> Any:
+        """``[n, fields]`` of an ``[n, encoded columns]`` array that is the same within each group."""
+        return cells[:, [column.start for column in self.columns]]
+
+    def per_column(self, cells: Mask) -> Mask:
+        """The other way: ``[n, encoded columns]`` of ``[n, fields]``."""
+        return np.repeat(cells, [column.stop - column.start for column in self.columns], axis=1)
+
+
+def encode(table: Table, fields: tuple[Field, ...] | None = None) -> Encoded:
+    """The used columns of a table as numbers, by their own code or by that of another table's fields."""
+    used = tuple(f for f in fields if f.used) if fields is not None else table.used
+    absent = [f.name for f in used if f.name not in table.frame.columns]
+    if absent:
+        raise ValueError(f"the table has no column {absent[0]!r}, which the fitted one has")
+    if not used:
+        raise BadTable(
+            "no column can be cleaned: all are ids, labels, dates, free text, constant or empty "
+            "(a schema file can say otherwise)"
+        )
+    blocks, columns, missing, unreadable = [], [], [], []
+    start = 0
+    for f in used:
+        block, gone, bad = f.encode(table.frame[f.name])
+        kind = "continuous" if f.kind == "count" else f.kind  # scaled, it is no whole number any more
+        columns.append(Column(f.name, kind, start, start + f.width))  # type: ignore[arg-type]
+        start += f.width
+        blocks.append(block)
+        missing.append(gone)
+        unreadable.append(bad)
+    x = torch.from_numpy(np.concatenate(blocks, axis=1).astype(np.float32))
+    return Encoded(x, columns, used, np.stack(missing, axis=1), np.stack(unreadable, axis=1))
+
+
+def as_data(table: Table, encoded: Encoded) -> Data:
+    """The table as a graph with node features."""
+    data = Data(x=encoded.x, edge_index=torch.from_numpy(table.links.edge_index))
+    if table.links.edge_weight is not None:
+        data.edge_weight = torch.from_numpy(table.links.edge_weight)
+    data.edges_from_rows = table.links.kind == "nearest"
+    return data
+
+
+def with_nearest_links(table: Table, neighbors: int) -> Table:
+    """A table without links, its rows linked to those most like them; one with links as it is."""
+    if table.links.kind != "none" or neighbors < 1 or not table.used:
+        return table
+    return replace(table, links=nearest(encode(table).x.numpy(), neighbors))
