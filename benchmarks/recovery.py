@@ -203,10 +203,10 @@ def measure_one(dataset: str, engine: str, device: str, keep: Path) -> dict[str,
     seconds, result = [], None
     with PeakMemory(device) as memory:
         while len(seconds) < 5 and sum(seconds) < 8:
-            _synchronise(device)
+            _synchronize(device)
             began = time.perf_counter()
             result = runs[engine]()
-            _synchronise(device)
+            _synchronize(device)
             seconds.append(time.perf_counter() - began)
     np.save(keep, result[:, :8].cpu().numpy())
     # the engine's result is part of its peak: what counts is what it takes above input and output
@@ -220,7 +220,7 @@ def measure_one(dataset: str, engine: str, device: str, keep: Path) -> dict[str,
     return found
 
 
-def _synchronise(device: str) -> None:
+def _synchronize(device: str) -> None:
     if device == "cuda":
         torch.cuda.synchronize()
 

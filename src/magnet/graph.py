@@ -52,7 +52,7 @@ class Graph:
     ) -> Graph:
         """Build a graph from an edge list.
 
-        Directed input is symmetrised; of several weights for one pair the largest counts; self-loops and
+        Directed input is symmetrized; of several weights for one pair the largest counts; self-loops and
         edges of weight zero are dropped.
 
         Args:

@@ -5,7 +5,7 @@ Each function returns, elementwise,
 .. math:: \mathrm{prox}(z) = \arg\min_x \; \tfrac12 (x - z)^2 + \phi(x),
 
 states its :math:`\phi`, takes per-element weights ``t >= 0`` that broadcast against ``z``, and is tested
-against brute-force minimisation on a grid. All are differentiable wherever the map itself is.
+against brute-force minimization on a grid. All are differentiable wherever the map itself is.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def lp(z: Tensor, t: Tensor | float, p: float, convention: Hard = "exact") -> Te
     .. math:: x^* = (2 t (1 - p))^{1/(2-p)}, \qquad |z| \le x^* + t p\,x^{*\,p-1},
 
     and above it to the larger root of :math:`x + t p\,x^{p-1} = |z|` by Newton's method from
-    :math:`x = |z|`, where the left side is convex and increasing (generalised thresholding,
+    :math:`x = |z|`, where the left side is convex and increasing (generalized thresholding,
     Zuo et al., ICCV 2013).
     """
     check_p(p)

@@ -81,8 +81,7 @@ def test_nonconvex_lagrangian_does_not_end_above_its_start(W, problem, p):
 
 
 def _problem_of(W, x, trust, p):
-    from magnet.recovery.prepare import prepare
-    from magnet.recovery.problem import Settings
+    from magnet.recovery.problem import Settings, prepare
 
     return prepare(x, trust, W, Settings(p=p, nu0=2.0, gamma=20.0, inertia=0.0)).problem
 

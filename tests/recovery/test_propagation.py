@@ -106,14 +106,14 @@ def test_propagation_is_differentiable(graph, data):
     ("change", "message"),
     [
         ({"lam": -1.0}, "lam is -1.0"),
-        ({"W": 3}, "W is a int"),
+        ({"graph": 3}, "graph is a int"),
         ({"solver": "lu"}, "solver is 'lu'"),
         ({"coordinates": "x"}, "coordinates is 'x'"),
         ({"x": torch.zeros(8, 4)}, "x has 8 rows; the graph has 9 nodes"),
-        ({"weights": torch.full((9, 4), 2.0)}, "trust holds 2"),
+        ({"trust": torch.full((9, 4), 2.0)}, "trust holds 2"),
     ],
 )
 def test_bad_input_is_named(graph, data, change, message):
-    arguments = {"x": data[0], "weights": data[1], "W": graph} | change
+    arguments = {"x": data[0], "trust": data[1], "graph": graph} | change
     with pytest.raises(ValueError, match=message):
         propagate(**arguments)

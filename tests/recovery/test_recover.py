@@ -182,7 +182,7 @@ nan = float("nan")
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"x": torch.zeros(39, 5)}, "x has 39 rows; the graph of W has 40 nodes"),
+        ({"x": torch.zeros(39, 5)}, "x has 39 rows; the graph of the transform has 40 nodes"),
         ({"x": torch.zeros(40)}, r"x has shape \[40\]; it must be \[nodes, features\]"),
         ({"x": torch.zeros(40, 0)}, r"x has shape \[40, 0\]; at least one node and one feature"),
         ({"x": np.array([["a"] * 5] * 40)}, "x has dtype"),
@@ -211,11 +211,11 @@ nan = float("nan")
         ({"backend": "numba", "balance": True}, "balance=True runs on 'torch' only"),
         ({"penalty": "group", "block_columns": 2}, "out and block_columns handle columns separately"),
         ({"block_columns": 0}, "block_columns is 0"),
-        ({"W": "graph"}, "W is a str; it must be a FrameletTransform"),
+        ({"transform": "graph"}, "transform is a str; it must be a FrameletTransform"),
         ({"warm_start": torch.zeros(3, 3)}, r"warm_start has shape \[3, 3\]"),
     ],
 )
 def test_bad_input_is_named(W, problem, change, message):
-    arguments = {"x": problem[0], "trust": problem[1].clamp(min=0.1), "W": W} | change
+    arguments = {"x": problem[0], "trust": problem[1].clamp(min=0.1), "transform": W} | change
     with pytest.raises(ValueError, match=message):
         recover(**arguments)

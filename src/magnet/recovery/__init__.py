@@ -3,7 +3,8 @@
 from magnet.recovery.admm import State, augmented_lagrangian, objective
 from magnet.recovery.problem import Problem, Settings
 from magnet.recovery.propagation import propagate
-from magnet.recovery.recover import RecoveryResult, recover
+from magnet.recovery.recover import recover
+from magnet.recovery.result import RecoveryResult
 
 __all__ = [
     "Problem",

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from magnet import prox
+from magnet.recovery.cg import conjugate_gradients
 from magnet.recovery.problem import Problem
 
 
@@ -82,7 +83,8 @@ def fit(problem: Problem, S: Tensor, U: Tensor) -> Tensor:
     settings, X, gamma = problem.settings, problem.X, problem.gamma
     omega = problem.omega
     if settings.inner == "cg":
-        return _conjugate_gradients(problem, omega * X - S, U)
+        right, diagonal = omega * X - S, omega + gamma
+        return conjugate_gradients(_normal(problem), right, U, diagonal, max_iter=settings.inner_steps)[0]
     if settings.inner == "gd":
         return _gradient_descent(problem, omega * X - S, U)
     if settings.q == 2:
@@ -126,28 +128,6 @@ def _normal(problem: Problem) -> Callable[[Tensor], Tensor]:
     r""":math:`U \mapsto (\omega + \gamma W^\top W) U`."""
     transform, omega, gamma = problem.transform, problem.omega, problem.gamma
     return lambda U: omega * U + gamma * transform.synthesis(transform.analysis(U))
-
-
-def _conjugate_gradients(problem: Problem, right: Tensor, U: Tensor) -> Tensor:
-    """Jacobi-preconditioned CG, column by column at once."""
-    normal = _normal(problem)
-    scale = problem.omega + problem.gamma
-    r = right - normal(U)
-    z = r / scale
-    direction = z
-    rho = (r * z).sum(0)
-    for _ in range(problem.settings.inner_steps):
-        image = normal(direction)
-        curvature = (direction * image).sum(0)
-        alpha = torch.where(curvature > 0, rho / curvature.clamp(min=torch.finfo(U.dtype).tiny), 0.0)
-        U = U + alpha * direction
-        r = r - alpha * image
-        z = r / scale
-        rho_next = (r * z).sum(0)
-        beta = torch.where(rho > 0, rho_next / rho.clamp(min=torch.finfo(U.dtype).tiny), 0.0)
-        direction = z + beta * direction
-        rho = rho_next
-    return U
 
 
 def _gradient_descent(problem: Problem, right: Tensor, U: Tensor) -> Tensor:

@@ -50,7 +50,7 @@ def relative(residual: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArr
 
 @dataclass
 class Solution:
-    """What a backend returns: the minimiser and how it got there."""
+    """What a backend returns: the minimizer and how it got there."""
 
     U: Tensor
     iterations: NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""The recovery problem in numbers: checked settings, penalty weights and the objective."""
+"""The recovery problem: checked settings, the objective, its weights, and the way into solver coordinates and back."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from torch import Tensor
 
 from magnet import prox
 from magnet.framelets import FrameletTransform
+from magnet.recovery.io.columns import fill_missing
 
 Inner = Literal["closed", "cg", "gd"]
 
@@ -118,7 +119,7 @@ class Problem:
 
     @property
     def low_pass_is_implicit(self) -> bool:
-        """Whether the low-pass band is not penalised and ``W^T W = I`` gives it from the others."""
+        """Whether the low-pass band is not penalized and ``W^T W = I`` gives it from the others."""
         lower, upper = self.transform.frame_bounds()
         return max(upper - 1, 1 - lower) <= TIGHT and not bool(self.nu[0].any())
 
@@ -144,6 +145,60 @@ class Problem:
         return (0.5 * self.omega * difference).sum(dim=0)
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A problem, where its iteration starts, and the way back to the user's units."""
+
+    problem: Problem
+    start: Tensor
+    observed: Tensor
+    trust: Tensor
+    center: Tensor | None
+    root: Tensor | None
+
+    def to_solver(self, values: Tensor) -> Tensor:
+        if self.center is None or self.root is None:
+            return values
+        return self.root * (values - self.center)
+
+    def to_user(self, U: Tensor) -> Tensor:
+        """The recovered columns. Isolated nodes have no neighbors to learn from and keep what they had."""
+        if self.center is not None and self.root is not None:
+            U = U / self.root + self.center
+        isolated = self.problem.transform.graph.isolated
+        if isolated.any():
+            U = torch.where(torch.as_tensor(isolated, device=U.device).unsqueeze(1), self.observed, U)
+        if self.problem.settings.keep_trusted:
+            U = torch.where(self.trust == 1, self.observed, U)
+        return U
+
+
+def prepare(x: Tensor, trust: Tensor, transform: FrameletTransform, settings: Settings, first: int = 0) -> Prepared:
+    """Check some columns (``first`` is the number of the first one, for messages) and set up their problem."""
+    observed, median = fill_missing(x, trust, first, always=settings.coordinates == "degree")
+    X, center, root = observed, None, None
+    if settings.coordinates == "degree" and median is not None:
+        center = median
+        root = torch.sqrt(torch.as_tensor(transform.graph.degree_weights).to(x)).unsqueeze(1)
+        X = root * (observed - center)
+    start = X
+    if settings.start == "propagated":
+        from magnet.recovery.propagation import harmonic
+
+        start = harmonic(X, trust, transform.graph)
+    d = degree_weights(transform, settings, X)
+    problem = Problem(
+        transform=transform,
+        settings=settings,
+        X=X,
+        M=trust,
+        d=d,
+        nu=penalty_weights(settings, transform, start, trust),
+        gamma=step_parameter(settings, d, X, trust),
+    )
+    return Prepared(problem, start, observed, trust, center, root)
+
+
 def degree_weights(transform: FrameletTransform, settings: Settings, like: Tensor) -> Tensor:
     """``d_i`` as a column ``[n, 1]``."""
     weights = transform.graph.degree_weights if settings.degree_weights else np.ones(transform.num_nodes)
@@ -156,7 +211,7 @@ def penalty_weights(settings: Settings, transform: FrameletTransform, start: Ten
     A number gives :math:`\nu_l = 4^{-l-1} \nu_0` (``variant="released"``: :math:`\nu_0 / 4^{l-1}`).
     ``"auto"`` is relative to the data: :math:`\nu_b = \mathrm{strength} \cdot \sigma^{q-p}` with
     :math:`\sigma` the spread of the coefficients at trusted cells, so that scaling x scales the result.
-    The low-pass band is never penalised.
+    The low-pass band is never penalized.
     """
     if isinstance(settings.nu0, Tensor) and settings.nu0.dim() > 0:
         if settings.nu0.shape[0] != transform.num_bands:
@@ -201,8 +256,8 @@ def step_parameter(settings: Settings, d: Tensor, X: Tensor, trust: Tensor) -> T
 def _spread(values: Tensor, trusted: Tensor) -> Tensor:
     """Robust standard deviation of each column ``[d]``: 1.4826 MAD, or the rms where that is tiny."""
     hidden = torch.where(trusted, values, torch.full_like(values, torch.nan))
-    centre = hidden.nanmedian(dim=0).values
-    mad = 1.4826 * (hidden - centre).abs().nanmedian(dim=0).values
+    center = hidden.nanmedian(dim=0).values
+    mad = 1.4826 * (hidden - center).abs().nanmedian(dim=0).values
     count = trusted.sum(0)
     rms = torch.sqrt(torch.where(trusted, values**2, torch.zeros_like(values)).sum(0) / count.clamp(min=1))
     return torch.where((count > 0) & (mad >= 0.01 * rms), mad, rms)

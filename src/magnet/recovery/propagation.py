@@ -1,4 +1,4 @@
-r"""Weighted propagation: the minimiser of a Dirichlet energy, with Feature Propagation as its limit."""
+r"""Weighted propagation: the minimizer of a Dirichlet energy, with Feature Propagation as its limit."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from magnet.framelets import FrameletTransform
 from magnet.graph import Graph
-from magnet.recovery.columns import columns, trust_columns
-from magnet.recovery.output import Memory
-from magnet.recovery.prepare import fill_missing
-from magnet.recovery.recover import RecoveryResult, _read, range_width
+from magnet.recovery.cg import conjugate_gradients
+from magnet.recovery.io.columns import columns, fill_missing, range_width, read_columns, trust_columns
+from magnet.recovery.io.output import Memory
+from magnet.recovery.result import RecoveryResult
 
 
 def propagate(
     x: Any,
-    weights: Any,
-    W: FrameletTransform | Graph,
+    trust: Any,
+    graph: Graph | FrameletTransform,
     *,
     lam: float = 1.0,
     coordinates: Literal["plain", "degree"] = "plain",
@@ -27,7 +28,7 @@ def propagate(
     max_iter: int | None = None,
     tol: float = 1e-5,
 ) -> RecoveryResult:
-    r"""Replace each cell by a compromise between what was observed and what its neighbours say.
+    r"""Replace each cell by a compromise between what was observed and what its neighbors say.
 
     .. math::
         \min_U \tfrac12 \sum w_{ij} (U_{ij} - X_{ij})^2 + \tfrac\lambda2 \mathrm{tr}(U^\top L U)
@@ -40,8 +41,9 @@ def propagate(
 
     Args:
         x: observed features ``[n, d]``, as for :func:`magnet.recover`; cells of weight 0 may be NaN.
-        weights: ``w`` in [0, 1], ``[n, d]``, ``[n]`` for whole rows, or ``None`` for all ones.
-        W: the graph, or a framelet transform of it.
+        trust: ``w`` in [0, 1], ``[n, d]``, ``[n]`` for whole rows, or ``None`` for all ones. It is the weight itself,
+            not squared as in :func:`magnet.recover`.
+        graph: the graph, or a framelet transform of it.
         lam: amount of smoothing. (default: ``1``)
         coordinates: ``"plain"`` uses the symmetric operator, ``"degree"`` the average ``D^-1 A``, for which constants
             are fixed points.
@@ -57,9 +59,9 @@ def propagate(
         >>> propagate(x, w, g, lam=0.0, coordinates="degree").x.flatten().tolist()
         [1.0, 2.0, 3.0]
     """
-    graph = W.graph if isinstance(W, FrameletTransform) else W
+    graph = graph.graph if isinstance(graph, FrameletTransform) else graph
     if not isinstance(graph, Graph):
-        raise ValueError(f"W is a {type(W).__name__}; it must be a Graph or a FrameletTransform")
+        raise ValueError(f"graph is a {type(graph).__name__}; it must be a Graph or a FrameletTransform")
     if not (np.isfinite(lam) and lam >= 0):
         raise ValueError(f"lam is {lam}; it must be a finite number of at least 0")
     if coordinates not in ("plain", "degree"):
@@ -69,18 +71,18 @@ def propagate(
     X = columns(x, "x")
     if X.shape[0] != graph.num_nodes:
         raise ValueError(f"x has {X.shape[0]} rows; the graph has {graph.num_nodes} nodes")
-    M = trust_columns(weights, X)
-    rounds = max_iter or (500 if solver == "cg" else 40)
+    M = trust_columns(trust, X)
+    max_iter = max_iter or (500 if solver == "cg" else 40)
     target = Memory(X.shape, X.dtype, X.device, X.is_tensor)
-    differentiable = torch.is_grad_enabled() and any(isinstance(v, Tensor) and v.requires_grad for v in (x, weights))
+    differentiable = torch.is_grad_enabled() and any(isinstance(v, Tensor) and v.requires_grad for v in (x, trust))
     width = X.shape[1] if differentiable else range_width(X, "torch")
     iterations, residual = [], []
     for first in range(0, X.shape[1], width):
-        block, w = _read(X, M, first, min(first + width, X.shape[1]))
+        block, w = read_columns(X, M, first, min(first + width, X.shape[1]))
         observed, median = fill_missing(block, w, first, always=True)
         assert median is not None
         solution = _Propagation(graph, observed, w, median, lam, coordinates)
-        U, steps, left = solution.cg(rounds, tol) if solver == "cg" else solution.iterate(rounds)
+        U, steps, left = solution.cg(max_iter, tol) if solver == "cg" else solution.iterate(max_iter)
         iterations.append(steps)
         residual.append(left)
         target.write(first, U, (steps, left <= tol, np.zeros((6, 0))))
@@ -117,13 +119,13 @@ class _Propagation:
         hopeless = (evidence == 0)[component] & ~isolated
         known = torch.where(hopeless, median, x)
         self.root = torch.ones(1, 1, dtype=x.dtype, device=x.device)
-        self.centre = torch.zeros_like(median)
+        self.center = torch.zeros_like(median)
         if coordinates == "degree":
             self.root = torch.sqrt(torch.as_tensor(graph.degree_weights).to(x)).unsqueeze(1)
-            self.centre = median
+            self.center = median
         fixed = hopeless | isolated | (w > 0 if lam == 0 else torch.zeros_like(hopeless))
         self.free = (~fixed).to(x.dtype)
-        self.x = self.root * (known - self.centre)
+        self.x = self.root * (known - self.center)
         self.w = torch.zeros_like(x) if lam == 0 else w
         self.lam = lam if lam > 0 else 1.0
         self.user = known
@@ -133,47 +135,26 @@ class _Propagation:
 
     def _finish(self, U: Tensor) -> Tensor:
         """Back in user units, the fixed cells to the bit as they were."""
-        return torch.where(self.free > 0, U / self.root + self.centre, self.user)
+        return torch.where(self.free > 0, U / self.root + self.center, self.user)
 
-    def cg(self, rounds: int, tol: float) -> tuple[Tensor, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """Jacobi-preconditioned conjugate gradients, every column for itself."""
-        tiny = torch.finfo(self.x.dtype).tiny
+    def cg(self, max_iter: int, tol: float) -> tuple[Tensor, NDArray[np.int64], NDArray[np.float64]]:
+        """Conjugate gradients on the free cells, every column by itself."""
         fixed = self.x * (1 - self.free)
         right = self.free * (self.w * self.x + self.lam * (self.operator @ fixed))
-        scale = self.w + self.lam
-        U = self.free * self.x
-        r = right - self._normal(U)
-        z = r / scale
-        direction, rho = z, (r * z).sum(0)
-        size = torch.linalg.vector_norm(right, dim=0)
-        size = torch.where(size > 0, size, torch.linalg.vector_norm(r, dim=0)).clamp(min=tiny)
-        steps = torch.zeros(U.shape[1], dtype=torch.long, device=U.device)
-        for _ in range(rounds):
-            going = torch.linalg.vector_norm(r, dim=0) > tol * size
-            if not bool(going.any()):
-                break
-            steps += going
-            image = self._normal(direction)
-            curvature = (direction * image).sum(0)
-            alpha = torch.where(going & (curvature > 0), rho / curvature.clamp(min=tiny), torch.zeros_like(rho))
-            U = U + alpha * direction
-            r = r - alpha * image
-            z = r / scale
-            rho_next = (r * z).sum(0)
-            beta = torch.where(rho > 0, rho_next / rho.clamp(min=tiny), torch.zeros_like(rho))
-            direction, rho = z + beta * direction, rho_next
-        left = (torch.linalg.vector_norm(r, dim=0) / size).detach()
+        U, steps, left = conjugate_gradients(
+            self._normal, right, self.free * self.x, self.w + self.lam, max_iter=max_iter, tol=tol
+        )
         return self._finish(U + fixed), steps.cpu().numpy(), left.double().cpu().numpy()
 
-    def iterate(self, rounds: int) -> tuple[Tensor, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    def iterate(self, max_iter: int) -> tuple[Tensor, NDArray[np.int64], NDArray[np.float64]]:
         """The fixed-point map. At ``lam = 0`` unknown cells start at zero, as Feature Propagation does."""
         fixed = self.x * (1 - self.free)
         U = fixed if not bool(self.w.any()) else self.x
         change = U
-        for _ in range(rounds):
+        for _ in range(max_iter):
             after = (self.w * self.x + self.lam * (self.operator @ U)) / (self.w + self.lam)
             after = self.free * after + fixed
             change, U = after - U, after
         size = torch.linalg.vector_norm(U, dim=0).clamp(min=torch.finfo(U.dtype).tiny)
         left = (torch.linalg.vector_norm(change, dim=0) / size).detach().double().cpu().numpy()
-        return self._finish(U), np.full(U.shape[1], rounds, dtype=np.int64), left
+        return self._finish(U), np.full(U.shape[1], max_iter, dtype=np.int64), left

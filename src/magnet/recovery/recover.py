@@ -6,7 +6,7 @@ import importlib.util
 import logging
 import os
 import sys
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -16,60 +16,20 @@ from torch import Tensor
 
 from magnet.framelets import FrameletTransform
 from magnet.recovery import admm, driver
-from magnet.recovery.columns import Columns, columns, trust_columns
-from magnet.recovery.output import File, Given, Memory, Output, Record, fingerprint
-from magnet.recovery.prepare import Prepared, prepare
-from magnet.recovery.problem import PRESETS, Inner, Settings
+from magnet.recovery.io.columns import Columns, columns, range_width, read_columns, trust_columns
+from magnet.recovery.io.output import File, Given, Memory, Output, Record, fingerprint
+from magnet.recovery.problem import PRESETS, Inner, Prepared, Settings, prepare
+from magnet.recovery.result import RecoveryResult
 
 log = logging.getLogger("magnet")
 
 Backend = Literal["auto", "torch", "numba", "triton"]
 
-#: Bytes of one array of a range of columns. torch on a CPU: its temporaries then stay in cache. Kernels: they have
-#: blocks of their own, and only the preparation makes temporaries. Files: they are to be read few times. CUDA: launches
-#: are to be large.
-RANGE_BYTES = {"torch": 3 << 19, "numba": 32 << 20, "file": 128 << 20, "cuda": 256 << 20}
-
-
-@dataclass(frozen=True)
-class RecoveryResult:
-    """What :func:`recover` and :func:`propagate` return.
-
-    Attributes:
-        x: the recovered features ``[n, d]``, of the kind and dtype of the input.
-        objective: the objective after each iteration, summed over columns.
-        primal, dual: relative residuals after each iteration, over all columns.
-        iterations: how many iterations the slowest column took.
-        column_iterations, converged: the same for each column, and whether it met ``tol``.
-        backend: which implementation ran.
-        state: the final iterates (``keep_state=True``), for a warm start.
-    """
-
-    x: Any
-    objective: NDArray[np.float64]
-    primal: NDArray[np.float64]
-    dual: NDArray[np.float64]
-    column_iterations: NDArray[np.int64]
-    converged: NDArray[np.bool_]
-    backend: str
-    state: admm.State | None = field(default=None, repr=False)
-
-    @property
-    def iterations(self) -> int:
-        return int(self.column_iterations.max())
-
-    def __repr__(self) -> str:
-        done = int(self.converged.sum())
-        return (
-            f"RecoveryResult(x={list(self.x.shape)}, iterations={self.iterations}, "
-            f"converged={done}/{self.converged.size} columns, backend={self.backend!r})"
-        )
-
 
 def recover(
     x: Any,
     trust: Any,
-    W: FrameletTransform,
+    transform: FrameletTransform,
     *,
     p: float = 1.0,
     q: float = 2.0,
@@ -114,7 +74,7 @@ def recover(
             path of a ``.npy`` file. Cells with trust 0 may be NaN: unknown.
         trust: ``M`` in [0, 1], 1 = believed; any of the same kinds, or ``[n]`` for whole rows, or ``None`` for all
             ones. Unstored cells of a sparse trust are 0.
-        W: the framelet transform of the graph.
+        transform: the framelet transform of the graph.
         p, q: exponents of the penalty, in [0, 1], and of the fidelity, in [1, 2]. (default: ``1``, ``2``)
         nu0: penalty weight. A number gives ``4^(-l-1) nu0`` at level l as in the paper; ``"auto"`` is relative to
             the spread of the data; a tensor ``[bands]`` or ``[bands, d]`` sets every band. (default: ``"auto"``)
@@ -176,11 +136,11 @@ def recover(
         variant=variant,
         **chosen,
     ).resolved()
-    if not isinstance(W, FrameletTransform):
-        raise ValueError(f"W is a {type(W).__name__}; it must be a FrameletTransform")
+    if not isinstance(transform, FrameletTransform):
+        raise ValueError(f"transform is a {type(transform).__name__}; it must be a FrameletTransform")
     X = columns(x, "x")
-    if X.shape[0] != W.num_nodes:
-        raise ValueError(f"x has {X.shape[0]} rows; the graph of W has {W.num_nodes} nodes")
+    if X.shape[0] != transform.num_nodes:
+        raise ValueError(f"x has {X.shape[0]} rows; the graph of the transform has {transform.num_nodes} nodes")
     M = trust_columns(trust, X)
     if block_columns is not None and block_columns < 1:
         raise ValueError(f"block_columns is {block_columns}; at least 1 is needed")
@@ -189,7 +149,7 @@ def recover(
     gradient = gradient and torch.is_grad_enabled()
     stateful = keep_state or callback is not None or isinstance(warm_start, RecoveryResult)
     whole = gradient or stateful or settings.penalty == "group"
-    name = _choose_backend(backend, X, W, settings, gradient or stateful)
+    name = _choose_backend(backend, X, transform, settings, gradient or stateful)
     if whole and (out is not None or block_columns is not None):
         raise ValueError(
             "out and block_columns handle columns separately; they do not go with penalty='group', gradients, "
@@ -201,7 +161,15 @@ def recover(
     elif isinstance(out, np.ndarray):
         target = Given(out, X.shape)
     else:
-        key = fingerprint(asdict(settings), repr(W), W.graph.shifted.data, W.graph.shifted.indices, width, x, trust)
+        key = fingerprint(
+            asdict(settings),
+            repr(transform),
+            transform.graph.shifted.data,
+            transform.graph.shifted.indices,
+            width,
+            x,
+            trust,
+        )
         target = File(out, X.shape, torch.zeros(0, dtype=X.dtype).numpy().dtype, key)
 
     show = sys.stderr.isatty() and out is not None if progress is None else progress
@@ -211,7 +179,7 @@ def recover(
         last = min(first + width, X.shape[1])
         record = target.finished(first)
         if record is None:
-            prepared = prepare(*_read(X, M, first, last), W, _columns_of(settings, first, last), first)
+            prepared = prepare(*read_columns(X, M, first, last), transform, _columns_of(settings, first, last), first)
             began = _begin(prepared, warm_start, first, last)
             solution = _solve(name, prepared.problem, began, history, callback, threads)
             state = solution.state if keep_state else None
@@ -229,14 +197,6 @@ def recover(
         backend=name,
         state=state,
     )
-
-
-def _read(X: Columns, M: Columns, first: int, last: int) -> tuple[Tensor, Tensor]:
-    """Some columns of x and trust, in float32 at least."""
-    x, m = X.read(first, last), M.read(first, last)
-    if x.dtype in (torch.float16, torch.bfloat16):
-        x, m = x.float(), m.float()
-    return x, m
 
 
 def _columns_of(settings: Settings, first: int, last: int) -> Settings:
@@ -275,10 +235,10 @@ def _solve(
         began = start if isinstance(start, admm.State) else admm.initial(problem, start)
         return driver.solve(problem, began, history=history, callback=callback)
     if name == "numba":
-        from magnet.recovery import blocks
+        from magnet.recovery.kernels import blocks
 
         return blocks.solve(problem, start, history=history, threads=threads)
-    from magnet.recovery import gpu
+    from magnet.recovery.kernels import gpu
 
     return gpu.solve(problem, start, history=history)
 
@@ -296,7 +256,9 @@ def _importable(name: str) -> bool:
     return False
 
 
-def _choose_backend(backend: str, X: Columns, W: FrameletTransform, settings: Settings, needs_torch: bool) -> str:
+def _choose_backend(
+    backend: str, X: Columns, transform: FrameletTransform, settings: Settings, needs_torch: bool
+) -> str:
     if backend not in ("auto", "torch", "numba", "triton"):
         raise ValueError(f"backend is {backend!r}; it must be 'auto', 'torch', 'numba' or 'triton'")
     fused = "triton" if X.device.type == "cuda" else "numba"
@@ -307,7 +269,7 @@ def _choose_backend(backend: str, X: Columns, W: FrameletTransform, settings: Se
         "penalty='group'": settings.penalty == "group",
         "balance=True": settings.balance,
         f"inner={settings.inner!r}": settings.inner != "closed",
-        "method='exact'": W.method == "exact",
+        "method='exact'": transform.method == "exact",
     }
     reason = next((text for text, holds in reasons.items() if holds), None)
     if backend == fused and reason is not None:
@@ -315,15 +277,6 @@ def _choose_backend(backend: str, X: Columns, W: FrameletTransform, settings: Se
     if backend == "torch" or reason is not None or not _importable(fused):
         return "torch"
     return fused
-
-
-def range_width(X: Columns, backend: str, from_file: bool = False, block_columns: int | None = None) -> int:
-    """How many columns are handled at a time, in multiples of 64."""
-    if block_columns is not None:
-        return min(block_columns, X.shape[1])
-    budget = RANGE_BYTES["cuda" if X.device.type == "cuda" else "file" if from_file else backend]
-    width = budget // (X.shape[0] * X.dtype.itemsize)
-    return int(min(X.shape[1], max(64, width // 64 * 64)))
 
 
 def _ranges(columns: int, width: int, show: bool) -> Any:

@@ -1,4 +1,4 @@
-"""Feature matrices of any kind, read a few columns at a time as dense tensors."""
+"""Feature matrices of any kind, read and checked a few columns at a time as dense tensors."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
+
+#: Bytes of one array of a range of columns. torch on a CPU: its temporaries then stay in cache. Kernels: they have
+#: blocks of their own, and only the preparation makes temporaries. Files: they are to be read few times. CUDA: launches
+#: are to be large.
+RANGE_BYTES = {"torch": 3 << 19, "numba": 32 << 20, "file": 128 << 20, "cuda": 256 << 20}
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,55 @@ def trust_columns(value: Any, x: Columns) -> Columns:
         return block.to(device=x.device, dtype=x.dtype)
 
     return Columns(x.shape, x.dtype, x.device, x.is_tensor, read)
+
+
+def read_columns(x: Columns, trust: Columns, first: int, last: int) -> tuple[Tensor, Tensor]:
+    """Some columns of x and trust, in float32 at least."""
+    block, weights = x.read(first, last), trust.read(first, last)
+    if block.dtype in (torch.float16, torch.bfloat16):
+        block, weights = block.float(), weights.float()
+    return block, weights
+
+
+def range_width(X: Columns, backend: str, from_file: bool = False, block_columns: int | None = None) -> int:
+    """How many columns are handled at a time, in multiples of 64 (``block_columns`` where it is given)."""
+    if block_columns is not None:
+        return min(block_columns, X.shape[1])
+    budget = RANGE_BYTES["cuda" if X.device.type == "cuda" else "file" if from_file else backend]
+    width = budget // (X.shape[0] * X.dtype.itemsize)
+    return int(min(X.shape[1], max(64, width // 64 * 64)))
+
+
+def fill_missing(x: Tensor, trust: Tensor, first: int, always: bool = False) -> tuple[Tensor, Tensor | None]:
+    """Check x and trust; put the trusted column median where an untrusted cell holds no number.
+
+    Returns the filled x and the medians (``None`` where nothing was missing, unless ``always``).
+    """
+    lowest, highest = torch.aminmax(trust.detach())
+    if not (lowest >= 0 and highest <= 1):
+        bad = trust[~((trust >= 0) & (trust <= 1))][0].item()
+        raise ValueError(f"trust holds {bad:g}; every trust must lie in [0, 1]")
+    finite = torch.isfinite(x)
+    complete = bool(finite.all())
+    if not complete and bool((~finite & (trust > 0)).any()):
+        row, column = (~finite & (trust > 0)).nonzero()[0].tolist()
+        raise ValueError(
+            f"x holds {x[row, column].item()} at node {row}, feature {first + column}, whose trust is "
+            f"{trust[row, column].item():g}; a cell without a finite number needs trust 0"
+        )
+    if complete and not always:
+        return x, None
+    median = trusted_median(x, trust, finite)
+    return (x if complete else torch.where(finite, x, median)), median
+
+
+def trusted_median(x: Tensor, trust: Tensor, finite: Tensor) -> Tensor:
+    """Median of each column ``[d]`` over the cells with trust above 1/2, or any trust, or 0."""
+    with torch.no_grad():
+        nothing = torch.full_like(x, torch.nan)
+        strict = torch.where(finite & (trust > 0.5), x, nothing).nanmedian(dim=0).values
+        loose = torch.where(finite & (trust > 0), x, nothing).nanmedian(dim=0).values
+        return torch.where(strict.isnan(), loose, strict).nan_to_num(0.0)
 
 
 def _from_array(value: Any, name: str) -> Columns:

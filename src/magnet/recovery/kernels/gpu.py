@@ -1,4 +1,4 @@
-"""Fused CUDA kernels (Triton): the iteration of :mod:`magnet.recovery.cpu`, one launch per sparse product.
+"""Fused CUDA kernels (Triton): the iteration of :mod:`magnet.recovery.kernels.cpu`, one launch per sparse product.
 
 A program computes one row of the product for a block of columns, and does in registers whatever else that row
 needs: adding to the bands, the prox, the U-step. With a history to keep, the reference driver runs with the
@@ -21,30 +21,26 @@ from magnet.graph import Graph
 from magnet.prox import NEWTON_STEPS
 from magnet.recovery import admm, driver
 from magnet.recovery.driver import History, Solution
+from magnet.recovery.kernels import GENERAL, HARD, KEEP, QUADRATIC, SOFT
 from magnet.recovery.problem import Problem
 
-SOFT, HARD, GENERAL, QUADRATIC = 0, 1, 2, 3
-
 #: Columns solved together, columns of one program (all rows of which run before the next columns, so that what is
-#: gathered mostly stays in the L2 cache), and neighbours loaded at a time: the best of a search on an H200.
+#: gathered mostly stays in the L2 cache), and neighbors loaded at a time: the best of a search on an H200.
 BLOCK_COLUMNS, BLOCK, EDGES = 256, 64, 16
-
-#: A cell that must be kept gets this fidelity weight where the weight cannot be infinite.
-_KEEP = 1e30
 
 
 @triton.jit
 def _product(indptr, indices, values, source, row, cols, inside, width, EDGES: tl.constexpr, BLOCK: tl.constexpr):
-    """One row of the sparse product; ``EDGES`` neighbours are loaded at a time."""
+    """One row of the sparse product; ``EDGES`` neighbors are loaded at a time."""
     total = tl.zeros([BLOCK], dtype=source.dtype.element_ty)
     end = tl.load(indptr + row + 1)
     for first in range(tl.load(indptr + row), end, EDGES):
         edge = first + tl.arange(0, EDGES)
         there = edge < end
-        neighbour = tl.load(indices + edge, mask=there, other=0).to(tl.int64)
+        neighbor = tl.load(indices + edge, mask=there, other=0).to(tl.int64)
         value = tl.load(values + edge, mask=there, other=0.0)
         tile = tl.load(
-            source + neighbour[:, None] * width + cols[None, :], mask=there[:, None] & inside[None, :], other=0.0
+            source + neighbor[:, None] * width + cols[None, :], mask=there[:, None] & inside[None, :], other=0.0
         )
         total += tl.sum(value[:, None] * tile, axis=0)
     return total
@@ -365,5 +361,5 @@ def _weights(problem: Problem, trust: Tensor, gamma: Tensor) -> tuple[Tensor, in
     kept = (trust == 1) if settings.keep_trusted else torch.zeros_like(trust, dtype=torch.bool)
     if settings.q == 2:
         return torch.where(kept, 0.0, 1 / (1 + omega)).contiguous(), QUADRATIC
-    weight = torch.where(kept, _KEEP, omega / 2).contiguous()
+    weight = torch.where(kept, KEEP, omega / 2).contiguous()
     return weight, SOFT if settings.q == 1 else GENERAL

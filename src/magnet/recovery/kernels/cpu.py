@@ -1,6 +1,6 @@
 r"""Fused CPU kernels (Numba): all iterations on one block of columns, whose state stays in cache.
 
-**Without history** (:func:`solve_fast`). The low-pass band is not penalised, so its dual is a function of U
+**Without history** (:func:`solve_fast`). The low-pass band is not penalized, so its dual is a function of U
 and, by :math:`\sum_b W_b^\top W_b = I`, it never has to be computed. With everything divided by gamma and
 :math:`\tilde U_k = U_k + a_k (U_k - U_{k-1})` the ADMM of :mod:`magnet.recovery.admm` becomes, over the
 high-pass bands alone,
@@ -25,17 +25,14 @@ are short.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from numba import njit
 
-from magnet.prox import NEWTON_STEPS
-from magnet.recovery.simd import LANES, drop_above, load, maximum, minimum, prefetch, splat, store
-
-#: How the scalar maps are computed: one vector instruction or two, or a loop over the lanes.
-SOFT, HARD, GENERAL, QUADRATIC = 0, 1, 2, 3
+from magnet.recovery.kernels import SOFT
+from magnet.recovery.kernels.maps import add_fidelity, add_penalty, move, rest
+from magnet.recovery.kernels.simd import LANES, load, prefetch, store
 
 #: How many edges ahead rows are asked for; the index array goes on that long after its end.
 AHEAD = 24
@@ -44,82 +41,6 @@ AHEAD = 24
 FLUSH = 64
 
 _jit = njit(nogil=True, cache=True, error_model="numpy")
-
-
-@_jit
-def lp_scalar(z: Any, t: Any, p: Any) -> Any:
-    """:func:`magnet.prox.lp` of one number, 0 < p < 1."""
-    size = abs(z)
-    if t <= 0:
-        return z
-    lowest = (2 * t * (1 - p)) ** (1 / (2 - p))
-    if size <= lowest + t * p * lowest ** (p - 1):
-        return z * 0
-    x = size
-    for _ in range(NEWTON_STEPS):
-        x = max(x - (x + t * p * x ** (p - 1) - size) / (1 - t * p * (1 - p) * x ** (p - 2)), lowest)
-    return math.copysign(x, z)
-
-
-@_jit
-def lq_scalar(z: Any, t: Any, q: Any) -> Any:
-    """:func:`magnet.prox.lq` of one number, 1 < q < 2."""
-    size, tau = abs(z), q * t
-    if size == 0 or tau == 0:
-        return z
-    if tau * size ** (q - 1) <= size:
-        s = size / 2
-        for _ in range(NEWTON_STEPS):
-            s -= (s + tau * s ** (q - 1) - size) / (1 + tau * (q - 1) * s ** (q - 2))
-    else:
-        n = 1 / (q - 1)
-        v = size / tau
-        for _ in range(NEWTON_STEPS):
-            v -= (v**n + tau * v - size) / (n * v ** (n - 1) + tau)
-        s = max(v, 0.0) ** n
-    return math.copysign(s, z)
-
-
-@_jit
-def _lp_rest(zeta: Any, threshold: Any, p: Any, scratch: Any) -> Any:
-    """``zeta - prox(zeta)`` for 0 < p < 1, lane by lane."""
-    store(scratch, 0, zeta)
-    store(scratch, LANES, threshold)
-    for c in range(LANES):
-        z = scratch[c]
-        scratch[c] = z - lp_scalar(z, scratch[LANES + c], p)
-    return load(scratch, 0)
-
-
-@_jit
-def _lq_each(z: Any, weight: Any, q: Any, scratch: Any) -> Any:
-    """The prox of ``weight |.|^q`` for 1 < q < 2, lane by lane."""
-    store(scratch, 0, z)
-    store(scratch, LANES, weight)
-    for c in range(LANES):
-        scratch[c] = lq_scalar(scratch[c], scratch[LANES + c], q)
-    return load(scratch, 0)
-
-
-@_jit
-def _rest(zeta: Any, threshold: Any, how: Any, p: Any, scratch: Any) -> Any:
-    """``zeta - prox(zeta)`` of the penalty."""
-    if how == SOFT:
-        return minimum(maximum(zeta, threshold * scratch.dtype.type(-1)), threshold)
-    if how == HARD:
-        return drop_above(zeta, threshold)
-    return _lp_rest(zeta, threshold, p, scratch)
-
-
-@_jit
-def _move(b: Any, X: Any, weight: Any, how: Any, q: Any, scratch: Any) -> Any:
-    """``U - X`` of the U-step; ``weight`` is ``1 / (1 + omega)`` for q = 2, else ``omega / 2``."""
-    z = b - X
-    if how == QUADRATIC:
-        return z * weight
-    if how == SOFT:
-        return z - minimum(maximum(z, weight * scratch.dtype.type(-1)), weight)
-    return _lq_each(z, weight, q, scratch)
 
 
 @_jit
@@ -252,7 +173,7 @@ def solve_fast(
         coefficients: Chebyshev coefficients of the high-pass bands, ``[degree + 1, bands]`` flat.
         spread: ``[n]``, multiplies the thresholds of a row (the degree, or its root for p = 0).
         threshold: ``[bands, LANES]`` flat.
-        X, weight, U: blocks; see :func:`_move` for the weight.
+        X, weight, U: blocks; see :func:`~magnet.recovery.kernels.maps.move` for the weight.
         source, target: two blocks to work in.
         F: a block of zeros for each band.
         E, U_before: the same again, and one more block; used when there is inertia.
@@ -282,7 +203,7 @@ def solve_fast(
                 if degree % 3 > 1:
                     zeta = zeta + load(target, position) * coefficients[(degree - 2) * bands + b]
                 limit = load(threshold, b * LANES) * spread[i]
-                zeta = _rest(zeta, limit, prox_p, p, scratch)
+                zeta = rest(zeta, limit, prox_p, p, scratch)
                 if inertia > 0:
                     before = load(E[b], position)
                     store(E[b], position, zeta)
@@ -304,7 +225,7 @@ def solve_fast(
                 store(U_before, position, ahead)
                 ahead = ahead + (ahead - before) * a
             x = load(X, position)
-            fitted = x + _move(ahead - row, x, load(weight, position), prox_q, q, scratch)
+            fitted = x + move(ahead - row, x, load(weight, position), prox_q, q, scratch)
             store(U, position, fitted)
             store(target, position, fitted * two - ahead)
         source, target = target, source
@@ -370,7 +291,7 @@ def solve_tracked(
                     y = load(Y[b], position)
                     zeta = load(WU[b], position) + y
                     limit = load(threshold, b * LANES) * spread[0, i]
-                    z = zeta - _rest(zeta, limit, prox_p, p, scratch)
+                    z = zeta - rest(zeta, limit, prox_p, p, scratch)
                     v = y - z
                     tilted = v
                     if inertia > 0:
@@ -388,10 +309,10 @@ def solve_tracked(
                 if degree > 1:
                     row = row - load(target, position)
                 x, w = load(X, position), load(weight, position)
-                moved = _move(row * minus, x, w, prox_q, q, scratch)
+                moved = move(row * minus, x, w, prox_q, q, scratch)
                 store(U, position, x + moved)
                 store(target, position, x + moved)
-                _add_fidelity(sums, moved, row * minus - x, w, prox_q, q, scratch)
+                add_fidelity(sums, moved, row * minus - x, w, prox_q, q, scratch)
                 if i % FLUSH == FLUSH - 1:
                     _flush(sums, measured[k])
             source, target = target, source
@@ -424,7 +345,7 @@ def solve_tracked(
                 _add_square(sums, 4 * LANES, z)
                 _add_square(sums, 5 * LANES, y)
                 cost = load(penalty, b * LANES) * spread[1, i]
-                _add_penalty(sums, cost, wu if prox_p == SOFT else z, prox_p, p, scratch)
+                add_penalty(sums, cost, wu if prox_p == SOFT else z, prox_p, p, scratch)
             if k >= 0 and i % FLUSH == FLUSH - 1:
                 _flush(sums, measured[k])
         if k >= 0:
@@ -440,32 +361,6 @@ def solve_tracked(
 @_jit
 def _add_square(sums: Any, at: Any, value: Any) -> None:
     store(sums, at, load(sums, at) + value * value)
-
-
-@_jit
-def _add_penalty(sums: Any, cost: Any, value: Any, how: Any, p: Any, scratch: Any) -> None:
-    if how == SOFT:
-        size = maximum(value, value * scratch.dtype.type(-1))
-        store(sums, 0, load(sums, 0) + size * cost)
-        return
-    store(scratch, 0, value)
-    store(scratch, LANES, cost)
-    for c in range(LANES):
-        size = abs(scratch[c])
-        sums[c] += scratch[LANES + c] * (size**p if p > 0 else size * 0 + (size > 0))
-
-
-@_jit
-def _add_fidelity(sums: Any, moved: Any, z: Any, weight: Any, how: Any, q: Any, scratch: Any) -> None:
-    """``omega / 2 |U - X|^q``; for q = 2, ``omega (U - X)^2 = (1 - w) w z^2`` with ``w = 1 / (1 + omega)``."""
-    if how == QUADRATIC:
-        one = splat(scratch.dtype.type(1))
-        store(sums, 0, load(sums, 0) + z * z * (one - weight) * weight * scratch.dtype.type(0.5))
-        return
-    store(scratch, 0, moved)
-    store(scratch, LANES, weight)
-    for c in range(LANES):
-        sums[c] += scratch[LANES + c] * abs(scratch[c]) ** q
 
 
 @_jit

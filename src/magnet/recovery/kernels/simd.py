@@ -1,6 +1,6 @@
 """Short vectors inside Numba functions.
 
-Numba has no vector type, and its loop vectoriser gives up on our inner loops (a few columns wide, several
+Numba has no vector type, and its loop vectorizer gives up on our inner loops (a few columns wide, several
 arrays that might overlap). A :class:`Vector` is an LLVM vector of ``LANES`` numbers: one row of a column
 block. It is kept in registers, so a sparse product accumulates without touching memory.
 

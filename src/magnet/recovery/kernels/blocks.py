@@ -14,13 +14,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from magnet.graph import Graph
-from magnet.recovery import cpu
 from magnet.recovery.driver import History, Solution
+from magnet.recovery.kernels import GENERAL, HARD, KEEP, QUADRATIC, SOFT, cpu
+from magnet.recovery.kernels.simd import LANES
 from magnet.recovery.problem import Problem
-from magnet.recovery.simd import LANES
-
-#: A cell that must be kept gets this fidelity weight where the weight cannot be infinite.
-_KEEP = 1e30
 
 
 def available_threads() -> int:
@@ -97,9 +94,9 @@ class _Run:
         self.gamma = np.broadcast_to(problem.gamma.detach().numpy().astype(np.float64), (columns,))
         nu = problem.nu.detach().numpy()[first:].astype(np.float64)
         self.penalty = np.broadcast_to(nu, (nu.shape[0], columns)) / self.gamma
-        self.prox_p = {1.0: cpu.SOFT, 0.0: cpu.HARD}.get(float(settings.p), cpu.GENERAL)
-        self.prox_q = {1.0: cpu.SOFT, 2.0: cpu.QUADRATIC}.get(float(settings.q), cpu.GENERAL)
-        rooted = self.prox_p == cpu.HARD and settings.hard == "exact"
+        self.prox_p = {1.0: SOFT, 0.0: HARD}.get(float(settings.p), GENERAL)
+        self.prox_q = {1.0: SOFT, 2.0: QUADRATIC}.get(float(settings.q), GENERAL)
+        rooted = self.prox_p == HARD and settings.hard == "exact"
         self.threshold = np.sqrt(2 * self.penalty) if rooted else self.penalty
         self.spread = np.stack([np.sqrt(self.d) if rooted else self.d, self.d])
         self.released = settings.variant == "released" and settings.q == 1
@@ -123,7 +120,7 @@ class _Run:
             first,
             width,
             (space.X, space.weight, space.U),
-            (settings.q, self.prox_q == cpu.QUADRATIC, settings.keep_trusted, self.released),
+            (settings.q, self.prox_q == QUADRATIC, settings.keep_trusted, self.released),
         )
         for bands in space.bands:
             for band in bands:
@@ -184,7 +181,7 @@ def kernel_matrix(graph: Graph) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any
     """The order in which the kernels keep the nodes, and twice the shifted Laplacian in that order (cached).
 
     Neighbours are brought close together (reverse Cuthill-McKee), so that they are in the nearest cache when
-    they are gathered. The last index of each row is stored as ``~index``; see :mod:`magnet.recovery.cpu`.
+    they are gathered. The last index of each row is stored as ``~index``; see :mod:`magnet.recovery.kernels.cpu`.
     """
     if "kernel" not in graph.cache:
         order = sp.csgraph.reverse_cuthill_mckee(graph.shifted, symmetric_mode=True).astype(np.int64)
@@ -256,7 +253,7 @@ def _pack(
             if quadratic:
                 weight[at] = 0 if kept else 1 / (1 + omega)
             else:
-                weight[at] = _KEEP if kept else omega / 2
+                weight[at] = KEEP if kept else omega / 2
 
 
 @njit(nogil=True, cache=True)
