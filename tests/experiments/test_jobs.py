@@ -39,7 +39,7 @@ from magnet.experiments.jobs import Job, execute
 from magnet.experiments.store import Store
 path, started, seconds, processes = sys.argv[1:]
 jobs = [Job(({"seed": 2 * i}, {"seed": 2 * i + 1})) for i in range(5)]
-with Store(path, "1") as store:
+with Store(path) as store:
     execute(store, jobs, functools.partial(run, folder=started, seconds=float(seconds)), int(processes))
 """
 
@@ -71,7 +71,7 @@ def test_only_what_is_missing_runs(tmp_path: Path, pretend: tuple[Any, Path]) ->
 
     found, folder = pretend
     run = functools.partial(found.run, folder=folder)
-    with Store(tmp_path / "a.sqlite", "1") as store:
+    with Store(tmp_path / "a.sqlite") as store:
         store.add({"seed": 1}, {"value": "kept"})
         jobs = jobs_of((0, 1), (2,))
         assert [job.configs for job in missing(store, jobs)] == [({"seed": 0},), ({"seed": 2},)]
@@ -86,7 +86,7 @@ def test_a_failing_run_is_noted_and_the_others_go_on(tmp_path: Path, pretend: tu
     import functools
 
     found, folder = pretend
-    with Store(tmp_path / "a.sqlite", "1") as store:
+    with Store(tmp_path / "a.sqlite") as store:
         execute(store, jobs_of((0, 13, 14), (2,)), functools.partial(found.run, folder=folder))
         assert {run.config["seed"] for run in store.runs()} == {0, 2}
         failed = store.failed()
@@ -99,7 +99,7 @@ def test_processes_share_the_work_and_survive_a_crash(tmp_path: Path, pretend: t
 
     found, folder = pretend
     run = functools.partial(found.run, folder=folder, seconds=0.3, crash_once=True)
-    with Store(tmp_path / "a.sqlite", "1") as store:
+    with Store(tmp_path / "a.sqlite") as store:
         execute(store, jobs_of(*((i,) for i in range(12))), run, processes=2)
         rows = list(store.runs())
     assert sorted(row.config["seed"] for row in rows) == list(range(12))
@@ -113,7 +113,7 @@ def test_a_killed_process_continues_where_it_was(tmp_path: Path, pretend: tuple[
     path = tmp_path / "a.sqlite"
     command = [sys.executable, "-c", SCRIPT, str(path), str(folder)]
     first = subprocess.Popen([*command, "0.4", "1"])
-    with Store(path, "1") as store:
+    with Store(path) as store:
         while len(before := {run.key: run.finished_at for run in store.runs()}) < 3:
             time.sleep(0.02)
         first.send_signal(signal.SIGKILL)
@@ -133,5 +133,5 @@ def test_two_processes_on_one_store_do_not_repeat_one_another(tmp_path: Path, pr
     both = [subprocess.Popen(command) for _ in range(2)]
     assert [process.wait() for process in both] == [0, 0]
     assert starts(folder) == list(range(10))
-    with Store(tmp_path / "a.sqlite", "1") as store:
+    with Store(tmp_path / "a.sqlite") as store:
         assert len({run.result["process"] for run in store.runs()}) == 2

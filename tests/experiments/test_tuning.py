@@ -13,7 +13,7 @@ from magnet.experiments.exhibits import Options
 from magnet.experiments.exhibits.classification import Setting, comparable, config, searches
 from magnet.experiments.jobs import execute
 from magnet.experiments.search import Batch, race
-from magnet.experiments.store import Store
+from magnet.experiments.store import RESULT_VERSIONS, Store
 
 pytest.importorskip("optuna")
 
@@ -69,9 +69,9 @@ def test_a_setting_that_none_beats_stays(tmp_path: Path) -> None:
             assert settings.tuned("magnet-one", "cora", "meta", path) == asked["trials"][new]
 
 
-def test_trials_of_superseded_code_do_not_count(tmp_path: Path) -> None:
-    for code in ("old", "new"):
-        with Store(tmp_path / "a.sqlite", code) as store:
+def test_trials_of_superseded_versions_do_not_count(tmp_path: Path) -> None:
+    for version in (1, 2):
+        with Store(tmp_path / "a.sqlite", {**RESULT_VERSIONS, "networks": version}) as store:
             (job,) = tuning.plan(store, [PLACE], trials=4) or tuning.plan(Store(tmp_path / "b.sqlite"), [PLACE], 4)
             execute(store, [job], pretend)
             assert len(tuning.trials_in(store)["magnet-one", "cora", "meta"]) == 4

@@ -35,7 +35,7 @@ def reproduce(
         int, typer.Option(min=0, help="First search the methods' settings with so many trials (needs optuna).")
     ] = 0,
     any_version: Annotated[
-        bool, typer.Option("--any-version", help="Count runs of other code versions as finished.")
+        bool, typer.Option("--any-version", help="Count runs of other result versions as finished.")
     ] = False,
 ) -> None:
     """Run a table or figure of the paper, or continue it, and show it beside the paper's numbers."""

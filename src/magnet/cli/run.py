@@ -25,7 +25,8 @@ def run(
     """Run one row of a table and print it as JSON."""
     from magnet.experiments.runners import run_configs
     from magnet.experiments.settings import tuned
-    from magnet.experiments.store import Store, _plain
+    from magnet.experiments.store import Store
+    from magnet.experiments.store.store import plain
 
     config = {
         "kind": "classify",
@@ -51,7 +52,7 @@ def run(
     finally:
         if kept is not None:
             kept.close()
-    typer.echo(json.dumps(result, indent=2, default=_plain))
+    typer.echo(json.dumps(result, indent=2, default=plain))
 
 
 def _setting(words: str) -> tuple[str, object]:

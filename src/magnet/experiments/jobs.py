@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from magnet.experiments.store import PATIENCE, Store
+from magnet.experiments.store import Store
+from magnet.experiments.store.store import PATIENCE
 
 Config = dict[str, Any]
 
@@ -58,7 +59,7 @@ def execute(store: Store, jobs: Sequence[Job], run: Runner, processes: int = 1) 
     threads = max(1, (os.cpu_count() or 1) // processes)
 
     def start() -> Any:
-        arguments = (store.path, store.code, jobs, run, threads)
+        arguments = (store.path, store.versions, jobs, run, threads)
         process = context.Process(target=_worker, args=arguments)
         process.start()
         return process
@@ -126,7 +127,7 @@ def heartbeat(store: Store) -> Iterator[None]:
     done = threading.Event()
 
     def beat() -> None:
-        with Store(store.path, store.code) as own:
+        with Store(store.path, store.versions) as own:
             while not done.wait(PATIENCE / 4):
                 own.heartbeat()
 
@@ -139,7 +140,7 @@ def heartbeat(store: Store) -> Iterator[None]:
         thread.join()
 
 
-def _worker(path: Path, code: str, jobs: Sequence[Job], run: Runner, threads: int) -> None:
+def _worker(path: Path, versions: dict[str, int], jobs: Sequence[Job], run: Runner, threads: int) -> None:
     os.environ["OMP_NUM_THREADS"] = str(threads)  # torch is loaded, and reads it, when the first job runs
-    with Store(path, code) as store:
+    with Store(path, versions) as store:
         work(store, jobs, run)

@@ -58,7 +58,7 @@ class Progress:
     """
 
     def __init__(self, store: Store, jobs: Sequence[Job], say: Callable[[str], None] = print) -> None:
-        self.path, self.code, self.jobs, self.say = store.path, store.code, jobs, say
+        self.path, self.versions, self.jobs, self.say = store.path, store.versions, jobs, say
         self._done = threading.Event()
         self._thread: threading.Thread | None = None
         self._began = time.monotonic()
@@ -85,7 +85,7 @@ class Progress:
         if not console.is_terminal:
             self._tell()
             return
-        with Store(self.path, self.code) as store, Live(console=console, auto_refresh=False) as live:
+        with Store(self.path, self.versions) as store, Live(console=console, auto_refresh=False) as live:
             while True:
                 ended = self._done.wait(0.5)
                 live.update(self.table(state(store, self.jobs), console.height - 4), refresh=True)
@@ -94,7 +94,7 @@ class Progress:
 
     def _tell(self) -> None:
         last = -1
-        with Store(self.path, self.code) as store:
+        with Store(self.path, self.versions) as store:
             while True:
                 ended = self._done.wait(5.0)
                 lines = state(store, self.jobs).values()

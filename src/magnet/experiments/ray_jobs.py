@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from magnet.experiments.jobs import Config, Job, Runner, _message, heartbeat, missing
-from magnet.experiments.store import Store, code_version
+from magnet.experiments.store import RESULT_VERSIONS, Store
 
 #: How often Ray tries a job again whose node or process was lost.
 RETRIES = 5
@@ -16,8 +16,8 @@ RETRIES = 5
 def execute_on_ray(store: Store, jobs: Sequence[Job], run: Runner, address: str, gpus: float = 0.0) -> None:
     """Run what is missing on a Ray cluster and write every result the moment it arrives.
 
-    A job whose node dies is run again on another one. Nodes whose code differs from ours are refused, since their
-    results would stand under the wrong key.
+    A job whose node dies is run again on another one. Nodes whose result versions differ from ours are refused, since
+    their results would stand under the wrong key.
 
     Args:
         store: the store; only this process touches it.
@@ -49,7 +49,7 @@ def execute_on_ray(store: Store, jobs: Sequence[Job], run: Runner, address: str,
                     if granted:
                         tried.update(granted)
                         chosen = {key: configs[key] for key in granted}
-                        flying[remote.remote(run, list(chosen.values()), code_version())] = chosen
+                        flying[remote.remote(run, list(chosen.values()), dict(RESULT_VERSIONS))] = chosen
                         slots -= 1
                 if flying:
                     ready, _ = ray.wait(list(flying), timeout=1.0)
@@ -78,10 +78,12 @@ def _collect(store: Store, waiting: dict[str, Config], future: Any, ray: Any) ->
         store.fail(config, message or "the runner gave no result")
 
 
-def _compute(run: Runner, configs: Sequence[Config], code: str) -> tuple[list[tuple[Config, dict[str, Any]]], str]:
+def _compute(
+    run: Runner, configs: Sequence[Config], versions: dict[str, int]
+) -> tuple[list[tuple[Config, dict[str, Any]]], str]:
     """On a node: what could be computed, and the error that ended it, if any."""
-    if code_version() != code:
-        return [], f"this node has code {code_version()}, the driver {code}"
+    if versions != dict(RESULT_VERSIONS):
+        return [], f"this node has result versions {dict(RESULT_VERSIONS)}, the driver {versions}"
     results = []
     try:
         for config, result in run(configs):

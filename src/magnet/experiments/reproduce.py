@@ -12,14 +12,13 @@ from pathlib import Path
 
 from magnet.experiments import exhibits, settings, tuning
 from magnet.experiments.exhibits import Document, Options, Results
-from magnet.experiments.exhibits.base import meaning
 from magnet.experiments.exhibits.classification import searches
-from magnet.experiments.exhibits.render import write
+from magnet.experiments.exhibits.render import in_words, write
 from magnet.experiments.jobs import Config, Job, Runner, execute, missing
 from magnet.experiments.methods import get
 from magnet.experiments.progress import Progress
 from magnet.experiments.runners import run_configs
-from magnet.experiments.store import Store
+from magnet.experiments.store import Store, canonical_key
 
 STORE = Path("results") / "runs.sqlite"
 
@@ -63,7 +62,7 @@ def reproduce(
         options: which datasets, methods and repetitions. (default: all, 10)
         where: processes, cluster, device.
         show_only: run nothing.
-        any_version: runs of other code versions count as finished, too.
+        any_version: runs of other result versions count as finished, too.
         search: first bring the search for the settings of every method to so many trials, and write what is best to
             the file of settings. (default: ``0``, none)
         run: computes configs. (default: :func:`magnet.experiments.runners.run_configs`)
@@ -114,7 +113,7 @@ def _without_repeats(jobs: Sequence[Job]) -> list[Job]:
     seen: set[str] = set()
     result = []
     for job in jobs:
-        configs = {meaning(config): config for config in job.configs}
+        configs = {canonical_key(config): config for config in job.configs}
         fresh = tuple(config for name, config in configs.items() if name not in seen)
         seen.update(configs)
         if fresh:
@@ -155,8 +154,7 @@ def _unknown(store: Store, jobs: Sequence[Job]) -> list[Job]:
 
 def footnote(name: str, results: Results) -> str:
     """How the numbers came about."""
-    versions = ", ".join(f"`{version}`" for version in sorted(results.used)) or "none"
-    return f"Made by `magnet reproduce {name}` from finished runs of code version {versions}."
+    return f"Made by `magnet reproduce {name}` from finished runs of result versions {in_words(results.used)}."
 
 
 def machine() -> str:

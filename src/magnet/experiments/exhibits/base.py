@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from magnet.datasets import DATASETS
 from magnet.experiments.jobs import Config, Job
-from magnet.experiments.methods import METHODS
 from magnet.experiments.paper import Printed
-from magnet.experiments.store import Run, Store
+from magnet.experiments.store import Run, Store, canonical_key
 from magnet.experiments.summary import Summary, summarise
 
 
@@ -46,41 +43,17 @@ class Options:
         return [name for name in everything if name in wanted]
 
 
-def meaning(config: Config) -> str:
-    """What a run computes, as text: a setting that is the method's default may be given or left out.
-
-    Example:
-        >>> run = {"kind": "classify", "dataset": "cora", "corruption": "none", "method": "gcn", "seed": 0}
-        >>> meaning(run) == meaning({**run, "hidden": 64}), meaning(run) == meaning({**run, "hidden": 16})
-        (True, False)
-    """
-    usual = _defaults(config["method"], config["dataset"]) if config.get("kind") == "classify" else {}
-    told = {name: value for name, value in config.items() if name not in usual or usual[name] != value}
-    return json.dumps(told, sort_keys=True)
-
-
-@cache
-def _defaults(method: str, dataset: str) -> dict[str, Any]:
-    known = method in METHODS and dataset in DATASETS  # a store may be older than a method's end
-    return METHODS[method].config({}, DATASETS[dataset].nodes) if known else {}
-
-
 class Results:
-    """Finished runs by their :func:`meaning`.
+    """Finished runs by their :func:`~magnet.experiments.store.canonical_key`.
 
-    Runs that are shown together are always of one code version: of that with the most of them, of the newest among
+    Runs that are shown together are always of one result version: of that with the most of them, of the newest among
     equals. Which versions were used is in ``used``, the keys of all runs that were shown in ``shown``.
-
-    Args:
-        store: where they are.
-        any_code: also those of other code versions than the store's. (default: ``True``)
     """
 
-    def __init__(self, store: Store, any_code: bool = True) -> None:
+    def __init__(self, store: Store) -> None:
         self.runs: dict[str, dict[str, Run]] = {}
         for run in store.runs():
-            if any_code or run.code == store.code:
-                self.runs.setdefault(meaning(run.config), {})[run.code] = run
+            self.runs.setdefault(canonical_key(run.config), {})[run.code] = run
         self.failures = store.failed()
         self._key = store.key
         self.used: set[str] = set()
@@ -91,8 +64,8 @@ class Results:
         return next(iter(self.all(config)), None)
 
     def all(self, *configs: Config) -> list[dict[str, Any]]:
-        """The results of those of the configs that are finished, all of one code version."""
-        found = [self.runs.get(meaning(config), {}) for config in configs]
+        """The results of those of the configs that are finished, all of one result version."""
+        found = [self.runs.get(canonical_key(config), {}) for config in configs]
         versions: dict[str, tuple[int, str]] = {}
         for runs in found:
             for code, run in runs.items():

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from magnet.experiments.exhibits.base import Document
+from magnet.experiments.exhibits.render import in_words
 from magnet.experiments.store import Store
 
 BEGIN, END = "<!-- made by magnet reproduce all -->", "<!-- end -->"
@@ -27,13 +28,13 @@ def write_page(documents: Sequence[Document], folder: Path, store: str | os.Path
         figures = " ".join(f"[{figure.name}]({figure.name}.png)" for figure in document.figures) or "-"
         link = f"[{document.name}]({document.name}.md): {document.title}"
         lines.append(f"| {link} | {filled} of {len(possible)} | {complete} | {figures} |")
-    versions = ", ".join(f"`{version}`" for version in dict.fromkeys(run.code for run in runs))
+    versions = in_words(run.code for run in runs)
     seconds = sum(float(run.result.get("seconds") or 0) for run in runs)
     lines += [
         "",
         f"{exported} finished runs ({seconds / 3600:.1f} hours of computing) on {', '.join(devices) or 'no device'}, "
-        f"every one a line of [runs.csv](runs.csv). Code versions: {versions}; every cell stands on runs of one of "
-        "them, and runs of superseded code that no cell stands on are left out. Cells without a number were not run "
+        f"every one a line of [runs.csv](runs.csv). Result versions: {versions}; every cell stands on runs of one "
+        "version, and superseded runs that no cell stands on are left out. Cells without a number were not run "
         "(not counted are those that no run could fill: datasets without files, relative scores where nothing was "
         "lost); nothing is filled in by hand.",
         "",

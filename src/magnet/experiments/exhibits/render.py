@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,21 @@ def _style(cell: Cell) -> str:
         return ""
     strength = int(95 + 160 * min(1.0, abs(cell.score)))
     return f"rgb({strength},70,70)" if cell.score > 0 else f"rgb(70,{strength},70)"
+
+
+def in_words(versions: Iterable[str]) -> str:
+    """Result versions of several runs in few words.
+
+    Example:
+        >>> in_words(["datasets 1, networks 1", "datasets 1, networks 2", ""])
+        'datasets 1, networks 1 and 2'
+    """
+    found: dict[str, set[str]] = {}
+    for version in versions:
+        for part in filter(None, version.split(", ")):
+            name, _, number = part.rpartition(" ")
+            found.setdefault(name, set()).add(number)
+    return ", ".join(f"{name} {' and '.join(sorted(found[name]))}" for name in sorted(found)) or "none"
 
 
 def write(document: Document, folder: Path, notes: str = "") -> list[Path]:

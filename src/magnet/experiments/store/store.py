@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import hashlib
 import json
 import os
 import socket
@@ -13,21 +12,13 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import magnet
+from magnet.experiments.store.versions import RESULT_VERSIONS, complete, result_version, run_key
 
 #: A claim whose owner has not been heard of for this many seconds may be taken over.
 PATIENCE = 90.0
-
-#: Folders and files of the package that cannot change what a run computes.
-_PRESENTATION = (
-    *("cli", "report", "tables", "cleaner", "transforms"),
-    *(f"experiments/{name}" for name in ("exhibits", "store", "jobs", "ray_jobs", "progress", "reproduce", "paper")),
-    "experiments/tuning",
-)
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -43,35 +34,6 @@ CREATE TRIGGER IF NOT EXISTS runs_are_not_changed BEFORE UPDATE ON runs
 CREATE TRIGGER IF NOT EXISTS runs_are_not_deleted BEFORE DELETE ON runs
     BEGIN SELECT RAISE(ABORT, 'finished runs are never deleted'); END;
 """
-
-
-@cache
-def code_version() -> str:
-    """The package's version and a digest of the sources that decide what a run is.
-
-    What only shows results (the command line, reports, tables and figures) is left out, so that a new colour does not
-    make finished runs void. Settings found by search are no part of it: they stand in the config of each run.
-    """
-    root = Path(magnet.__file__).parent
-    digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        name = path.relative_to(root).as_posix()
-        if not name.startswith(_PRESENTATION):
-            digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return f"{magnet.__version__}+{digest.hexdigest()[:10]}"
-
-
-def run_key(config: Mapping[str, Any], code: str | None = None) -> str:
-    """The key of a run: a digest of its config and the code version.
-
-    Example:
-        >>> run_key({"dataset": "cora", "seed": 0}, "1") == run_key({"seed": 0, "dataset": "cora"}, "1")
-        True
-        >>> run_key({"seed": 0}, "1") == run_key({"seed": 0}, "2")
-        False
-    """
-    described = json.dumps([config, code or code_version()], sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(described.encode()).hexdigest()[:20]
 
 
 @dataclass(frozen=True)
@@ -94,7 +56,7 @@ class Store:
 
     Args:
         path: the file; it is made if there is none.
-        code: the version that keys are made with. (default: :func:`code_version`)
+        versions: of the components, of which keys are made. (default: :data:`RESULT_VERSIONS`)
 
     Example:
         >>> import tempfile
@@ -108,9 +70,8 @@ class Store:
         {'test_accuracy': 0.8}
     """
 
-    def __init__(self, path: str | os.PathLike[str], code: str | None = None) -> None:
-        self.path = Path(path)
-        self.code = code or code_version()
+    def __init__(self, path: str | os.PathLike[str], versions: Mapping[str, int] = RESULT_VERSIONS) -> None:
+        self.path, self.versions = Path(path), dict(versions)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
         try:
@@ -145,21 +106,25 @@ class Store:
         self._connection.close()
 
     def key(self, config: Mapping[str, Any]) -> str:
-        return run_key(config, self.code)
+        return run_key(config, self.version(config))
+
+    def version(self, config: Mapping[str, Any]) -> str:
+        """The result version of a config under the versions of this store."""
+        return result_version(config, self.versions)
 
     def add(self, config: Mapping[str, Any], result: Mapping[str, Any]) -> bool:
         """Write a finished run and release its claim; False if the run was there already (the old row stays)."""
-        key = self.key(config)
+        key, full = self.key(config), complete(config)
         values = (
             key,
             datetime.now(UTC).isoformat(timespec="milliseconds"),
             config.get("kind", ""),
             *(config.get(name) for name in ("dataset", "corruption", "method", "seed")),
-            json.dumps(config, sort_keys=True),
-            json.dumps(result, default=_plain),
+            json.dumps(full, sort_keys=True),
+            json.dumps(result, default=plain),
             result.get("seconds"),
             result.get("device"),
-            self.code,
+            self.version(config),
         )
         with self._transaction():
             inserted = self._connection.execute(
@@ -224,15 +189,10 @@ class Store:
         return None if found is None else _run(found)
 
     def runs(self) -> Iterator[Run]:
-        """All finished runs, of every code version, in the order in which they ended."""
+        """All finished runs, of every result version, in the order in which they ended."""
         query = "SELECT key, finished_at, config, result, code FROM runs ORDER BY finished_at, key"
         for found in self._connection.execute(query):
             yield _run(found)
-
-    def latest(self, any_code: bool = True) -> dict[str, Run]:
-        """The last finished run of every config, by the config as JSON with sorted keys."""
-        runs = (run for run in self.runs() if any_code or run.code == self.code)
-        return {json.dumps(run.config, sort_keys=True): run for run in runs}
 
     def merge(self, other: str | os.PathLike[str]) -> int:
         """Take over the finished runs of another store as they are; the number of new ones."""
@@ -336,7 +296,7 @@ def _alive(host: str, process: int, heard_at: float, now: float) -> bool:
     return True
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """NumPy and torch numbers, arrays and paths as what JSON knows."""
     for method in ("tolist", "item"):
         if hasattr(value, method):

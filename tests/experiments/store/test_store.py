@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from magnet.experiments import store as module
-from magnet.experiments.store import Store, code_version, run_key
+from magnet.experiments.store import RESULT_VERSIONS, Store, canonical_key, result_version, run_key
+from magnet.experiments.store.store import PATIENCE
+
+NEWER = {**RESULT_VERSIONS, "networks": 99}
 
 
 def config(seed: int, **more: object) -> dict[str, object]:
@@ -32,44 +34,31 @@ def test_a_row_is_there_once_and_stays_as_it_was(tmp_path: Path) -> None:
     assert len(rows) == 1
     assert rows[0][0] == run_key(config(0))
     assert rows[0][1].startswith("20")
-    assert rows[0][2:] == ("cora", 0, 2.0, code_version())
+    assert rows[0][2:] == ("cora", 0, 2.0, result_version(config(0)))
 
 
 def test_the_key_depends_on_every_setting_and_on_the_code(tmp_path: Path) -> None:
-    keys = {run_key(c, code) for c in (config(0), config(1), config(0, lr=0.1), config(0, lr=0.2)) for code in "ab"}
+    keys = {run_key(c, code) for c in (config(0), config(1), config(0, hidden=1), config(0, hidden=2)) for code in "ab"}
     assert len(keys) == 8
-    with Store(tmp_path / "a.sqlite", "1") as old:
+    with Store(tmp_path / "a.sqlite") as old:
         old.add(config(0), {"test_accuracy": 0.1})
-    with Store(tmp_path / "a.sqlite", "2") as new:
+    with Store(tmp_path / "a.sqlite", NEWER) as new:
         assert new.get(config(0)) is None
         new.add(config(0), {"test_accuracy": 0.2})
-        assert [run.result["test_accuracy"] for run in new.latest().values()] == [0.2]
-        assert len(list(new.runs())) == 2
-
-
-def test_presentation_does_not_change_the_code_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = tmp_path / "magnet"
-    (package / "cli").mkdir(parents=True)
-    (package / "__init__.py").write_text("")
-    monkeypatch.setattr(module.magnet, "__file__", str(package / "__init__.py"))
-    version = code_version.__wrapped__()
-    (package / "cli" / "new.py").write_text("1")
-    assert code_version.__wrapped__() == version
-    (package / "graph.py").write_text("1")
-    assert code_version.__wrapped__() != version
+        assert [run.result["test_accuracy"] for run in new.runs()] == [0.1, 0.2]
 
 
 def test_a_claimed_run_is_left_to_its_owner_until_that_dies(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     script = (
-        "import sys, time; from magnet.experiments.store import Store; store = Store(sys.argv[1], '1');"
+        "import sys, time; from magnet.experiments.store import Store; store = Store(sys.argv[1]);"
         "print(store.claim(['a', 'b']), flush=True); time.sleep(60)"
     )
     other = subprocess.Popen([sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE, text=True)
     try:
         assert other.stdout is not None
         assert other.stdout.readline().strip() == "['a', 'b']"
-        with Store(path, "1") as store:
+        with Store(path) as store:
             assert store.running() == {"a", "b"}
             assert store.claim(["a", "b", "c"]) == ["c"]
             other.kill()
@@ -83,14 +72,14 @@ def test_a_claimed_run_is_left_to_its_owner_until_that_dies(tmp_path: Path) -> N
 
 def test_a_claim_from_another_machine_ends_when_it_falls_silent(tmp_path: Path) -> None:
     with Store(tmp_path / "a.sqlite") as store:
-        for key, age in (("fresh", 0.0), ("stale", module.PATIENCE + 1)):
+        for key, age in (("fresh", 0.0), ("stale", PATIENCE + 1)):
             values = (key, "elsewhere", 1, time.time() - age)
             store._connection.execute("INSERT INTO claims VALUES (?, ?, ?, ?)", values)
         assert store.claim(["fresh", "stale"]) == ["stale"]
 
 
 def _add_many(path: Path, worker: int) -> None:
-    with Store(path, "1") as store:
+    with Store(path) as store:
         for seed in range(50):
             store.add(config(seed), {"worker": worker})
 
@@ -103,7 +92,7 @@ def test_processes_write_at_the_same_time(tmp_path: Path) -> None:
     for worker in workers:
         worker.join()
     assert [worker.exitcode for worker in workers] == [0, 0, 0]
-    with Store(tmp_path / "a.sqlite", "1") as store:
+    with Store(tmp_path / "a.sqlite") as store:
         assert sorted(run.config["seed"] for run in store.runs()) == list(range(50))
 
 
@@ -119,17 +108,17 @@ def test_failures_are_noted_and_not_finished(tmp_path: Path) -> None:
 
 
 def test_merge_and_export(tmp_path: Path) -> None:
-    with Store(tmp_path / "a.sqlite", "1") as a, Store(tmp_path / "b.sqlite", "1") as b:
+    with Store(tmp_path / "a.sqlite") as a, Store(tmp_path / "b.sqlite") as b:
         a.add(config(0), {"test_accuracy": 0.1})
         b.add(config(0), {"test_accuracy": 0.2})
         b.add(config(1), {"test_accuracy": 0.3})
         assert a.merge(b.path) == 1
         assert a.export(tmp_path / "a.csv") == 2
         assert [run.result["test_accuracy"] for run in a.runs()] == [0.1, 0.3]
-        with Store(tmp_path / "c.sqlite", "1") as c:
+        with Store(tmp_path / "c.sqlite") as c:
             assert c.load(tmp_path / "a.csv") == 2
             assert c.load(tmp_path / "a.csv") == 0
-            assert c.latest() == a.latest()
+            assert list(c.runs()) == list(a.runs())
             assert c.finished() == a.finished()
     lines = (tmp_path / "a.csv").read_text().splitlines()
     assert len(lines) == 3
@@ -138,12 +127,12 @@ def test_merge_and_export(tmp_path: Path) -> None:
 
 def test_an_export_is_short_and_loses_nothing_that_is_shown(tmp_path: Path) -> None:
     result = {"test_accuracy": 0.8100000619888306, "seconds": 1.25, "device": "cpu", "seed": 0, "config": {"rate": 0.1}}
-    with Store(tmp_path / "a.sqlite", "1") as a, Store(tmp_path / "b.sqlite", "1") as b:
+    with Store(tmp_path / "a.sqlite") as a, Store(tmp_path / "b.sqlite") as b:
         a.add(config(0), {**result, "above": [1, 123456789], "detection": {"share": float("nan"), "gate": "open"}})
         a.export(tmp_path / "a.csv")
         b.load(tmp_path / "a.csv")
         (run,) = b.runs()
-        assert (run.key, run.config) == (a.key(config(0)), config(0))
+        assert (run.key, canonical_key(run.config)) == (a.key(config(0)), canonical_key(config(0)))
         assert run.result.pop("detection")["share"] != 0.0
         assert run.result == {"test_accuracy": 0.81, "seconds": 1.25, "device": "cpu", "above": [1, 123456789]}
         assert b.export(tmp_path / "b.csv") == 1
