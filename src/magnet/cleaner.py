@@ -116,12 +116,17 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
     def transform(self, data: Data | tables.Table) -> Any:
         """The recovered data: of the graph it was fitted on, what was found there; of another one with the same
         columns, what is found there with the fitted column scales and thresholds."""
+        return self.judge(data)._output(data)
+
+    def judge(self, data: Data | tables.Table) -> MAGnet:
+        """A model that has judged ``data`` with the column scales and thresholds of this one: for the data that this
+        model was fitted on, the model itself."""
         self._need_fit()
         if _fingerprint(data) == self.fingerprint_:
-            return self._output(data)
+            return self
         other = copy.copy(self)
         other._work(data, None, self)
-        return other._output(data)
+        return other
 
     def fit_transform(self, data: Data | tables.Table, y: Any = None, *, trusted: Any = None) -> Any:
         """:meth:`fit`, then :meth:`transform` of the same data."""

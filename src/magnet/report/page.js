@@ -120,6 +120,7 @@
   $("threshold").addEventListener("input", (e) => {
     threshold = Number(e.target.value);
     moved = true;
+    save({ threshold });
     showThreshold();
     if ($("above").checked) select(); else paint();
     countDecisions();
@@ -127,6 +128,7 @@
   $("reset").addEventListener("click", () => {
     threshold = D.threshold;
     moved = false;
+    save({ threshold: null });
     $("threshold").value = threshold;
     showThreshold();
     select();
@@ -195,6 +197,7 @@
   }
   function decide(i, what) {
     decision[i] = decision[i] === what ? 0 : what;
+    save({ place: i, accept: decision[i] ? decision[i] === 1 : null });
     paint();
     countDecisions();
   }
@@ -260,7 +263,7 @@
     const i = order[active];
     if (e.key === "a") { decision[i] = 0; decide(i, 1); }
     else if (e.key === "r") { decision[i] = 0; decide(i, 2); }
-    else if (e.key === "u") { decision[i] = 0; paint(); countDecisions(); }
+    else if (e.key === "u") decide(i, 0);
   });
   let typing;
   $("search").addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(select, 120); });
@@ -330,7 +333,32 @@
     return box;
   }
 
-  // decisions
+  // decisions: under magnet review each one is sent to the server, in the order in which they are made
+  const unsent = [];
+  let sending = false;
+  function save(change) {
+    if (!D.review) return;
+    const last = unsent[unsent.length - 1];
+    if (last && "threshold" in last && "threshold" in change && (unsent.length > 1 || !sending)) unsent.pop();
+    unsent.push(change);
+    $("saved").textContent = "saving ...";
+    if (!sending) send();
+  }
+  async function send() {
+    sending = true;
+    while (unsent.length) {
+      try {
+        const answer = await fetch("decisions", { method: "POST", body: JSON.stringify(unsent[0]), headers: { "Content-Type": "application/json" } });
+        if (!answer.ok) throw new Error((await answer.text()).trim());
+        unsent.shift();
+      } catch (error) {
+        $("saved").textContent = `not saved: ${error.message}; trying again`;
+        await new Promise((done) => setTimeout(done, 1000));
+      }
+    }
+    sending = false;
+    $("saved").textContent = "all decisions saved";
+  }
   function countDecisions() {
     let yes = 0, by = 0;
     for (let i = 0; i < N; i++) { if (accepted(i)) yes++; if (decision[i]) by++; }
@@ -387,6 +415,12 @@
     $("heat").append(figure);
   }
 
+  if (D.review) {
+    for (const [i, yes] of D.review.decided) decision[i] = yes ? 1 : 2;
+    if (D.review.threshold !== null) { threshold = D.review.threshold; moved = true; $("threshold").value = threshold; }
+    $("saved").textContent = "decisions are saved as you make them";
+    window.addEventListener("beforeunload", (e) => { if (unsent.length) e.preventDefault(); });
+  }
   showThreshold();
   select();
   countDecisions();

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,8 @@ def write_report(result: CleanResult, path: Path, run: dict[str, Any] | None = N
     return path
 
 
-def render(data: dict[str, Any]) -> str:
-    """The page for some data.
+def render(data: dict[str, Any], connect: bool = False) -> str:
+    """The page for some data; with ``connect`` it may talk to the server that it came from.
 
     The browser is told to run the one script whose hash stands in the page's policy and to load nothing, so that text
     from users' data could not run even if it got out of the JSON it is kept in.
@@ -33,13 +34,27 @@ def render(data: dict[str, Any]) -> str:
     style, script = ((folder / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
-        "base-uri 'none'; form-action 'none'"
+        "base-uri 'none'; form-action 'none'" + ("; connect-src 'self'" if connect else "")
     )
     page = (folder / "page.html").read_text(encoding="utf-8")
     parts = {"policy": policy, "style": style, "script": script, "data": safe_json(data)}
     pieces = page.split("{{")
     # one pass, so that nothing in the data is taken for a place to fill in
     return pieces[0] + "".join(parts[name] + rest for name, rest in (piece.split("}}", 1) for piece in pieces[1:]))
+
+
+def data_of(path: Path) -> dict[str, Any]:
+    """The data inside a page that :func:`write_report` wrote."""
+    found = re.search(
+        r'<script type="application/json" id="data">(.*?)</script>', path.read_text(encoding="utf-8"), re.S
+    )
+    try:
+        data = json.loads(found[1]) if found else None
+    except ValueError:
+        data = None
+    if not isinstance(data, dict) or not {"cells", "fields", "decisions", "threshold"} <= set(data):
+        raise ValueError(f"{path} is not a report of magnet clean")
+    return data
 
 
 def safe_json(data: Any) -> str:

@@ -1,0 +1,200 @@
+"""``magnet check``: a gate for pipelines that fails when too much of a table looks wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from magnet.cli.clean import clear_errors, fail
+
+if TYPE_CHECKING:
+    from magnet.cleaner import CleanResult, MAGnet
+
+TOO_MUCH = 3  # exit code
+MOST_LISTED = 1000  # cells in the report; all of them are counted
+
+
+def check(
+    nodes: Annotated[Path, typer.Argument(help="The table, as for magnet clean.")],
+    edges: Annotated[Path | None, typer.Option("--edges", "-e", help="Links between its rows.")] = None,
+    max_wrong: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="The largest share of the judged cells that may look wrong.")
+    ] = 0.01,
+    model: Annotated[
+        Path | None, typer.Option(help="Judge by the scales and thresholds of this saved model (.npz).")
+    ] = None,
+    max_drift: Annotated[
+        float,
+        typer.Option(min=0.0, max=1.0, help="With --model: how far a column's distribution may have moved (0 to 1)."),
+    ] = 0.5,
+    save_model: Annotated[
+        Path | None, typer.Option(help="Save the fitted model here, for --model with tomorrow's table.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the JSON report here, instead of to the console.")
+    ] = None,
+    id: Annotated[str | None, typer.Option("--id", help="Column with the ids; found if not named.")] = None,
+    label: Annotated[str | None, typer.Option("--label", help="Column to leave alone.")] = None,
+    exclude: Annotated[str | None, typer.Option(help="Leave these columns alone (comma-separated).")] = None,
+    schema: Annotated[Path | None, typer.Option(help="TOML file that says what columns hold.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing; the exit code tells.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name the columns and the worst cells.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the JSON report.")] = False,
+) -> None:
+    """Judge a table and exit with code 3 when more of it looks wrong than --max-wrong (or, with --model, a column's
+    values have moved further than --max-drift)."""
+    if model is not None and save_model is not None:
+        fail("--model judges with a saved model and fits none; leave out --save-model", 2)
+    with clear_errors(verbose):
+        reading = {"id": id, "label": label, "exclude": None if exclude is None else exclude.split(",")}
+        report = judge(nodes, edges, max_wrong, model, max_drift, save_model, schema, seed, reading)
+        text = json.dumps(report, indent=1, ensure_ascii=False) + "\n"
+        if output is not None:
+            from magnet.files import complete_or_absent
+
+            with complete_or_absent(output) as part:
+                part.write_text(text, encoding="utf-8", errors="replace")
+    if as_json and not quiet:
+        typer.echo(text, nl=False)
+    elif not quiet:
+        for line in _lines(report, verbose):
+            typer.echo(line.encode(errors="replace").decode())
+    if not report["passed"]:
+        raise typer.Exit(TOO_MUCH)
+
+
+def judge(
+    nodes: Path,
+    edges: Path | None,
+    max_wrong: float,
+    model: Path | None,
+    max_drift: float,
+    save_model: Path | None,
+    schema: Path | None,
+    seed: int,
+    reading: dict[str, Any],
+) -> dict[str, Any]:
+    """The report: what was judged, how much of it looks wrong, and whether that is too much."""
+    from magnet import tables
+    from magnet.cleaner import CleanResult, MAGnet
+    from magnet.tables.readers.read import find_files
+
+    override = tables.read_override(schema) if schema is not None else None
+    node_path, edge_path = find_files(nodes, edges)
+    saved = MAGnet.load(model) if model is not None else None
+    table = tables.read(node_path, edge_path, **reading, override=override)
+    if saved is None:
+        fitted = MAGnet(fix="none", seed=seed).fit(table)
+        if save_model is not None:
+            fitted.save(save_model)
+    else:
+        fitted = saved.judge(table)
+    report = report_of(CleanResult(table, fitted), node_path, max_wrong)
+    if saved is not None:
+        moved = drift(saved, fitted)
+        drifted = sorted(name for name, (_, least) in moved.items() if least > max_drift)
+        report |= {"model": str(model), "max_drift": max_drift, "drifted": drifted}
+        report["passed"] = report["passed"] and not drifted
+        for name, (distance, _) in moved.items():
+            report["columns"][name]["drift"] = distance
+    return report
+
+
+def drift(saved: MAGnet, fitted: MAGnet) -> dict[str, tuple[float, float]]:
+    """By column, how far its distribution moved since the model was saved, and by how much at least.
+
+    The distance is that of Kolmogorov and Smirnov for numbers and the total variation for categories, both between 0
+    and 1. The second number is smaller by the two-sample 1 % point of Kolmogorov's distribution, ``1.63 sqrt(1/n +
+    1/m)``: a small batch differs by chance.
+    """
+    import numpy as np
+    from scipy.stats import ks_2samp
+
+    old, new = (model.x_.detach().cpu().numpy() for model in (saved, fitted))
+    chance = 1.63 * float(np.sqrt(1 / len(old) + 1 / len(new)))
+    moved = {}
+    for f, column in zip(saved.fields_ or (), saved.columns_ or (), strict=True):
+        here = slice(column.start, column.stop)
+        if column.stop - column.start > 1:
+            distance = 0.5 * float(np.abs(old[:, here].mean(axis=0) - new[:, here].mean(axis=0)).sum())
+        else:
+            distance = float(ks_2samp(old[:, column.start], new[:, column.start], method="asymp").statistic)
+        moved[f.name] = (distance, max(0.0, distance - chance))
+    return moved
+
+
+def report_of(result: CleanResult, path: Path, max_wrong: float) -> dict[str, Any]:
+    """The JSON report of a judged table (``magnet/schemas/check.json``)."""
+    from magnet import __version__
+    from magnet.files import sha256_of
+
+    table, cells = result.table, result.suspicious_cells
+    wrong = cells[cells["probability"] >= 0.5]
+    judged = table.num_nodes * len(table.used)
+    share = len(wrong) / judged if judged else 0.0
+    by_column = wrong["column"].value_counts()
+    return {
+        "format": "magnet check",
+        "version": 1,
+        "magnet": __version__,
+        "nodes": str(path),
+        "sha256": sha256_of(path),
+        "model": None,
+        "rows": table.num_nodes,
+        "cells": judged,
+        "wrong": len(wrong),
+        "share": share,
+        "max_wrong": max_wrong,
+        "passed": share <= max_wrong,
+        "columns": {
+            f.name: {"kind": f.kind, "judged": f.used, "wrong": int(by_column.get(f.name, 0)), "note": f.note}
+            for f in table.fields
+        },
+        "suspicious_cells": [
+            {
+                "row": int(cell.row),
+                "node": str(cell.node),
+                "column": str(cell.column),
+                "observed": plain(cell.observed),
+                "suggested": plain(cell.suggested),
+                "probability": float(cell.probability),
+                "reason": str(cell.reason),
+            }
+            for cell in wrong.head(MOST_LISTED).itertuples(index=False)
+        ],
+    }
+
+
+def plain(value: Any) -> Any:
+    """A cell as JSON: numbers, texts and truth values as they are, anything else as text, missing ones as null."""
+    import numpy as np
+    import pandas as pd
+
+    if value is None or value is pd.NA or (isinstance(value, float) and not np.isfinite(value)):
+        return None
+    value = value.item() if isinstance(value, np.generic) else value
+    return value if isinstance(value, str | int | float | bool) else str(value)
+
+
+def _lines(report: dict[str, Any], verbose: bool) -> list[str]:
+    verdict = "passed" if report["passed"] else "FAILED"
+    lines = [
+        f"{verdict}: {report['wrong']} of {report['cells']} judged cells look wrong "
+        f"({report['share']:.2%}; at most {report['max_wrong']:.2%} allowed)"
+    ]
+    alone = [name for name, column in report["columns"].items() if not column["judged"]]
+    if alone:
+        lines.append(f"not judged: {', '.join(alone)}")
+    if report.get("drifted"):
+        lines.append(f"drifted since the model was saved: {', '.join(report['drifted'])}")
+    if verbose:
+        lines += [f"{name}: {column['wrong']} wrong" for name, column in report["columns"].items() if column["wrong"]]
+        lines += [
+            f"row {cell['row']}, {cell['column']}: {cell['observed']} ({cell['probability']:.2f}): {cell['reason']}"
+            for cell in report["suspicious_cells"][:20]
+        ]
+    return lines

@@ -1,0 +1,122 @@
+"""``magnet doctor``: what is installed, which devices and folders there are, and what is missing."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from importlib import metadata, util
+from typing import Annotated, Any
+
+import typer
+
+CORE = (
+    "torch",
+    "torch_geometric",
+    "numpy",
+    "scipy",
+    "pandas",
+    "scikit-learn",
+    "numba",
+    "matplotlib",
+    "pyarrow",
+    "typer",
+    "rich",
+)
+EXTRAS = {
+    "search": (("optuna",), "magnet reproduce --search"),
+    "cluster": (("ray",), "work on a Ray cluster (--ray)"),
+    "image": (("PIL", "bm3d", "skimage"), "magnet reproduce fig-image"),
+    "agent": (("mcp",), "magnet mcp"),
+    "bench": (("pyod",), "rivals in magnet bench"),
+}
+
+
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Print versions, devices, threads and data folders, and say what is missing and how to get it."""
+    found = examine()
+    if as_json:
+        typer.echo(json.dumps(found, indent=1))
+    else:
+        for line in _lines(found):
+            typer.echo(line)
+    if found["missing"]:
+        raise typer.Exit(1)
+
+
+def examine() -> dict[str, Any]:
+    """What ``magnet doctor`` prints, as plain values."""
+    from magnet import __version__
+
+    packages = {name: _version(name) for name in CORE}
+    extras = {name: all(util.find_spec(part) for part in parts) for name, (parts, _) in EXTRAS.items()}
+    return {
+        "magnet": __version__,
+        "python": platform.python_version(),
+        "executable": sys.executable,
+        "platform": platform.platform(),
+        "packages": packages,
+        "extras": extras,
+        "missing": [name for name, version in packages.items() if version is None],
+        **_machine(),
+        "data": _folders(),
+    }
+
+
+def _machine() -> dict[str, Any]:
+    import os
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    machine: dict[str, Any] = {"cores": cores, "threads": None, "devices": ["cpu"], "triton": False}
+    if util.find_spec("torch"):
+        import torch
+
+        machine["threads"] = torch.get_num_threads()
+        machine["devices"] += [torch.cuda.get_device_name(k) for k in range(torch.cuda.device_count())]
+        machine["triton"] = util.find_spec("triton") is not None
+    return machine
+
+
+def _folders() -> dict[str, Any]:
+    import os
+
+    from magnet.datasets.catalogue import DATASETS
+    from magnet.files import cache_folder
+
+    folder = os.environ.get("MAGNET_DATA")
+    names = [name for name, entry in DATASETS.items() if entry.source is None or entry.found(None) is not None]
+    return {
+        "MAGNET_DATA": folder,
+        "cache": str(cache_folder()),
+        "found": names,
+        "to download": sorted(set(DATASETS) - set(names)),
+    }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _lines(found: dict[str, Any]) -> list[str]:
+    data = found["data"]
+    lines = [
+        f"magnet {found['magnet']}, Python {found['python']} ({found['executable']})",
+        f"{found['platform']}, {found['cores']} cores, torch uses {found['threads']} threads",
+        f"devices: {', '.join(found['devices'])}" + ("" if found["triton"] else " (no Triton: no fused CUDA kernels)"),
+        "packages: " + ", ".join(f"{name} {version or 'MISSING'}" for name, version in found["packages"].items()),
+        f"raw datasets: MAGNET_DATA is {data['MAGNET_DATA'] or 'not set'}, the cache folder is {data['cache']}",
+        f"datasets found: {', '.join(data['found'])}",
+    ]
+    if data["to download"]:
+        lines.append(f"not found: {', '.join(data['to download'])} (magnet datasets says how to get them)")
+    for name, there in found["extras"].items():
+        if not there:
+            lines.append(f"extra {name} is not installed ({EXTRAS[name][1]}): pip install 'magnet-gnn[{name}]'")
+    if found["missing"]:
+        lines.append(f"MISSING: {', '.join(found['missing'])}: pip install magnet-gnn")
+    return lines

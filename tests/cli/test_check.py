@@ -1,0 +1,136 @@
+"""``magnet check``, and the JSON that commands write against its published schemas."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from magnet.cli import app
+
+runner = CliRunner()
+
+
+def run(*arguments: str | Path) -> tuple[int, str, str]:
+    result = runner.invoke(app, [str(argument) for argument in arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+def validate(content: Any, name: str) -> None:
+    schema = json.loads((resources.files("magnet") / "schemas" / f"{name}.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(content, schema, jsonschema.Draft202012Validator)
+
+
+def write_day(folder: Path, seed: int, wrong: list[int]) -> None:
+    """A linked table: neighbours on a ring have similar readings; ``wrong`` rows hold an absurd one."""
+    rng = np.random.default_rng(seed)
+    smooth = 20 + 5 * np.sin(np.arange(200) / 12)
+    nodes = pd.DataFrame(
+        {
+            "id": [f"s{k}" for k in range(200)],
+            "reading": np.round(smooth + rng.normal(0, 0.3, 200), 2),
+            "level": np.round(2 * smooth + rng.normal(0, 0.5, 200), 2),
+            "note": [f"visited by person {rng.integers(10**9)}" for _ in range(200)],
+        }
+    )
+    nodes.loc[wrong, "reading"] = 900.0
+    folder.mkdir(exist_ok=True)
+    nodes.to_csv(folder / "nodes.csv", index=False)
+    pd.DataFrame({"source": nodes["id"], "target": np.roll(nodes["id"], 1)}).to_csv(folder / "edges.csv", index=False)
+
+
+@pytest.fixture(scope="module")
+def days(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("days")
+    write_day(folder / "good", 0, [])
+    write_day(folder / "bad", 1, list(range(0, 200, 20)))
+    return folder
+
+
+def test_a_good_table_passes_and_a_bad_one_exits_3(days: Path, tmp_path: Path) -> None:
+    code, text, _ = run("check", days / "good/nodes.csv", "--edges", days / "good/edges.csv")
+    assert code == 0
+    assert text.startswith("passed: ")
+    assert "not judged: id, note" in text
+    code, text, _ = run("check", days / "bad/nodes.csv", "-e", days / "bad/edges.csv", "-o", tmp_path / "report.json")
+    assert code == 3
+    assert text.startswith("FAILED: 10 of 400 judged cells look wrong (2.50%; at most 1.00% allowed)")
+    report = json.loads((tmp_path / "report.json").read_text())
+    validate(report, "check")
+    assert [report[name] for name in ("wrong", "cells", "rows", "passed")] == [10, 400, 200, False]
+    assert {cell["row"] for cell in report["suspicious_cells"]} == set(range(0, 200, 20))
+    assert report["columns"]["reading"]["wrong"] == 10
+    assert report["columns"]["note"]["judged"] is False
+
+
+def test_the_limit_is_what_decides(days: Path) -> None:
+    table = (days / "bad/nodes.csv", "-e", days / "bad/edges.csv")
+    assert run("check", *table, "--max-wrong", "0.025")[0] == 0
+    code, text, _ = run("check", *table, "--max-wrong", "0.0249", "-q")
+    assert (code, text) == (3, "")
+    code, text, _ = run("check", *table, "--json")
+    assert code == 3
+    validate(json.loads(text), "check")
+    code, text, _ = run("check", *table, "-v")
+    assert "reading: 10 wrong" in text
+    assert "row 0, reading: 900" in text
+
+
+def test_a_saved_model_judges_tomorrow_s_batch(days: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model.npz"
+    assert run("check", days / "good", "--save-model", model)[0] == 0
+    code, text, _ = run("check", days / "bad", "--model", model, "--json")
+    report = json.loads(text)
+    validate(report, "check")
+    assert code == 3
+    assert report["model"] == str(model)
+    assert {cell["row"] for cell in report["suspicious_cells"]} >= set(range(0, 200, 20))
+    assert report["drifted"] == []
+    assert report["columns"]["reading"]["drift"] < 0.2
+    # a column that moved as a whole agrees with its neighbours, but not with yesterday
+    frame = pd.read_csv(days / "good/nodes.csv")
+    frame["reading"] += 400
+    (tmp_path / "shifted").mkdir()
+    frame.to_csv(tmp_path / "shifted/nodes.csv", index=False)
+    (tmp_path / "shifted/edges.csv").write_bytes((days / "good/edges.csv").read_bytes())
+    assert run("check", tmp_path / "shifted")[0] == 0
+    code, text, _ = run("check", tmp_path / "shifted", "--model", model)
+    assert code == 3
+    assert "drifted since the model was saved: reading\n" in text
+    assert run("check", tmp_path / "shifted", "--model", model, "--max-drift", "1")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["gone.csv"], "gone.csv does not exist"),
+        (["good", "--model", "gone.npz"], "No such file or directory"),
+        (["good", "--model", "a", "--save-model", "b"], "fits none"),
+    ],
+)
+def test_what_cannot_be_checked_exits_2(
+    days: Path, arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(days)
+    code, text, error = run("check", *arguments)
+    assert (code, text) == (2, "")
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_run_json_follows_its_schema(days: Path, tmp_path: Path) -> None:
+    assert run("clean", days / "bad", "-o", tmp_path / "out")[0] == 0
+    record = json.loads((tmp_path / "out/run.json").read_text())
+    validate(record, "run")
+    assert record["counts"]["corrected"] == 10
+    with pytest.raises(jsonschema.ValidationError):
+        validate({**record, "share": 2.0}, "run")
