@@ -1,0 +1,35 @@
+"""Channels: how right values come out wrong.
+
+There are three registries. A *channel* gives ``P(observed | right)`` for the posterior of a cell. A *rewrite* decides
+about whole columns before it (units, formats, moved values); an *audit* after it (frames, outliers), on the repaired
+table. To add one, write a file (see :class:`~magnet.tables.channels.base.Channel` and
+:data:`~magnet.tables.channels.base.ColumnTest`), and name it here.
+"""
+
+from magnet.tables.channels.base import UNKNOWN, Channel, ChannelContext, ColumnTest, Proposals
+from magnet.tables.channels.respell import Respell
+from magnet.tables.channels.typo import Typo
+from magnet.tables.options import TableOptions
+
+
+def make_channels(options: TableOptions) -> list[Channel]:
+    """Fresh channels for one table, nothing learned yet."""
+    typo = Typo(options.digit_discount)
+    return [typo, Respell(typo)]
+
+
+REWRITES: dict[str, ColumnTest] = {}
+AUDITS: dict[str, ColumnTest] = {}
+
+__all__ = [
+    "AUDITS",
+    "REWRITES",
+    "UNKNOWN",
+    "Channel",
+    "ChannelContext",
+    "ColumnTest",
+    "Proposals",
+    "Respell",
+    "Typo",
+    "make_channels",
+]

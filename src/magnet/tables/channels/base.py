@@ -1,0 +1,80 @@
+"""What every channel gives: the probability of an observed text when another one is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats
+from magnet.tables.experts.novelty import Novelty
+from magnet.tables.findings import Finding
+from magnet.tables.options import TableOptions
+
+UNKNOWN = -1  # the code of "some value that we cannot name"
+
+
+@dataclass(frozen=True, eq=False)
+class Proposals:
+    """Corrections of distinct texts.
+
+    Args:
+        observed: codes of the texts as read, ``[pairs]``.
+        candidate: codes of the corrections, :data:`UNKNOWN` where the text is wrong but its correction is not known.
+        likelihood: ``P(observed | candidate, the channel struck)``.
+        measure: base measure of corrections that no row holds; nan where the experts know the correction.
+    """
+
+    observed: Codes
+    candidate: Codes
+    likelihood: Floats
+    measure: Floats
+
+    @classmethod
+    def of(cls, found: list[tuple[int, int, float, float]]) -> Proposals:
+        if not found:
+            empty = np.zeros(0)
+            return cls(empty.astype(np.int64), empty.astype(np.int64), empty, empty)
+        table = np.array(found, dtype=np.float64)
+        return cls(table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2], table[:, 3])
+
+
+@dataclass(eq=False)
+class ChannelContext:
+    """What a channel looks at: the column, how often each value occurs, and the base measure of its values."""
+
+    column: CodedColumn
+    counts: Codes
+    read_counts: Codes
+    novelty: Novelty
+    options: TableOptions
+
+
+class Channel(Protocol):
+    """One kind of damage: ``P(o | v)``, the chance that the right text v comes out as o.
+
+    ``rate`` names the error rate it shares with other channels; ``kind`` is what the user reads.
+    """
+
+    name: str
+    rate: str
+    kind: str
+
+    def propose(self, context: ChannelContext) -> Proposals:
+        """Corrections of the distinct texts of a column."""
+        ...
+
+    def likelihood(self, observed: str, value: str) -> float:
+        """The chance of one observed text, 0 if the channel cannot write it."""
+        ...
+
+    def learn(self, pairs: list[tuple[str, str]]) -> None:
+        """Take the operation mix from confident (observed, repaired) pairs of the whole table."""
+        ...
+
+
+ColumnTest = Callable[[CodedTable, TableOptions], Iterable[tuple[int, Finding]]]
+"""A rewrite or an audit: looks at whole columns and yields ``(column position, finding)``. It reads
+``column.read`` (rewrites) or ``column.current`` (audits, the repaired table), and changes nothing."""

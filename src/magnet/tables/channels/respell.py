@@ -1,0 +1,128 @@
+"""A misspelling whose correction no other row holds: a value of odd shape, or with a word nobody else writes."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from magnet.tables.channels.base import UNKNOWN, ChannelContext, Proposals
+from magnet.tables.channels.typo import ALPHABET, Typo, near_pairs
+from magnet.tables.experts.novelty import Novelty, tokens_of
+from magnet.tables.roles.patterns import number
+
+LONGEST = 80  # characters; the corrections of longer texts are found by their words only
+MOST_TEXTS = 5_000  # odd texts examined per column
+SMALL = 1e-3  # corrections with less than this share of the best one are dropped
+FIXED_WIDTH = 0.95  # share of one length from which digit strings have a fixed width
+WORD = 4  # letters from which a word is compared with known words
+
+
+class Respell:
+    r"""Corrections in the neighborhood of the observed text, weighed by the base measure.
+
+    The candidates of an odd text o are: o with one character left out, with two neighbors exchanged, with one of the
+    column's punctuation marks or one digit put in, and with an unknown word replaced by a known one. Each has prior
+    :math:`B_{-o}(v)`, the base measure in a column without o, and the likelihood of :class:`~.typo.Typo`.
+    """
+
+    name, rate, kind = "respell", "typo", "typo"
+
+    def __init__(self, typo: Typo) -> None:
+        self._typo = typo
+
+    def learn(self, pairs: list[tuple[str, str]]) -> None:
+        """The operation mix is that of the typo channel."""
+
+    def likelihood(self, observed: str, value: str) -> float:
+        return 0.0
+
+    def propose(self, context: ChannelContext) -> Proposals:
+        column, novelty = context.column, context.novelty
+        values = column.values
+        lonely = [
+            k
+            for k in np.flatnonzero(context.read_counts).tolist()
+            if context.counts[k] <= 1
+            and len(values[k]) >= 2
+            and not (column.role.arithmetic and number(values[k]) is not None)
+        ]
+        marks = [
+            c
+            for c, _ in Counter(
+                c for k in np.flatnonzero(context.counts >= 2) for c in set(values[k]) if not c.isalnum()
+            ).most_common(4)
+        ]
+        words = self._known_words(values, lonely, novelty)
+        fixed = self._fixed_width(context)
+        found: list[tuple[int, int, float, float]] = []
+        examined = 0
+        for k in lonely:
+            odd = len(values[k]) <= LONGEST and novelty.odd(values[k]) and (fixed or not values[k].isdigit())
+            if not odd and not any(t in words for t in tokens_of(values[k])[0]):
+                continue
+            examined += 1
+            if examined > MOST_TEXTS:
+                break
+            found += self._corrections(k, context, marks, words, odd)
+        return Proposals.of(found)
+
+    @staticmethod
+    def _fixed_width(context: ChannelContext) -> bool:
+        """Whether digit strings of this column have one length; otherwise a longer number is not odd."""
+        widths: Counter[int] = Counter()
+        for k in np.flatnonzero(context.counts):
+            if context.column.values[k].isdigit():
+                widths[len(context.column.values[k])] += int(context.counts[k])
+        return bool(widths) and max(widths.values()) >= FIXED_WIDTH * sum(widths.values())
+
+    @staticmethod
+    def _known_words(values: list[str], lonely: list[int], novelty: Novelty) -> dict[str, list[str]]:
+        """For every word of one value only, the known words one edit away."""
+        strange = sorted(
+            {
+                t
+                for k in lonely
+                for t in tokens_of(values[k])[0]
+                if len(t) >= 3 and t.isalpha() and novelty.unknown(t, values[k])
+            }
+        )
+        known = [t for t, c in novelty.token.items() if len(t) >= WORD and t.isalpha() and c >= 2]
+        out: dict[str, list[str]] = {}
+        for a, b in near_pairs(strange, known, 0):
+            out.setdefault(strange[a], []).append(known[b])
+        return out
+
+    def _corrections(
+        self, code: int, context: ChannelContext, marks: list[str], words: dict[str, list[str]], odd: bool
+    ) -> list[tuple[int, int, float, float]]:
+        text, share = context.column.values[code], self._typo.share
+        size = len(text)
+        chance: dict[str, float] = {}
+        digits: dict[str, float] = {}
+        tokens, _ = tokens_of(text)
+        if odd:
+            for k in range(size):
+                chance.setdefault(text[:k] + text[k + 1 :], share["insert"] / (size * ALPHABET))
+            for k in range(size - 1):
+                if text[k] != text[k + 1]:
+                    chance[text[:k] + text[k + 1] + text[k] + text[k + 2 :]] = share["exchange"] / (size - 1)
+            for k in range(1, size):
+                for c in marks:
+                    chance[text[:k] + c + text[k:]] = share["delete"] / (size + 1)
+        for k, t in enumerate(tokens):
+            if odd and t[0].isdigit() and len(t) < 9:
+                longer = "".join([*tokens[:k], t + "5", *tokens[k + 1 :]])
+                digits[longer] = share["delete"] / (size + 1) * 10 * (len(t) + 1)
+            for word in words.get(t, ()):
+                fixed = "".join([*tokens[:k], word, *tokens[k + 1 :]])
+                chance[fixed] = self._typo.likelihood(t, word) * len(word) / size
+        chance.pop(text, None)
+        index, counts = context.column.index, context.counts
+        texts = [t for t in chance if not (t in index and index[t] < len(counts) and counts[index[t]] > 1)]
+        measures = context.novelty.without(text, texts + list(digits))
+        scored = [(chance[t] * m, t, chance[t], m) for t, m in zip(texts, measures, strict=False)]
+        rest = [(code, UNKNOWN, digits[t], m) for t, m in zip(digits, measures[len(texts) :], strict=True)]
+        best = max([s for s, *_ in scored] + [c * m for *_, c, m in rest], default=0.0)
+        kept = [(code, context.column.code(t), c, m) for s, t, c, m in scored if s > SMALL * best]
+        return kept + [r for r in rest if r[2] * r[3] > SMALL * best]

@@ -1,0 +1,181 @@
+"""Misspelling: one character inserted, left out, replaced or exchanged, or one letter replaced everywhere."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import numpy as np
+from rapidfuzz.distance import OSA
+from rapidfuzz.process import cdist
+
+from magnet.tables.channels.base import ChannelContext, Proposals
+from magnet.tables.roles.patterns import number
+
+ALPHABET = 36.0  # letters and digits: the characters a slip may write before any are learned
+PRIOR = {"insert": 2.0, "delete": 2.0, "replace": 2.0, "exchange": 2.0, "case": 0.5, "space": 0.5}
+TWO_EDITS = 0.02  # share of misspellings with two edits (Damerau 1964: over 80 % hold one; two at one place are rarer)
+ENOUGH_CHARACTERS = 10  # written characters after which their distribution is learned
+LONGEST = 400  # longer texts are compared by their words only
+DIGIT = re.compile(r"\d")
+
+
+class Typo:
+    r"""Edit operations with learned shares.
+
+    .. math:: P(o \mid v) = \pi_{op} \cdot \frac{q(c)}{\text{places}(op, v)}
+
+    with :math:`\pi` the share of the operation and q the distribution of the written character, both learned from the
+    table's own confident repairs. Digits are confused like letters but discounted, since values that differ in a
+    digit are mostly siblings. Never used between two numbers of a quantity.
+    """
+
+    name = rate = kind = "typo"
+
+    def __init__(self, digit_discount: float) -> None:
+        self._discount = digit_discount
+        self.learn([])
+
+    def learn(self, pairs: list[tuple[str, str]]) -> None:
+        shares, written = Counter(PRIOR), Counter[str]()
+        for observed, value in pairs:
+            found = self.operation(observed, value)
+            if found:
+                shares[found[0]] += 1
+                if found[1]:
+                    written[found[1]] += 1
+        total = sum(shares.values())
+        self.share = {k: c / total for k, c in shares.items()}
+        count = sum(written.values())
+        self._character = {c: (k + 5 / ALPHABET) / (count + 5) for c, k in written.items()}
+        self._other = (5 / ALPHABET) / (count + 5)
+        if count < ENOUGH_CHARACTERS:
+            self._character, self._other = {}, 1 / ALPHABET
+
+    @staticmethod
+    def operation(observed: str, value: str) -> tuple[str, str, int] | None:
+        """The single operation that turns a value into the observed text: its name, the character written, places."""
+        a, b = len(observed), len(value)
+        if not observed or not value or observed == value:
+            return None
+        if observed.casefold() == value.casefold() and sum(x != y for x, y in zip(observed, value, strict=False)) > 1:
+            return "case", "", 4
+        start = 0
+        while start < min(a, b) and observed[start] == value[start]:
+            start += 1
+        if a == b + 1 and observed[start + 1 :] == value[start:]:
+            return "insert", observed[start], b + 1
+        if a == b - 1 and observed[start:] == value[start + 1 :]:
+            return "delete", "", b
+        if a == b:
+            if observed[start + 1 :] == value[start + 1 :]:
+                return "replace", observed[start], b
+            if (
+                observed[start] == value[start + 1 : start + 2]
+                and observed[start + 1 : start + 2] == value[start]
+                and observed[start + 2 :] == value[start + 2 :]
+            ):
+                return "exchange", "", max(b - 1, 1)
+            changed = {(x, y) for x, y in zip(observed, value, strict=True) if x != y}
+            if len(changed) == 1:
+                return "replace", next(iter(changed))[0], len(set(value))
+        if "".join(observed.split()) == "".join(value.split()):
+            return "space", "", 4
+        return None
+
+    def likelihood(self, observed: str, value: str) -> float:
+        found = self.operation(observed, value)
+        if found is None:
+            size = len(value)
+            if size >= 4 and observed and OSA.distance(observed, value, score_cutoff=2) == 2:
+                chance = TWO_EDITS / (size * size * ALPHABET)
+            else:
+                return 0.0
+        else:
+            name, character, places = found
+            chance = self.share[name] / places
+            if character:
+                chance *= self._character.get(character, self._other)
+        if DIGIT.search(observed) and DIGIT.sub("0", observed) == DIGIT.sub("0", value):
+            chance *= self._discount
+        return chance
+
+    def propose(self, context: ChannelContext) -> Proposals:
+        """Values of the column within one operation (or two edits, in small columns) of a rarer observed text."""
+        column, counts = context.column, context.counts
+        values = column.values
+        arithmetic = column.role.arithmetic
+        heard = [
+            k
+            for k in np.flatnonzero(context.read_counts).tolist()
+            if values[k] and len(values[k]) <= LONGEST and not (arithmetic and number(values[k]) is not None)
+        ]
+        known = [k for k in np.flatnonzero(counts >= 2).tolist() if values[k] and len(values[k]) <= LONGEST]
+        found: list[tuple[int, int, float, float]] = []
+        for x, v in near_pairs([values[k] for k in heard], [values[k] for k in known], context.options.max_edit_pairs):
+            a, b = heard[x], known[v]
+            if counts[b] >= counts[a]:
+                chance = self.likelihood(values[a], values[b])
+                if chance > 0:
+                    found.append((a, b, chance, np.nan))
+        return Proposals.of(found)
+
+
+def near_pairs(left: list[str], right: list[str], max_pairs: int) -> list[tuple[int, int]]:
+    """Pairs of different texts within one edit, within one letter replaced everywhere, or equal but for case and
+    spaces; within two edits where there are few pairs.
+
+    Texts within one edit share a text with one character left out, so the pairs come from a join on hashes and cost
+    the number of characters, not the number of pairs.
+
+    Example:
+        >>> sorted(near_pairs(["cat", "dig"], ["cart", "dog", "cow"], 0))
+        [(0, 0), (1, 1)]
+    """
+    if not left or not right:
+        return []
+    pairs: set[tuple[int, int]] = set()
+    for keys in (_deletions, _masked, _folded):
+        pairs |= _join(left, right, keys)
+    if len(left) * len(right) <= max_pairs:
+        block = max(1, 4_000_000 // len(right))
+        for start in range(0, len(left), block):
+            distance = cdist(left[start : start + block], right, scorer=OSA.distance, score_cutoff=2, dtype=np.uint8)
+            a, b = np.nonzero(distance <= 2)
+            pairs.update(zip((a + start).tolist(), b.tolist(), strict=True))
+    return [(a, b) for a, b in pairs if left[a] != right[b]]
+
+
+def _deletions(text: str) -> set[int]:
+    if len(text) < 2:
+        return set()
+    return {hash(text)} | {hash(text[:k] + text[k + 1 :]) for k in range(len(text))}
+
+
+def _masked(text: str) -> set[int]:
+    return {hash(text.replace(c, "\0")) for c in set(text)} if 2 <= len(text) <= 256 else set()
+
+
+def _folded(text: str) -> set[int]:
+    return {hash("".join(text.casefold().split()))}
+
+
+def _join(left: list[str], right: list[str], keys: object) -> set[tuple[int, int]]:
+    def table(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        sets = [keys(t) for t in texts]  # type: ignore[operator]
+        owner = np.repeat(np.arange(len(texts)), [len(s) for s in sets])
+        flat = np.fromiter((h for s in sets for h in s), dtype=np.int64, count=len(owner))
+        return flat, owner
+
+    flat, owner = table(right)
+    order = np.argsort(flat, kind="stable")
+    flat, owner = flat[order], owner[order]
+    asked, asker = table(left)
+    low, high = np.searchsorted(flat, asked, "left"), np.searchsorted(flat, asked, "right")
+    size = np.minimum(high - low, 200)
+    if not size.sum():
+        return set()
+    offset = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
+    a, b = np.repeat(asker, size), owner[np.repeat(low, size) + offset]
+    both = np.unique(a * len(right) + b)
+    return set(zip((both // len(right)).tolist(), (both % len(right)).tolist(), strict=True))

@@ -1,0 +1,120 @@
+"""A table of texts, every column stored as its distinct values and one code per row.
+
+All judging works on distinct values and on groups of rows, so the cost follows the number of distinct values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from magnet.tables.roles.base import Role
+
+Codes = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class CodedColumn:
+    """One column: the vocabulary and, for every row, the code of its text.
+
+    Args:
+        name: the header.
+        role: what the column holds.
+        values: distinct texts; texts that are only suggested are appended.
+        index: text to code.
+        observed: codes of the texts in the file.
+        read: codes after rewrites (units, formats, disguised blanks), which the channels take as observed.
+        current: codes of the repaired column, which the contexts use.
+    """
+
+    name: str
+    role: Role
+    values: list[str]
+    index: dict[str, int]
+    observed: Codes
+    read: Codes
+    current: Codes
+
+    @classmethod
+    def of(cls, name: str, texts: Sequence[str]) -> CodedColumn:
+        codes, values = pd.factorize(np.asarray(texts, dtype=object))
+        codes = codes.astype(np.int64)
+        words = [str(v) for v in values]
+        index = {v: k for k, v in enumerate(words)}
+        return cls(name, Role("text"), words, index, codes, codes.copy(), codes.copy())
+
+    def code(self, text: str) -> int:
+        """The code of a text, which joins the vocabulary if it is new."""
+        known = self.index.get(text)
+        if known is None:
+            known = self.index[text] = len(self.values)
+            self.values.append(text)
+        return known
+
+    def counts(self) -> Codes:
+        """How often each value occurs in the repaired column."""
+        return np.bincount(self.current, minlength=len(self.values)).astype(np.int64)
+
+    def read_counts(self) -> Codes:
+        """How often each value occurs in the column as read."""
+        return np.bincount(self.read, minlength=len(self.values)).astype(np.int64)
+
+    @property
+    def blank(self) -> int:
+        """The code of the empty text, -1 if it does not occur."""
+        return self.index.get("", -1)
+
+    def rows_by_value(self) -> tuple[Codes, Codes]:
+        """Rows sorted by the value read, and where each value's rows start (length: vocabulary + 1)."""
+        order = np.argsort(self.read, kind="stable")
+        starts = np.zeros(len(self.values) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(self.read, minlength=len(self.values)), out=starts[1:])
+        return order, starts
+
+
+@dataclass(eq=False)
+class CodedTable:
+    """A table of coded columns.
+
+    Args:
+        columns: the columns.
+        links: sparse matrix of rows, or None.
+        link_by: names of columns whose equal values link rows.
+        strict: ``(determining columns, column)``: dependencies that hold in truth, from rules.
+    """
+
+    columns: list[CodedColumn]
+    links: object | None = None
+    link_by: tuple[str, ...] = ()
+    strict: tuple[tuple[tuple[str, ...], str], ...] = ()
+    skip: frozenset[str] = field(default_factory=frozenset)
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Sequence[str]]) -> CodedTable:
+        return cls([CodedColumn.of(name, texts) for name, texts in columns.items()])
+
+    @property
+    def num_rows(self) -> int:
+        return len(self.columns[0].read) if self.columns else 0
+
+    def position(self, name: str) -> int:
+        for j, column in enumerate(self.columns):
+            if column.name == name:
+                return j
+        raise KeyError(f"no column {name!r}; the table has {', '.join(repr(c.name) for c in self.columns)}")
+
+
+def distinct(codes: Codes) -> tuple[Codes, int]:
+    """Codes renumbered 0..count-1 in order of appearance, and how many there are."""
+    new, values = pd.factorize(codes)
+    return new.astype(np.int64), len(values)
+
+
+def joint(a: Codes, b: Codes) -> Codes:
+    """One code per pair of codes."""
+    return distinct(a * (int(b.max(initial=0)) + 1) + b)[0]

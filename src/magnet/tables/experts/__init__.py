@@ -1,0 +1,15 @@
+"""Experts: conditional distributions of a value given the rest of the table.
+
+To add one, write a file with a ``fit`` function (see :class:`~magnet.tables.experts.base.Expert`), and name it here.
+"""
+
+from magnet.tables.experts import groups
+from magnet.tables.experts.base import Expert, Fit, FitContext
+from magnet.tables.experts.frequency import Frequency
+from magnet.tables.experts.novelty import Novelty
+
+EXPERTS: dict[str, Fit] = {
+    "groups": groups.fit,
+}
+
+__all__ = ["EXPERTS", "Expert", "Fit", "FitContext", "Frequency", "Novelty"]

@@ -1,0 +1,170 @@
+"""Rows that share the value of another column, or of a pair of columns: approximate functional dependencies."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from magnet.tables.coded import CodedTable, Codes, Floats, joint
+from magnet.tables.experts.base import Expert, FitContext
+from magnet.tables.experts.frequency import Frequency
+
+TOP = 3  # values proposed per group: the leading one and two rivals
+CLEAR, LARGE = 0.75, 4  # share and rows from which a group speaks with one voice
+SCREEN_ROWS = 30_000  # rows on which contexts are compared; beyond this the order of contexts no longer changes
+
+
+def loo_log_likelihood(
+    group: Codes, value: Codes, frequency: Floats, smoothing: tuple[float, ...]
+) -> tuple[float, float]:
+    r"""Mean leave-one-out log-likelihood of a column given groups, and the best smoothing.
+
+    .. math:: \max_\kappa \frac1n \sum_i \log \frac{n_{g_i w_i} - 1 + \kappa F(w_i)}{n_{g_i} - 1 + \kappa}
+    """
+    size = np.bincount(group)[group]
+    pair = joint(group, value)
+    same = np.bincount(pair)[pair]
+    best = (-np.inf, smoothing[0])
+    for kappa in smoothing:
+        fit = float(np.log((same - 1 + kappa * frequency) / (size - 1 + kappa)).mean())
+        best = max(best, (fit, kappa))
+    return best
+
+
+class Groups:
+    r"""The values of the other rows of a group, smoothed to column frequency.
+
+    .. math:: P(v \mid g_i) = \frac{n_{g_i v} - [w_i = v] + \kappa F_{-i}(v)}{n_{g_i} - 1 + \kappa}
+
+    Args:
+        label: the names of the columns that make the groups.
+        group: group of each row.
+        show: a row of each group, from which its name is read.
+        kappa: smoothing.
+    """
+
+    name = "groups"
+    strict = False
+
+    def __init__(self, table: CodedTable, position: int, contexts: tuple[int, ...], kappa: float, strict: bool = False):
+        column = table.columns[position]
+        self.contexts, self.strict = contexts, strict
+        self._columns = [table.columns[k] for k in contexts]
+        group = self._columns[0].current
+        for other in self._columns[1:]:
+            group = joint(group, other.current)
+        self._group, self._current, self._values, self._kappa = group, column.current, column.values, kappa
+        self._frequency = Frequency(column)
+        self._width = len(column.values) + 1
+        self._size = np.bincount(group)
+        self._keys, self._held = np.unique(group * self._width + column.current, return_counts=True)
+        self._known = len(column.values)
+
+    def _count(self, group: Codes, codes: Codes) -> Codes:
+        keys = group * self._width + np.minimum(codes, self._known)
+        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where(self._keys[at] == keys, self._held[at], 0)
+
+    def probability(self, rows: Codes, codes: Codes) -> Floats:
+        group = self._group[rows]
+        same = self._current[rows] == codes
+        base = self._frequency.probability(rows, codes)
+        return (self._count(group, codes) - same + self._kappa * base) / (self._size[group] - 1 + self._kappa)
+
+    def own(self) -> Floats:
+        return self.probability(np.arange(len(self._current)), self._current)
+
+    def leading(self) -> Codes:
+        """The most frequent values of each group that occur at least twice, ``[groups, TOP]``."""
+        group, code = self._keys // self._width, self._keys % self._width
+        order = np.lexsort((-self._held, group))
+        group, code, held = group[order], code[order], self._held[order]
+        start = np.searchsorted(group, np.arange(len(self._size)))
+        rank = np.arange(len(group)) - start[group]
+        keep = (rank < TOP) & (held >= 2)
+        out = np.full((len(self._size), TOP), -1, dtype=np.int64)
+        out[group[keep], rank[keep]] = code[keep]
+        return out
+
+    def proposals(self) -> Codes:
+        return self.leading()[self._group]
+
+    def agreement(self) -> tuple[Codes, int, int]:
+        """The value that nearly all of at least four other rows of the group say, per row (-1: none), and over the
+        groups that have one, how many other values occur once and how many occur repeatedly."""
+        leader = self.leading()[:, 0]
+        held = self._count(np.arange(len(leader)), np.maximum(leader, 0))
+        clear = (leader >= 0) & (held >= CLEAR * self._size) & (self._size > LARGE)
+        group, code = self._keys // self._width, self._keys % self._width
+        other = clear[group] & (code != leader[group])
+        once, repeated = int((self._held[other] == 1).sum()), int((self._held[other] > 1).sum())
+        return np.where(clear, leader, -1)[self._group], once, repeated
+
+    def evidence(self, row: int, code: int) -> str:
+        rows = np.array([row])
+        held = int(self._count(self._group[rows], np.array([code]))[0])
+        same = int(self._current[row] == code)
+        name = " and ".join(f"{c.name} {c.values[c.current[row]]!r}" for c in self._columns)
+        others = int(self._size[self._group[row]]) - 1
+        return f"{held - same} of {others} other rows with {name} say {self._values[code]!r}"
+
+
+def _screen(n: int) -> Codes:
+    if n <= SCREEN_ROWS:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, SCREEN_ROWS, replace=False))
+
+
+def choose_contexts(context: FitContext) -> list[tuple[tuple[int, ...], float]]:
+    """Contexts whose leave-one-out likelihood beats column frequency: the best few columns and the best pair."""
+    table, j, options = context.table, context.position, context.options
+    column = table.columns[j]
+    n = table.num_rows
+    rows = _screen(n)
+    value = column.current[rows]
+    held = np.bincount(value)[value]
+    frequency = np.maximum((held - 1) / max(len(rows) - 1, 1), 0.3 / len(rows))
+    floor = float(np.log(frequency).mean())
+    scored: list[tuple[float, int, int, float]] = []
+    forced = {table.position(name) for name in table.link_by}
+    for k, other in enumerate(table.columns):
+        if k == j:
+            continue
+        distinct = int(np.count_nonzero(np.bincount(other.current)))
+        if not 2 <= distinct <= 0.9 * n:
+            continue
+        fit, kappa = loo_log_likelihood(
+            joint(other.current[rows], np.zeros_like(rows)), value, frequency, options.smoothing
+        )
+        if fit > floor + options.group_gain or k in forced:
+            scored.append((fit, -distinct, k, kappa))
+    scored.sort(reverse=True)
+    chosen: list[tuple[tuple[int, ...], float]] = [((k,), kappa) for _, _, k, kappa in scored if k in forced]
+    chosen += [((k,), kappa) for _, _, k, kappa in scored[: options.contexts] if k not in forced]
+    pairs = []
+    for (_, _, a, _), (_, _, b, _) in combinations(scored[:5], 2):
+        both = joint(table.columns[a].current[rows], table.columns[b].current[rows])
+        pairs.append((*loo_log_likelihood(both, value, frequency, options.smoothing), (a, b)))
+    if pairs:
+        fit, kappa, both_at = max(pairs)
+        if fit > scored[0][0] + options.pair_gain:
+            chosen.append((both_at, kappa))
+    return chosen
+
+
+def fit(context: FitContext) -> list[Expert]:
+    """Group experts of a column; the contexts are chosen in fresh passes and refitted in the others."""
+    table, j = context.table, context.position
+    if len(np.unique(table.columns[j].current)) < 2:
+        return []
+    if context.fresh or "groups" not in context.memory:
+        context.memory["groups"] = choose_contexts(context)
+    experts: list[Expert] = []
+    for names, target in table.strict:
+        if target == table.columns[j].name:
+            at = tuple(table.position(name) for name in names)
+            experts.append(Groups(table, j, at, context.options.smoothing[0], strict=True))
+    chosen: list[tuple[tuple[int, ...], float]] = context.memory["groups"]  # type: ignore[assignment]
+    experts += [Groups(table, j, at, kappa) for at, kappa in chosen]
+    return experts

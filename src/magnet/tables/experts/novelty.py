@@ -1,0 +1,158 @@
+"""The base measure: how likely a right value is that no other row holds."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping
+from functools import lru_cache
+
+TOKEN = re.compile(r"[^\W\d_]+|\d+|\s+|.", re.S)
+SHAPE_WEIGHT = 0.7  # share of new values spelled freely; the rest differ from a known value in one token
+RARE_SHAPE = 0.03  # beside a dominant shape, shapes rarer than this share prove nothing
+DOMINANT_SHAPE = 0.6
+
+
+@lru_cache(maxsize=200_000)
+def token_class(token: str) -> str:
+    """The class of a token: digits by length, upper, lower, title or mixed letters, or the character itself."""
+    first = token[0]
+    if first.isdigit():
+        return f"d{min(len(token), 9)}"
+    if first.isspace():
+        return " " * min(len(token), 2)
+    if not first.isalpha():
+        return first
+    if token.isupper():
+        return "U"
+    if token.islower():
+        return "L"
+    return "T" if first.isupper() and token[1:].islower() else "M"
+
+
+def tokens_of(text: str) -> tuple[list[str], list[str]]:
+    """Tokens and their classes."""
+    tokens = TOKEN.findall(text)
+    return tokens, [token_class(t) for t in tokens]
+
+
+class Novelty:
+    r"""Shape times spelling, leaving the value itself out.
+
+    .. math::
+        B(v) = 0.7 \, \tfrac12 \big(S(v) + \textstyle\prod_k S(c_k \mid c_{k-1})\big)
+               \prod_t \tfrac12\big(T(t) + \ell^{-|t|}\big) + 0.3 \, \mathrm{sibling}(v)
+
+    with S the share of the shape (sequence of token classes) or of its bigrams, T the share of the token among
+    tokens of its class, and :math:`\ell` effective letters per character (10 for digits). A sibling shares all
+    tokens but one with a known value. A character language model would generate typos too well.
+
+    Args:
+        counts: how often each value occurs.
+        letters: effective letters per character.
+    """
+
+    def __init__(self, counts: Mapping[str, int], letters: float) -> None:
+        self.weight = {v: 1 + math.log2(c) for v, c in counts.items() if v and c > 0}
+        self.letters = letters
+        self.shape: Counter[tuple[str, ...]] = Counter()
+        self.bigram: Counter[tuple[str, str]] = Counter()
+        self.context: Counter[str] = Counter()
+        self.token: Counter[str] = Counter()
+        self.token_class: Counter[str] = Counter()
+        self.frame: Counter[int] = Counter()
+        self.total = 0.0
+        self._cache: dict[str, float] = {}
+        for v, w in self.weight.items():
+            self._put(v, w)
+        dominant = bool(self.shape) and max(self.shape.values()) > DOMINANT_SHAPE * self.total
+        self.rare = RARE_SHAPE * self.total if dominant else 0.0
+
+    def _put(self, value: str, w: float) -> None:
+        tokens, classes = tokens_of(value)
+        self.shape[tuple(classes)] += w  # type: ignore[assignment]
+        self.total += w
+        last = "^"
+        for c in classes:
+            self.bigram[last, c] += w  # type: ignore[assignment]
+            self.context[last] += w  # type: ignore[assignment]
+            last = c
+        self.bigram[last, "$"] += w  # type: ignore[assignment]
+        self.context[last] += w  # type: ignore[assignment]
+        for t, c in zip(tokens, classes, strict=True):
+            self.token[t] += w  # type: ignore[assignment]
+            self.token_class[c] += w  # type: ignore[assignment]
+        for f in self._frames(tokens, classes):
+            self.frame[f] += w  # type: ignore[assignment]
+
+    @staticmethod
+    def _frames(tokens: list[str], classes: list[str]) -> list[int]:
+        """A hash per word of the value with that word left out, for values of 2 to 12 words."""
+        at = [k for k, t in enumerate(tokens) if t[0].isalnum()]
+        if not 2 <= len(at) <= 12:
+            return []
+        return [hash((k, classes[k][0], tuple(tokens[:k]), tuple(tokens[k + 1 :]))) for k in at]
+
+    def __call__(self, value: str) -> float:
+        known = self._cache.get(value)
+        if known is None:
+            known = self._cache[value] = self._measure(value)
+        return known
+
+    def _measure(self, value: str) -> float:
+        if not value:
+            return 1e-9
+        own = self.weight.get(value, 0.0)
+        tokens, classes = tokens_of(value)
+        rest = self.total - own + 1
+        whole = self._seen(self.shape[tuple(classes)] - own) / rest
+        chain, last = 0.0, "^"
+        for c in [*classes, "$"]:
+            chain += math.log((self._seen(self.bigram[last, c] - own) + 0.02) / (max(self.context[last] - own, 0) + 1))
+            last = c
+        measure = math.log(0.5 * whole + 0.5 * math.exp(max(chain, -600)) + 1e-12)
+        spelled: list[float] = []
+        used: Counter[str] = Counter()
+        for t, c in zip(tokens, classes, strict=True):
+            if not t[0].isalnum():
+                continue
+            used[t] += 1
+            word = max(self.token[t] - own * used[t], 0) / (max(self.token_class[c] - own, 0) + 1)
+            letters = 10.0 if t[0].isdigit() else self.letters
+            spelled.append(0.5 * word + 0.5 * letters ** -min(len(t), 60))
+            measure += math.log(spelled[-1])
+        frames = self._frames(tokens, classes)
+        sibling = 0.0
+        if frames:
+            sibling = max(
+                max(self.frame[f] - own, 0) / rest * p / len(spelled) for f, p in zip(frames, spelled, strict=True)
+            )
+        return SHAPE_WEIGHT * math.exp(max(measure, -600)) + (1 - SHAPE_WEIGHT) * sibling
+
+    def _seen(self, weight: float) -> float:
+        return weight if weight > max(self.rare, 1e-9) else 0.0
+
+    def without(self, value: str, others: list[str]) -> list[float]:
+        """The measure of other values in a column that lacks this one."""
+        own = self.weight.get(value, 0.0)
+        if own:
+            self._put(value, -own)
+        measures = [self._measure(other) for other in others]
+        if own:
+            self._put(value, own)
+        return measures
+
+    def odd(self, value: str) -> bool:
+        """Whether hardly any other value has this shape."""
+        shape = tuple(tokens_of(value)[1])
+        return self.shape[shape] - self.weight.get(value, 0.0) <= max(2.0, 0.002 * self.total, self.rare)
+
+    def unknown(self, token: str, value: str) -> bool:
+        """Whether no other value holds this token."""
+        return self.token[token] - self.weight.get(value, 0.0) <= 0.5
+
+    def forget(self, token: str) -> None:
+        """Take a token for a misspelling: it no longer makes values likely."""
+        self.token[token] = 0
+        self._cache.clear()

@@ -1,0 +1,72 @@
+"""Every constant of the table engine, with its reason. One setting serves all tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """Constants of :func:`magnet.tables.posterior.judge_table`.
+
+    Where a constant has a grid in ``benchmarks/tables.py``, ``--leave-one-family-out`` chooses it again without the
+    family it is judged on.
+
+    Args:
+        list_from: a cell is listed from this probability of being wrong (the contract of the cleaner).
+        change_from: a suggestion is written from this posterior (the contract of the cleaner).
+        passes: contexts are fitted on the repaired table this many times (one pass: F1 .89 instead of .95).
+        learn_from: only repairs with this posterior enter the repaired table and train the channel, since learning
+            from wrong repairs reinforces itself.
+        typo_rate, disagreement_rate, missing_rate: share of cells hit, before the first estimate.
+        rate_rows: pseudo-rows that shrink the rate of a column to that of the table.
+        rate_cells: pseudo-cells at ``typo_rate`` in the rate of the table, which matter in tables of few cells only.
+        exception_share: a column is determined by its contexts if they leave at most this share of rows unexplained.
+        exception_odds, exception_factor: in a determined column an isolated exception is wrong with these odds if one
+            context speaks against it, times the factor for each further one.
+        rate_floor, rate_cap: bounds of an estimated rate.
+        letters: effective letters per character of a new word (English text has about 3 bits per letter).
+        smoothing: grid of pseudo-counts of a group, chosen by leave-one-out likelihood.
+        group_gain: nats per row that a context must gain over column frequency.
+        pair_gain: nats per row that a pair of columns must gain over the best single column.
+        contexts: single-column contexts kept per column.
+        digit_discount: factor of the typo channel where only digits differ, which is more often a sibling value.
+        max_edit_pairs: up to this many pairs of values, two edits are searched as well as one.
+        sequence_share: share of equal steps from which a column counts as a sequence.
+        template_share: share of rows that one template must explain.
+        source_mode: mean share of the leading value in a group from which the group reports one fact.
+        source_reports: reports per fact that truth discovery needs on average.
+        format_share: share of values that parse before a column is read as numbers with units or as dates.
+        min_rows: below this many filled cells a column hypothesis (unit, format, sequence, template) is not tried.
+    """
+
+    list_from: float = 0.5
+    change_from: float = 0.9
+    passes: int = 3
+    learn_from: float = 0.8
+    typo_rate: float = 0.03
+    disagreement_rate: float = 0.003
+    missing_rate: float = 0.005
+    rate_rows: float = 50.0
+    rate_cells: float = 200.0
+    exception_share: float = 0.05
+    exception_odds: float = 1.5
+    exception_factor: float = 3.0
+    rate_floor: float = 0.002
+    rate_cap: float = 0.25
+    letters: float = 8.0
+    smoothing: tuple[float, ...] = (0.02, 0.2, 2.0)
+    group_gain: float = 0.02
+    pair_gain: float = 0.05
+    contexts: int = 3
+    digit_discount: float = 0.1
+    max_edit_pairs: int = 20_000_000
+    sequence_share: float = 0.5
+    template_share: float = 0.5
+    source_mode: float = 0.5
+    source_reports: float = 3.0
+    format_share: float = 0.85
+    min_rows: int = 10
+
+
+DEFAULT = TableOptions()

@@ -1,0 +1,26 @@
+"""What a column holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ROLES = ("identifier", "code", "phone", "date", "time", "unit", "quantity", "category", "text", "constant", "empty")
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a column holds and why we think so.
+
+    Args:
+        name: one of ``identifier``, ``code``, ``phone``, ``date``, ``time``, ``unit`` (number with a unit),
+            ``quantity``, ``category``, ``text``, ``constant``, ``empty``.
+        note: the evidence in plain words.
+    """
+
+    name: str
+    note: str = ""
+
+    @property
+    def arithmetic(self) -> bool:
+        """Whether differences of values mean something. Identifiers, codes and phones are never arithmetic."""
+        return self.name in ("quantity", "unit")

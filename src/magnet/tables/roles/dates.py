@@ -1,0 +1,180 @@
+"""Dates and times in their many writings: read one, and write it in the style of another."""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from dataclasses import dataclass
+from functools import lru_cache
+
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_ENDINGS = ("uary", "ruary", "ch", "il", "", "e", "y", "ust", "tember", "ober", "ember", "ember")
+LONG_MONTHS = tuple(month + ending for month, ending in zip(MONTHS, _ENDINGS, strict=True))
+_NAME = r"(?P<name>(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*)\.?"
+TIME = re.compile(
+    r"(?<![\d:])(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:\.\d+)?)?"
+    r"(?P<gap>\s?)(?P<half>[ap]\.?\s?m\b\.?|[ap](?=[^a-z]|$|dec|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov))?",
+    re.I,
+)
+DATES = tuple(
+    (layout, re.compile(pattern, re.I))
+    for layout, pattern in (
+        ("ymd", r"(?P<year>\d{4})(?P<sep>[-/.])(?P<month>\d{1,2})(?P=sep)(?P<day>\d{1,2})"),
+        ("xxy", r"(?P<first>\d{1,2})(?P<sep>[-/.])(?P<second>\d{1,2})(?P=sep)(?P<year>\d{4}|\d{2})"),
+        ("compact", r"(?P<year>(?:19|20)\d{2})(?P<month>\d{2})(?P<day>\d{2})"),
+        ("bdy", _NAME + r"(?P<sep>[\s-])(?P<day>\d{1,2})(?:st|nd|rd|th)?,?[\s-](?P<year>\d{4})"),
+        ("dby", r"(?P<day>\d{1,2})(?P<sep>[\s-])" + _NAME + r"[\s-](?P<year>\d{4}|\d{2})"),
+    )
+)
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a moment is written: the layout of the date, its separator, padding, and the writing of the time."""
+
+    layout: str = ""
+    separator: str = ""
+    padded: bool = False
+    long_year: bool = True
+    long_month: bool = False
+    half: str = ""
+    gap: str = ""
+    seconds: bool = False
+    padded_hour: bool = False
+    between: str = ""
+    tail: str = ""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A date (year, month, day), a time (hour, minute, second), or both."""
+
+    date: tuple[int, int, int] | None
+    time: tuple[int, int, int] | None
+
+
+def _date(match: re.Match[str], layout: str, day_first: bool) -> tuple[tuple[int, int, int], Style] | None:
+    parts = match.groupdict()
+    year = int(parts["year"])
+    if len(parts["year"]) == 2:
+        year += 2000 if year < 50 else 1900
+    separator = parts.get("sep") or ""
+    texts: tuple[str, ...]
+    if layout == "xxy":
+        first, second = int(parts["first"]), int(parts["second"])
+        month, day = (second, first) if day_first else (first, second)
+        texts = (parts["first"], parts["second"])
+        layout = "dmy" if day_first else "mdy"
+    elif layout in ("bdy", "dby"):
+        month, day = MONTHS.index(parts["name"][:3].lower()) + 1, int(parts["day"])
+        texts = (parts["day"],)
+    else:
+        month, day = int(parts["month"]), int(parts["day"])
+        texts = (parts["month"], parts["day"])
+    if not (1 <= month <= 12 and 1000 <= year <= 2999 and 1 <= day <= monthrange(year, month)[1]):
+        return None
+    padded = all(len(t) == 2 for t in texts)
+    long_month = len(parts.get("name") or "") > 3 and month != 5
+    return (year, month, day), Style(layout, separator, padded, len(parts["year"]) == 4, long_month)
+
+
+@lru_cache(maxsize=500_000)
+def parse_moment(text: str, day_first: bool = False) -> tuple[Moment, Style] | None:
+    """Read a date, a time or both, and how they are written; None if the text is neither.
+
+    Args:
+        text: the text.
+        day_first: 3/4/2020 is the third of April (default: ``False``).
+
+    Example:
+        >>> parse_moment("12/02/2011 7:10 a.m.")[0]
+        Moment(date=(2011, 12, 2), time=(7, 10, 0))
+        >>> parse_moment("2011-02-30") is None
+        True
+    """
+    bare = text.strip()
+    if not 4 <= len(bare) <= 40 or not any(c.isdigit() for c in bare):
+        return None
+    clock = TIME.search(bare)
+    time: tuple[int, int, int] | None = None
+    rest, style = bare, Style()
+    if clock:
+        hour, minute, second = int(clock["hour"]), int(clock["minute"]), int(clock["second"] or 0)
+        half = clock["half"] or ""
+        if hour > 23 or minute > 59 or second > 59 or (half and not 1 <= hour <= 12):
+            return None
+        if half:
+            hour = hour % 12 + (12 if half[0] in "pP" else 0)
+        time = (hour, minute, second)
+        gap = clock["gap"] if half else ""
+        style = Style(half=half, gap=gap, seconds=clock["second"] is not None, padded_hour=clock["hour"][0] == "0")
+        before = bare[: clock.start()]
+        tail = bare[clock.end() :] if half else bare[clock.end() - len(clock["gap"]) :]
+        rest = before.strip(" -,Tt") if before.strip(" -,Tt") else tail.strip(" -,()")
+    if not rest:
+        return Moment(None, time), style
+    for layout, pattern in DATES:
+        match = pattern.fullmatch(rest)
+        found = _date(match, layout, day_first) if match else None
+        if found:
+            date, written = found
+            if clock is None:
+                return Moment(date, None), written
+            between = bare[len(rest) : clock.start()] if bare.startswith(rest) else ""
+            return Moment(date, time), Style(
+                written.layout,
+                written.separator,
+                written.padded,
+                written.long_year,
+                written.long_month,
+                style.half,
+                style.gap,
+                style.seconds,
+                style.padded_hour,
+                between or " ",
+                tail,
+            )
+    if clock is None:
+        return None
+    return Moment(None, time), Style(
+        half=style.half, gap=style.gap, seconds=style.seconds, padded_hour=style.padded_hour, between=rest
+    )
+
+
+def write_moment(moment: Moment, style: Style) -> str | None:
+    """Write a moment in a style; None if the moment lacks what the style needs.
+
+    Example:
+        >>> moment, _ = parse_moment("12/02/2011 7:10 a.m.")
+        >>> write_moment(moment, parse_moment("11:05 p.m.")[1])
+        '7:10 a.m.'
+    """
+    out = ""
+    if style.layout:
+        if moment.date is None:
+            return None
+        year, month, day = moment.date
+        pad = "02d" if style.padded or style.layout == "compact" else "d"
+        y = f"{year:04d}" if style.long_year else f"{year % 100:02d}"
+        name = LONG_MONTHS[month - 1].capitalize() if style.long_month else MONTHS[month - 1].capitalize()
+        m, d, s = format(month, pad), format(day, pad), style.separator
+        out = {
+            "ymd": f"{y}{s}{m}{s}{d}",
+            "mdy": f"{m}{s}{d}{s}{y}",
+            "dmy": f"{d}{s}{m}{s}{y}",
+            "compact": f"{y}{m}{d}",
+            "bdy": f"{name} {d}, {y}",
+            "dby": f"{d}{s}{name}{s}{y}",
+        }[style.layout]
+    if style.half or style.seconds or not style.layout or style.between:
+        if moment.time is None:
+            return None
+        hour, minute, second = moment.time
+        shown = hour % 12 or 12 if style.half else hour
+        clock = f"{shown:02d}" if style.padded_hour or not style.half else f"{shown}"
+        clock += f":{minute:02d}" + (f":{second:02d}" if style.seconds else "")
+        if style.half:
+            letter = "a" if hour < 12 else "p"
+            clock += style.gap + (letter.upper() if style.half[0].isupper() else letter) + style.half[1:]
+        out = f"{out}{style.between}{clock}{style.tail}" if style.layout else clock
+    return out

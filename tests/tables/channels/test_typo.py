@@ -1,0 +1,38 @@
+import pytest
+
+from magnet.tables.channels.typo import ALPHABET, Typo, near_pairs
+
+
+def test_one_operation_by_hand() -> None:
+    typo = Typo(digit_discount=0.1)
+    share = 2 / 9  # four edits with two pseudo-counts, case and space with half a one
+    assert typo.likelihood("cet", "cat") == pytest.approx(share / 3 / ALPHABET)
+    assert typo.likelihood("ct", "cat") == pytest.approx(share / 3)
+    assert typo.likelihood("caat", "cat") == pytest.approx(share / 4 / ALPHABET)
+    assert typo.likelihood("act", "cat") == pytest.approx(share / 2)
+    assert typo.likelihood("dog", "cat") == 0
+
+
+def test_one_letter_replaced_everywhere() -> None:
+    assert Typo.operation("bxnxnx", "banana") == ("replace", "x", 3)
+
+
+def test_digits_are_discounted() -> None:
+    typo = Typo(digit_discount=0.1)
+    assert typo.likelihood("1234", "1235") == pytest.approx(0.1 * typo.likelihood("abcd", "abce"))
+
+
+def test_learning_prefers_what_was_seen() -> None:
+    typo = Typo(digit_discount=0.1)
+    before = typo.likelihood("xouse", "mouse")
+    typo.learn([("xat", "cat")] * 30)
+    assert typo.likelihood("xouse", "mouse") > 5 * before
+    assert typo.likelihood("ouse", "mouse") < before * ALPHABET
+
+
+def test_join_finds_what_a_full_comparison_finds() -> None:
+    left = ["birmingham", "birmingxam", "irmingham", "bimringham", "BIRMINGHAM", "berlin", "sxxxle"]
+    right = ["birmingham", "seattle", "berlin"]
+    joined = set(near_pairs(left, right, 0))
+    assert {(1, 0), (2, 0), (3, 0), (4, 0)} <= joined
+    assert all(left[a] != right[b] for a, b in joined)

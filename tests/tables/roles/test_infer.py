@@ -1,0 +1,29 @@
+import numpy as np
+import pytest
+
+from magnet.tables.coded import CodedTable
+from magnet.tables.roles import infer_role
+
+RNG = np.random.default_rng(0)
+CASES = {
+    "empty": ("note", ["", " ", "N/A"] * 10),
+    "constant": ("country", ["US"] * 29 + [""]),
+    "phone": ("tel", [f"(555) {100 + k}-{1000 + 7 * k}" for k in range(30)]),
+    "date": ("when", [f"{1 + k % 12}/{1 + k % 28}/2020" for k in range(30)]),
+    "time": ("departs", [f"{1 + k % 12}:{10 + k} a.m." for k in range(30)]),
+    "code": ("zip", [f"{3500 + 17 * (k % 9):05d}" for k in range(30)]),
+    "identifier": ("key", [f"{10**17 + 31 * k}" for k in range(30)]),
+    "quantity": ("income", [f"{x:.2f}" for x in RNG.normal(50, 9, size=30)]),
+    "unit": ("volume", [f"{10 + k % 7}.0 oz" for k in range(30)]),
+    "category": ("color", ["red", "green", "blue"] * 10),
+    "text": ("title", [f"the story of number {k} and others" for k in range(30)]),
+}
+
+
+@pytest.mark.parametrize("role", list(CASES))
+def test_role(role: str) -> None:
+    name, texts = CASES[role]
+    table = CodedTable.of({name: texts})
+    found = infer_role(table.columns[0], table)
+    assert found.name == role
+    assert found.note
