@@ -23,6 +23,7 @@ from magnet.files import damaged
 from magnet.framelets import FrameletTransform
 from magnet.graph import Graph
 from magnet.recovery import propagate, recover
+from magnet.untrusted import open_npz
 
 MODELS: dict[str, type[nn.Model]] = {
     "gcn": nn.GCN,
@@ -326,7 +327,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read what :meth:`save` wrote. (``x_`` and ``detector_``, the by-products of fitting, are not kept.)"""
-        with damaged(Path(path)), np.load(path, allow_pickle=False) as arrays:
+        with damaged(Path(path)), open_npz(path) as arrays:
             facts = json.loads(str(arrays["facts"]))
             if facts.get("format") != "magnet-classifier-1":
                 raise ValueError(f"its format is {facts.get('format')!r}, not 'magnet-classifier-1'")
@@ -338,9 +339,13 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.chosen_, self.n_features_in_ = facts["chosen"], facts["features"]
             self.val_accuracy_, self.remark_ = facts["val_accuracy"], facts["remark"]
             self._known, self.detector_ = facts["known"], None
-            self.model_ = self._network()
             prefix = "weight."
             state = {name[len(prefix) :]: torch.from_numpy(arrays[name]) for name in arrays if name.startswith(prefix)}
+            stored = sum(weight.numel() for weight in state.values())
+            wanted = self.models * self.hidden * len(self.classes_)
+            if stored < wanted:  # said by the file: a number of models that has no weights would be built for ever
+                raise ValueError(f"its {self.models} models need {wanted} weights or more; it holds {stored}")
+            self.model_ = self._network()
             self.model_.load_state_dict(state)
         return self
 

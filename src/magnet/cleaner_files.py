@@ -19,6 +19,7 @@ from magnet.detection import Column
 from magnet.detection.columns import Scales
 from magnet.files import damaged
 from magnet.tables.fields import Field
+from magnet.untrusted import open_npz
 
 _MATRICES = ("x_", "scores_", "probability_", "flagged_", "trust_")
 
@@ -49,7 +50,7 @@ def save(model: MAGnet, path: Path) -> None:
 
 def load(path: Path) -> MAGnet:
     """Read what :func:`save` wrote. The detector comes back as what another detector is told to be like."""
-    with damaged(path), np.load(path, allow_pickle=False) as arrays:
+    with damaged(path), open_npz(path) as arrays:
         facts = json.loads(str(arrays["magnet"]))
         model = MAGnet(**facts["parameters"])
         for name in _MATRICES:

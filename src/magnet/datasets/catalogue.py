@@ -17,7 +17,7 @@ PLANETOID = "https://github.com/kimiyoung/planetoid/raw/master/data"
 GEOM_GCN = "https://raw.githubusercontent.com/graphdml-uiuc-jlu/geom-gcn/master"
 GNN_BENCHMARK = "https://github.com/shchur/gnn-benchmark/raw/master/data/npz"
 WIKI_CS = "https://github.com/pmernyei/wiki-cs-dataset/raw/master/dataset"
-OGB = "http://snap.stanford.edu/ogb/data/nodeproppred"
+OGB = "https://snap.stanford.edu/ogb/data/nodeproppred"
 DNCNN = "https://github.com/cszn/DnCNN/raw/master/testsets/BSD68"
 
 

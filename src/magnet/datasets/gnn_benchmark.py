@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse as sp
 from torch_geometric.data import Data
 
 from magnet.arrays import to_torch_csr
 from magnet.datasets.build import make_data, random_split
 from magnet.files import damaged
+from magnet.untrusted import open_npz, read_csr
 
 FILES = {"coauthor-cs": "ms_academic_cs.npz", "amazon-computers": "amazon_electronics_computers.npz"}
 VALIDATION = {"coauthor-cs": 200, "amazon-computers": 500}
@@ -19,13 +19,13 @@ VALIDATION = {"coauthor-cs": 200, "amazon-computers": 500}
 def read(name: str, folder: Path, split: int) -> Data:
     """Counts become 0/1, as in PyG's loaders. 20 training nodes per class; ``split`` seeds the draw."""
     path = folder / FILES[name]
-    with damaged(path), np.load(path) as raw:
+    with damaged(path), open_npz(path) as raw:
         parts = (raw["attr_data"], raw["attr_indices"], raw["attr_indptr"])
-        x = sp.csr_matrix(parts, shape=tuple(raw["attr_shape"]))
+        x = read_csr(*parts, raw["attr_shape"])
         x.data = (x.data > 0).astype(np.float32)
         x.eliminate_zeros()
         parts = (raw["adj_data"], raw["adj_indices"], raw["adj_indptr"])
-        edges = sp.csr_matrix(parts, shape=tuple(raw["adj_shape"])).tocoo()
+        edges = read_csr(*parts, raw["adj_shape"]).tocoo()
         y = raw["labels"]
         masks = random_split(y, per_class=20, val=VALIDATION[name], test=1000, seed=split)
         return make_data(to_torch_csr(x), (edges.row, edges.col), y, masks)

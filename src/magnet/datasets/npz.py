@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 from torch_geometric.data import Data
 
 from magnet.arrays import is_sparse, to_scipy, to_torch_csr
 from magnet.files import complete_or_absent, damaged
+from magnet.untrusted import open_npz, read_csr
 
 _OPTIONAL = ("y", "train_mask", "val_mask", "test_mask")
 _SPARSE = ("attr_data", "attr_indices", "attr_indptr", "attr_shape")
@@ -52,13 +52,12 @@ def save_graph(path: str | os.PathLike[str], data: Data, **extra: Any) -> None:
 
 def load_graph(path: str | os.PathLike[str]) -> tuple[Data, dict[str, Any]]:
     """The graph that :func:`save_graph` wrote to ``path``, and the further arrays."""
-    with damaged(Path(path)), np.load(path, allow_pickle=False) as arrays:
+    with damaged(Path(path)), open_npz(path) as arrays:
         if "x" in arrays:
             x = torch.from_numpy(arrays["x"])
         else:
             values, indices, indptr, shape = (arrays[key] for key in _SPARSE)
-            matrix = sp.csr_matrix((values, indices, indptr), shape=tuple(shape))
-            x = to_torch_csr(matrix, torch.from_numpy(values).dtype)
+            x = to_torch_csr(read_csr(values, indices, indptr, shape), torch.from_numpy(values).dtype)
         data = Data(x=x, edge_index=torch.from_numpy(arrays["edge_index"]))
         for key in _OPTIONAL:
             if key in arrays:

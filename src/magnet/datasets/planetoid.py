@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 
 from magnet.datasets.build import index_mask, make_data
 from magnet.files import damaged
+from magnet.untrusted import check_size, checked_csr, to_dense
 
 
 class _Unpickler(pickle.Unpickler):
@@ -46,9 +47,10 @@ def read(name: str, folder: Path, split: int) -> Data:
         test = np.loadtxt(path, dtype=np.int64)
     with damaged(folder / f"ind.{name}.allx"):
         known, last = part["allx"].shape[0], int(test.max())
+        check_size(4 * (last + 1) * part["allx"].shape[1], "the features")
         x = np.zeros((last + 1, part["allx"].shape[1]), dtype=np.float32)
-        x[:known] = part["allx"].toarray()
-        x[test] = part["tx"].toarray()
+        x[:known] = to_dense(checked_csr(part["allx"]))
+        x[test] = to_dense(checked_csr(part["tx"]))
         y = np.zeros(last + 1, dtype=np.int64)
         y[:known] = part["ally"].argmax(axis=1)
         y[test] = part["ty"].argmax(axis=1)

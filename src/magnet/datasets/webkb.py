@@ -10,6 +10,7 @@ from torch_geometric.data import Data
 
 from magnet.datasets.build import make_data
 from magnet.files import damaged
+from magnet.untrusted import open_npz
 
 
 def read(name: str, folder: Path, split: int) -> Data:
@@ -28,7 +29,7 @@ def read(name: str, folder: Path, split: int) -> Data:
         edges = np.loadtxt(path, dtype=np.int64, skiprows=1, delimiter="\t", ndmin=2).T
         data = make_data(torch.from_numpy(x), edges, y)
     path = folder / f"{name}_split_0.6_0.2_{split}.npz"
-    with damaged(path), np.load(path) as masks:
+    with damaged(path), open_npz(path) as masks:
         for part in ("train_mask", "val_mask", "test_mask"):
             data[part] = torch.from_numpy(masks[part].astype(bool))
     return data

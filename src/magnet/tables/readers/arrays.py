@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from magnet.arrays import is_sparse, to_scipy, to_torch_csr
 from magnet.tables.errors import BadTable, readable
 from magnet.tables.readers.delimited import Change
+from magnet.untrusted import open_npz, read_csr, to_dense
 
 _SPARSE = ("attr_data", "attr_indices", "attr_indptr", "attr_shape")
 
@@ -77,7 +78,7 @@ class Arrays:
 
 def read_npz(path: Path) -> Arrays:
     """Read an ``.npz`` file; arrays of Python objects, which could run code, are refused."""
-    with readable(path, ".npz"), np.load(path, allow_pickle=False) as file:
+    with readable(path, ".npz"), open_npz(path) as file:
         try:
             content = {key: file[key] for key in file.files}
         except ValueError as error:
@@ -85,11 +86,8 @@ def read_npz(path: Path) -> Arrays:
                 raise BadTable(f"{path} holds Python objects, which could run code and are not loaded") from None
             raise
     if "x" not in content and all(key in content for key in _SPARSE):
-        import scipy.sparse as sp
-
-        values, indices, indptr, shape = (content[key] for key in _SPARSE)
         with readable(path, "sparse features"):
-            x = sp.csr_matrix((values, indices, indptr), shape=tuple(shape)).toarray()
+            x = to_dense(read_csr(*(content[key] for key in _SPARSE)))
     elif "x" in content:
         x = content["x"]
     else:

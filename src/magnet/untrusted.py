@@ -1,0 +1,105 @@
+"""Arrays from files that anybody may have made: checked before anything computes with them.
+
+scipy and torch trust the index arrays of a sparse matrix; with indices out of range ``toarray`` writes outside of its
+memory. Compressed and sparse files can also be tiny and unfold to any size. Every reader goes through this module.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+MEMORY_SHARE = 0.5  # of the machine's memory that one input may take; the rest is for working on it
+
+
+@cache
+def memory_limit() -> int:
+    """Bytes that one input may unfold to: half of the memory, or ``$MAGNET_MAX_BYTES``."""
+    own = os.environ.get("MAGNET_MAX_BYTES", "")
+    if own.isdigit():
+        return int(own)
+    sizes = [64 << 30]
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        sizes.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    group = Path("/sys/fs/cgroup/memory.max")  # what a container may use
+    if group.is_file() and (text := group.read_text().strip()).isdigit():
+        sizes.append(int(text))
+    return int(MEMORY_SHARE * min(sizes))
+
+
+def check_size(size: int, what: str) -> None:
+    """Refuse what would unfold beyond :func:`memory_limit`."""
+    if size > memory_limit():
+        raise ValueError(
+            f"{what} would take {size / 2**30:.3g} GiB of memory; at most {memory_limit() / 2**30:.3g} GiB are taken "
+            "(MAGNET_MAX_BYTES sets another limit)"
+        )
+
+
+@contextmanager
+def open_npz(path: str | os.PathLike[str]) -> Iterator[Any]:
+    """``np.load`` of an ``.npz`` file, without pickles and only where its arrays fit into memory."""
+    with zipfile.ZipFile(path) as archive:
+        check_size(sum(member.file_size for member in archive.infolist()), f"the arrays in {Path(path).name}")
+    with np.load(path, allow_pickle=False) as arrays:
+        yield arrays
+
+
+def read_csr(values: Any, indices: Any, indptr: Any, shape: Any) -> sp.csr_matrix:
+    """A CSR matrix of arrays from a file, every index of it checked.
+
+    Example:
+        >>> read_csr(np.ones(1), np.array([7]), np.array([0, 1]), (1, 3))
+        Traceback (most recent call last):
+        ...
+        ValueError: a sparse matrix of shape [1, 3] has column indices from 7 to 7
+    """
+    values, indices, indptr, shape = (np.asarray(part) for part in (values, indices, indptr, shape))
+    if shape.shape != (2,) or shape.dtype.kind not in "iu" or (shape < 0).any() or (shape > 2**40).any():
+        raise ValueError(f"the shape of a sparse matrix is {str(shape.tolist())[:80]}; it must be two whole numbers")
+    for name, part, kinds in (("data", values, "biuf"), ("indices", indices, "iu"), ("indptr", indptr, "iu")):
+        if part.ndim != 1 or part.dtype.kind not in kinds:
+            raise ValueError(
+                f"{name} of a sparse matrix is {part.dtype} of shape {list(part.shape)}; it must be a list of numbers"
+            )
+    return checked_csr(_unchecked(values, indices.astype(np.int64), indptr.astype(np.int64), shape))
+
+
+def _unchecked(values: Any, indices: Any, indptr: Any, shape: Any) -> sp.csr_matrix:
+    matrix = sp.csr_matrix((int(shape[0]), 0))
+    matrix.data, matrix.indices, matrix.indptr = values, indices, indptr
+    matrix._shape = (int(shape[0]), int(shape[1]))
+    return matrix
+
+
+def checked_csr(matrix: sp.csr_matrix) -> sp.csr_matrix:
+    """A CSR matrix whose index arrays were not checked yet (one that was unpickled), checked."""
+    rows, columns = matrix.shape
+    shape = f"a sparse matrix of shape [{rows}, {columns}]"
+    starts, indices = matrix.indptr, matrix.indices
+    if starts.shape != (rows + 1,) or starts[0] != 0 or (np.diff(starts) < 0).any():
+        raise ValueError(f"{shape} has row starts that do not grow from 0, or not {rows + 1} of them")
+    if int(starts[-1]) > min(len(indices), len(matrix.data)):
+        raise ValueError(
+            f"{shape} has {min(len(indices), len(matrix.data))} values; its row starts end at {starts[-1]}"
+        )
+    if indices.size and (indices.min() < 0 or indices.max() >= columns):
+        raise ValueError(f"{shape} has column indices from {indices.min()} to {indices.max()}")
+    result = sp.csr_matrix((matrix.data, indices, starts), shape=(rows, columns))
+    result.check_format(full_check=True)
+    return result
+
+
+def to_dense(matrix: sp.csr_matrix) -> NDArray[Any]:
+    """``toarray`` of a checked matrix, where that fits into memory."""
+    check_size(matrix.shape[0] * matrix.shape[1] * matrix.dtype.itemsize, "the dense form of a sparse matrix")
+    return np.asarray(matrix.toarray())
