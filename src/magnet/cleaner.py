@@ -6,7 +6,7 @@ import copy
 import hashlib
 import html
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,7 +25,7 @@ from magnet.arrays import checksum, is_sparse
 from magnet.framelets import FrameletTransform
 from magnet.graph import Graph
 from magnet.recovery import propagate, recover
-from magnet.tables.cells import FIXES, Findings, Fix, changed_frame, changes_of, list_cells
+from magnet.tables.cells import FIXES, Findings, Fix, changes_of, list_cells
 from magnet.tables.encoding import Encoded, as_data, encode, with_nearest_links
 from magnet.tables.fields import Field
 from magnet.tables.suggest import suggest
@@ -287,7 +287,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
     def _output(self, data: Data | tables.Table) -> Any:
         if isinstance(data, tables.Table):
             assert self.cells_ is not None
-            return replace(data, frame=changed_frame(data.frame, changes_of(self.cells_)))
+            return data.with_changes(changes_of(self.cells_))
         result = copy.copy(data)
         result.x = self.x_.to(data.x.device)
         return result
@@ -436,7 +436,7 @@ class CleanResult:
     @cached_property
     def cleaned(self) -> pd.DataFrame:
         """The table with the changes made: same columns, order and types."""
-        return changed_frame(self.table.frame, changes_of(self.suspicious_cells))
+        return self.table.changed(changes_of(self.suspicious_cells))
 
     @cached_property
     def suspicious_cells(self) -> pd.DataFrame:

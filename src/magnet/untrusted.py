@@ -71,32 +71,27 @@ def read_csr(values: Any, indices: Any, indptr: Any, shape: Any) -> sp.csr_matri
             raise ValueError(
                 f"{name} of a sparse matrix is {part.dtype} of shape {list(part.shape)}; it must be a list of numbers"
             )
-    return checked_csr(_unchecked(values, indices.astype(np.int64), indptr.astype(np.int64), shape))
-
-
-def _unchecked(values: Any, indices: Any, indptr: Any, shape: Any) -> sp.csr_matrix:
-    matrix = sp.csr_matrix((int(shape[0]), 0))
-    matrix.data, matrix.indices, matrix.indptr = values, indices, indptr
-    matrix._shape = (int(shape[0]), int(shape[1]))
-    return matrix
+    size = (int(shape[0]), int(shape[1]))
+    _check_indices(len(values), indices, indptr, size)
+    return sp.csr_matrix((values, indices.astype(np.int64), indptr.astype(np.int64)), shape=size)
 
 
 def checked_csr(matrix: sp.csr_matrix) -> sp.csr_matrix:
-    """A CSR matrix whose index arrays were not checked yet (one that was unpickled), checked."""
-    rows, columns = matrix.shape
-    shape = f"a sparse matrix of shape [{rows}, {columns}]"
-    starts, indices = matrix.indptr, matrix.indices
-    if starts.shape != (rows + 1,) or starts[0] != 0 or (np.diff(starts) < 0).any():
-        raise ValueError(f"{shape} has row starts that do not grow from 0, or not {rows + 1} of them")
-    if int(starts[-1]) > min(len(indices), len(matrix.data)):
-        raise ValueError(
-            f"{shape} has {min(len(indices), len(matrix.data))} values; its row starts end at {starts[-1]}"
-        )
+    """A CSR matrix that was unpickled, with index arrays that nobody has checked, checked."""
+    _check_indices(len(matrix.data), matrix.indices, matrix.indptr, matrix.shape)
+    matrix.check_format(full_check=True)
+    return matrix
+
+
+def _check_indices(values: int, indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int]) -> None:
+    rows, columns = shape
+    what = f"a sparse matrix of shape [{rows}, {columns}]"
+    if indptr.shape != (rows + 1,) or indptr[0] != 0 or (np.diff(indptr.astype(np.int64)) < 0).any():
+        raise ValueError(f"{what} has row starts that do not grow from 0, or not {rows + 1} of them")
+    if int(indptr[-1]) > min(len(indices), values):
+        raise ValueError(f"{what} has {min(len(indices), values)} values; its row starts end at {indptr[-1]}")
     if indices.size and (indices.min() < 0 or indices.max() >= columns):
-        raise ValueError(f"{shape} has column indices from {indices.min()} to {indices.max()}")
-    result = sp.csr_matrix((matrix.data, indices, starts), shape=(rows, columns))
-    result.check_format(full_check=True)
-    return result
+        raise ValueError(f"{what} has column indices from {indices.min()} to {indices.max()}")
 
 
 def to_dense(matrix: sp.csr_matrix) -> NDArray[Any]:

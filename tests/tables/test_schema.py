@@ -66,8 +66,7 @@ def test_numbers_come_back_as_the_column_writes_them() -> None:
     assert field.decode(field.encode(whole)[0][:1]) == ["57.0"]
     typed = series([41, 40, 42, 39] * 5)
     value = infer_field(typed).decode(infer_field(typed).encode(typed)[0][:1])
-    assert value == [41]
-    assert isinstance(value[0], int)
+    assert value == ["41"]
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e15, 1e300])
@@ -84,7 +83,7 @@ def test_skewed_counts_are_coded_on_a_log_scale_and_come_back() -> None:
     visits = series(np.exp(RNG.normal(3, 1.5, size=300)).astype(int))
     field = infer_field(visits)
     assert field.log
-    assert field.decode(field.encode(visits)[0]) == visits.tolist()
+    assert field.decode(field.encode(visits)[0]) == [str(v) for v in visits]
 
 
 def test_categories_and_binaries_stay_what_they_were() -> None:
@@ -170,4 +169,42 @@ def test_whole_numbers_that_are_written_with_a_point_stay_whole() -> None:
     field = infer_field(visits)
     code = (np.array([[1.9], [5.2]]) - field.centre) / field.scale
     assert (field.kind, field.decode(code)) == ("count", ["2.0", "5.0"])
-    assert field.decode(field.encode(visits)[0]) == visits.tolist()
+    assert field.decode(field.encode(visits)[0]) == [str(v) for v in visits]
+
+
+def test_a_comma_before_three_digits_separates_thousands() -> None:
+    pay = series(["1,523", "805", "12,040", "997", "1,250,000", "3,100"] * 4)
+    field = infer_field(pay)
+    assert (field.kind, field.comma, field.group) == ("count", False, ",")
+    assert field.decode(field.encode(pay)[0])[:5] == ["1,523", "805", "12,040", "997", "1,250,000"]
+    price = series(["1,5", "0,805", "1,523", "2,25"] * 5)
+    assert (infer_field(price).comma, infer_field(price).group) == (True, "")
+    both = series(["1.234,5", "12,0", "1.000.000,0", "7,5"] * 5)
+    field = infer_field(both)
+    assert (field.comma, field.group) == (True, ".")
+    assert field.quantity(field.encode(both)[0][:1, 0]).round(4).tolist() == [1234.5]
+    spaced = series(["1 234", "12 000", "7", "1 000 000"] * 5)
+    assert infer_field(spaced).group == " "
+    assert infer_field(series(["1.234", "2.345", "7.125", "0.5"] * 5)).group == ""
+
+
+@pytest.mark.parametrize("text", [True, False])
+def test_large_whole_numbers_stay_whole(text: bool) -> None:
+    values = [3038190000 + 17 * k for k in range(20)] + [10**16 + 10**10 * k for k in range(20)]
+    given = series([str(v) for v in values] if text else values)
+    field = infer_field(given)
+    written = field.decode(field.encode(given)[0])
+    assert all(word.isdigit() for word in written)
+    assert all(abs(int(word) - v) <= 1e-6 * v for word, v in zip(written, values, strict=True))
+
+
+def test_numbers_keep_their_notation() -> None:
+    tiny = series(["0.00001234", "0.00005", "0.0000321", "0.00001"] * 5)
+    assert infer_field(tiny).write(0.0000123) == "0.0000123"
+    science = series(["1.5e-7", "2.5e-7", "3e-6", "1e-7"] * 5)
+    assert infer_field(science).write(2e-7) == "2e-07"
+    trimmed = series(["1.5", "2", "3.25", "4"] * 5)
+    assert [infer_field(trimmed).write(v) for v in (2.0, 2.5, 3.25)] == ["2", "2.5", "3.25"]
+    largest = series([f"{v}" for v in (1e308, 1.7e308, -1.6e308, 1.2e308)] * 5)
+    field = infer_field(largest)
+    assert all(np.isfinite(float(word)) for word in field.decode(np.array([[1e9], [-1e9], [np.nan]])))

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from magnet.tables import BadTable, from_frames
+from magnet.tables.errors import TableWarning
 
 NODES = pd.DataFrame({"id": ["a", "b ", "c", "c", ""], "age": [40, 41, 42, 43, 44]})
 
@@ -16,7 +17,8 @@ def test_odd_edges_are_dropped_merged_and_counted() -> None:
             "weight": [1.0, 3.0, 1.0, 2.0, 1.0, -1.0, 0.5],
         }
     )
-    table = from_frames(NODES, edges)
+    with pytest.warns(TableWarning, match="1 of the 7 edges"):
+        table = from_frames(NODES, edges)
     facts = {**table.facts, **table.links.facts}
     assert facts["rows whose id another row has"] == 1
     assert facts["rows without an id"] == 1

@@ -12,7 +12,7 @@ from magnet.cli.clean import clear_errors
 if TYPE_CHECKING:
     import pandas as pd
 
-    from magnet.tables.readers.delimited import Change
+    from magnet.tables.values import Change
 
 FORMAT = "magnet decisions"
 

@@ -279,9 +279,13 @@
     if (!neighbours[0].length && !neighbours[1].length) { box.append(el("p", "It has no neighbours with a value.", "soft")); return; }
     box.append(f.categories ? votes(f, i, neighbours) : strip(f, i, neighbours));
   }
+  function plainNumber(f, text) {
+    const bare = f.group ? text.split(f.group).join("") : text;
+    return f.comma ? bare.replace(",", ".") : bare;
+  }
   function strip(f, i, [trusted, doubtful]) {
     const W = 760, H = 112, left = 20, right = W - 20;
-    const asNumber = (v) => (v === null || v === "" ? NaN : f.comma ? Number(String(v).replace(",", ".")) : Number(v));
+    const asNumber = (v) => (v === null || v === "" ? NaN : Number(plainNumber(f, String(v))));
     const seen = asNumber(C.observed[i]), wanted = asNumber(C.suggested[i]);
     const all = [...trusted, ...doubtful, seen, wanted, f.low, f.high].filter((v) => v !== null && Number.isFinite(v));
     // one wild value must not squeeze all others into a point

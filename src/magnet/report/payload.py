@@ -119,7 +119,15 @@ def _fields(result: CleanResult) -> list[dict[str, Any]]:
     shown = []
     for f in result.table.fields:
         entry: dict[str, Any] = {"name": f.name, "kind": f.kind, "note": f.note, "used": f.used}
-        entry |= {"suspicious": 0, "missing": 0, "low": None, "high": None, "log": f.log, "comma": f.comma}
+        entry |= {
+            "suspicious": 0,
+            "missing": 0,
+            "low": None,
+            "high": None,
+            "log": f.log,
+            "comma": f.comma,
+            "group": f.group,
+        }
         if f.used:
             k = place[f.name]
             column = encoded.columns[k]

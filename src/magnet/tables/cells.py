@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,9 +11,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from magnet.tables.encoding import Encoded
-from magnet.tables.fields import Field, FloatArray, Mask, is_text, numbers
-from magnet.tables.readers.delimited import Change
+from magnet.tables.fields import Field, FloatArray, Mask, numbers
 from magnet.tables.table import Table
+from magnet.tables.values import Change, cell_text, cells, is_null, plain
 
 Fix = Literal["none", "confident", "all"]
 FIXES: tuple[str, ...] = ("none", "confident", "all")
@@ -69,11 +68,12 @@ def _of_field(
 ) -> pd.DataFrame:
     rows = np.flatnonzero(findings.listed[:, k])
     column = encoded.columns[k]
-    series = table.frame[f.name]
-    observed = series.iloc[rows].tolist()
-    suggested = _suggestions(
+    given = table.column(f.name).iloc[rows]
+    observed = [plain(value) for value in cells(given)]
+    estimates = _suggestions(
         f, findings.recovered[rows, column.start : column.stop], encoded, column.start, column.stop
     )
+    suggested = [_typed(table, f, estimate, value) for estimate, value in zip(estimates, observed, strict=True)]
     missing, unreadable = encoded.missing[rows, k], encoded.unreadable[rows, k]
     flagged = findings.flagged[rows, k] | unreadable
     same = np.array([_same(a, b) for a, b in zip(observed, suggested, strict=True)], dtype=bool)
@@ -116,10 +116,16 @@ def _suggestions(f: Field, x: NDArray[Any], encoded: Encoded, start: int, stop: 
     return f.decode(x)
 
 
+def _typed(table: Table, f: Field, estimate: Any, observed: Any) -> Any:
+    """An estimate in the column's own type; what the type cannot hold is not suggested."""
+    try:
+        return table.parse_cell(f.name, cell_text(estimate))
+    except ValueError:
+        return observed
+
+
 def _same(observed: Any, suggested: Any) -> bool:
-    if isinstance(observed, str) or isinstance(suggested, str):
-        return str(observed).strip() == str(suggested)
-    return bool(observed == suggested) if pd.notna(observed) else False
+    return cell_text(observed).strip() == cell_text(suggested) and not is_null(observed)
 
 
 def _capped(cells: pd.DataFrame, max_share: float, total: int) -> pd.DataFrame:
@@ -136,23 +142,6 @@ def changes_of(cells: pd.DataFrame) -> dict[str, Change]:
         str(name): (group["row"].to_numpy(dtype=np.int64), group["suggested"].tolist())
         for name, group in done.groupby("column", sort=False)
     }
-
-
-def changed_frame(frame: pd.DataFrame, changes: Mapping[str, Change]) -> pd.DataFrame:
-    """A copy of a data frame with other values in some cells, every column with the type it had."""
-    result = frame.copy()
-    for name, (rows, values) in changes.items():
-        column = frame[name].copy()
-        kind = column.dtype
-        new = pd.Series(list(values), index=column.index[rows], dtype=object)
-        if isinstance(kind, pd.CategoricalDtype) or is_text(column):
-            column.iloc[rows] = new.to_numpy()
-        else:
-            column.iloc[rows] = (
-                new.astype(kind).to_numpy() if not column.hasnans else pd.array(list(values), dtype=kind)
-            )
-        result[name] = column
-    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +197,7 @@ def _reason(
 def _unreadable(f: Field, observed: Any) -> str:
     if f.kind == "binary":
         return f"is neither {_short(f.values[0])} nor {_short(f.values[1])}"
-    number = numbers(pd.Series([observed]), f.comma)[0]
+    number = numbers(pd.Series([observed]), f.comma, f.group)[0]
     return "is below 0, as next to nothing in this column is" if np.isfinite(number) else "is not a number"
 
 

@@ -11,6 +11,10 @@ class BadTable(ValueError):
     """The data cannot be read as a graph with a table (whereas a plain ``ValueError`` blames an argument)."""
 
 
+class TableWarning(UserWarning):
+    """Something about a table or its edges that a user should know, though it was read."""
+
+
 @contextmanager
 def readable(path: Path, form: str) -> Iterator[None]:
     """Turns whatever a parser of ``form`` makes of a file into one sentence: damaged files raise all kinds."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -16,6 +17,8 @@ Kind = Literal["binary", "count", "continuous", "categorical", "id", "label", "d
 KINDS: tuple[str, ...] = get_args(Kind)
 USED = ("binary", "count", "continuous", "categorical")
 
+SIGNIFICANT = 6  # digits of a suggestion where the column has no number of decimals of its own
+MOST_PLACES = 320  # digits behind the point that the smallest float needs
 WILDEST = 1e12  # spreads from the middle: further out only overflows
 
 MISSING = ("", "na", "n/a", "#n/a", "nan", "null", "<na>")
@@ -31,8 +34,11 @@ class Field:
         note: why this kind was chosen, or what was seen.
         text: the cells are strings (also where they hold numbers).
         comma: numbers are written with a decimal comma.
+        group: what separates thousands, such as ``,`` in ``1,523``; empty where nothing does.
         decimals: digits behind the point that values are rounded to; ``None`` leaves them.
-        pointed: whole numbers are written as ``57.0``.
+        places: digits behind the point that are written at least (``57.0`` has one).
+        exponent: some numbers are written with an exponent (``1.5e-7``).
+        low, high: the least and the largest number of the column; no suggestion lies outside.
         log: numbers are encoded on a log scale.
         unit: with ``log``, the logarithm is that of ``1 + v / unit``.
         centre, scale: numbers are encoded as ``(v - centre) / scale``.
@@ -45,8 +51,12 @@ class Field:
     note: str = ""
     text: bool = True
     comma: bool = False
+    group: str = ""
     decimals: int | None = None
-    pointed: bool = False
+    places: int = 0
+    exponent: bool = False
+    low: float = -np.inf
+    high: float = np.inf
     log: bool = False
     unit: float = 1.0
     centre: float = 0.0
@@ -77,7 +87,7 @@ class Field:
             x[known, codes[known]] = 1.0
             # a category that was not seen when the schema was made may be as good as any: unknown, not wrong
             return x, missing, np.zeros(len(series), dtype=bool)
-        number = numbers(series, self.comma)
+        number = numbers(series, self.comma, self.group)
         number[~np.isfinite(number)] = np.nan
         if self.log:
             number[number <= -self.unit] = np.nan
@@ -91,23 +101,47 @@ class Field:
         return np.expm1(value) * self.unit if self.log else value
 
     def decode(self, x: FloatArray) -> list[Any]:
-        """User values, in the user's type, for encoded ``[k, width]`` estimates."""
+        """User values for encoded ``[k, width]`` estimates: categories as they are, numbers as text."""
         if self.kind == "categorical":
             return [self.values[k] for k in np.asarray(x).argmax(axis=1)]
         if self.kind == "binary":
             return [self.values[int(k)] for k in np.asarray(x)[:, 0] >= 0.5]
-        value = self.quantity(np.asarray(x)[:, 0])
-        if self.decimals is not None:
-            value = np.round(value, self.decimals) + 0.0  # no negative zero
-        if self.text:
-            return [self.write(v) for v in value]
-        whole = self.decimals == 0
-        return [int(v) if whole else float(v) for v in value]
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = self.quantity(np.asarray(x)[:, 0])
+            value = np.where(np.isnan(value), self.quantity(np.zeros(1)), value).clip(self.low, self.high)
+            if self.decimals is not None:
+                rounded = np.round(value, self.decimals) + 0.0  # no negative zero
+                value = np.where(np.isfinite(rounded), rounded, value)  # the largest floats overflow
+        return [self.write(float(v)) for v in value]
 
     def write(self, value: float) -> str:
-        """A number the way this column writes its numbers."""
-        text = f"{value:.6g}" if self.decimals is None else f"{value:.{self.decimals}f}" + ".0" * self.pointed
-        return text.replace(".", ",") if self.comma else text
+        """A number the way this column writes its numbers; for a column that is not text, in plain digits.
+
+        Example:
+            >>> Field("pay", "count", decimals=0, group=",").write(3038190000.0)
+            '3,038,190,000'
+            >>> Field("price", "continuous", decimals=2, places=2, comma=True).write(1.5)
+            '1,50'
+        """
+        if not np.isfinite(value):
+            raise ValueError(f"column {self.name!r} has no finite value to write")
+        if self.exponent and self.decimals is None:
+            return self._marked(f"{value:.{SIGNIFICANT}g}")
+        decimals = self.decimals
+        if decimals is None:
+            size = int(np.floor(np.log10(abs(value)))) if value else 0
+            decimals = min(MOST_PLACES, max(0, SIGNIFICANT - 1 - size))
+        digits = max(decimals, self.places)
+        text = f"{value:,.{digits}f}" if self.group else f"{value:.{digits}f}"
+        if "." in text:
+            whole, _, rest = text.partition(".")
+            rest = rest[: self.places] + rest[self.places :].rstrip("0")
+            text = f"{whole}.{rest}" if rest else whole
+        return self._marked("0" if text == "-0" else text)
+
+    def _marked(self, text: str) -> str:
+        """With the column's own decimal and thousands marks."""
+        return text.translate({ord(","): self.group, ord("."): "," if self.comma else "."})
 
 
 def is_missing(series: pd.Series, words: tuple[str, ...] = MISSING) -> Mask:
@@ -123,14 +157,27 @@ def is_text(series: pd.Series) -> bool:
     return pd.api.types.is_string_dtype(series.dtype) or series.dtype == object
 
 
-def numbers(series: pd.Series, comma: bool = False) -> FloatArray:
-    """The cells as numbers, NaN where they are none."""
+def numbers(series: pd.Series, comma: bool = False, group: str = "") -> FloatArray:
+    """The cells as numbers, NaN where they are none.
+
+    Args:
+        comma: the decimal mark is a comma.
+        group: the mark between thousands. (default: none)
+    """
     if not is_text(series):
         return pd.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan).copy()
     text = series.astype("str").str.strip()
+    if group:
+        grouped = text.str.fullmatch(grouped_number(group, comma)).to_numpy(dtype=bool, na_value=False)
+        text = text.where(~grouped, text.str.replace(group, "", regex=False))
     if comma:
         text = text.str.replace(".", "_", regex=False).str.replace(",", ".", regex=False)
     return pd.to_numeric(text, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan).copy()
+
+
+def grouped_number(group: str, comma: bool) -> str:
+    """The pattern of a number with its thousands set apart."""
+    return rf"[+-]?[1-9]\d{{0,2}}(?:{re.escape(group)}\d{{3}})+(?:{',' if comma else '[.]'}\d+)?"
 
 
 def _codes(series: pd.Series, values: tuple[Any, ...]) -> NDArray[np.int64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from magnet.graph import Graph
-from magnet.tables.errors import BadTable
+from magnet.tables.errors import BadTable, TableWarning
 from magnet.tables.fields import is_text, numbers
 
 PAIRS = (
@@ -28,6 +29,9 @@ PAIRS = (
     ("start", "end"),
     ("head", "tail"),
 )
+MANY_UNKNOWN = 0.05  # share of edges to ids that no row has, from which on the user is warned
+MOST_UNKNOWN = 0.5  # from here on the edges are taken for those of another table
+LARGEST_WEIGHT = 1e30  # beyond it (or its inverse) sums and squares of weights leave the range of float32
 WEIGHTS = ("weight", "weights", "w")
 
 
@@ -84,12 +88,14 @@ def link(
     source: str | None = None,
     target: str | None = None,
     weight: str | None = None,
+    allow_unknown_ids: bool = False,
 ) -> Links:
     """Match edges with rows by id.
 
     Edges to unknown ids, self-loops and edges without a usable weight are dropped, pairs that occur again (in either
     direction) are merged with their largest weight, and all of that is counted. Where two rows have one id, edges go
-    to the first.
+    to the first. Edges of which more than :data:`MOST_UNKNOWN` name ids that no row has are taken for the wrong file,
+    unless ``allow_unknown_ids``; more than :data:`MANY_UNKNOWN` are worth a :class:`TableWarning`.
     """
     first, second = find_edge_columns(edges, source, target)
     names = [str(name) for name in edges.columns]
@@ -117,17 +123,26 @@ def link(
     keep = known & ~loops & ~unusable
     facts: dict[str, Any] = {
         "edges read": int(rows.size),
+        "edges with known ids": int(known.sum()),
         "edges to unknown ids": int((~known).sum()),
+        "share of edges to unknown ids": float((~known).mean()) if rows.size else 0.0,
         "self-loops": int(loops.sum()),
         "edges without a usable weight": int(unusable.sum()),
     }
     if len(strange):
         facts["an unknown id"] = str(strange.iloc[0])
-    if rows.size and not known.any():
-        raise BadTable(
-            f"none of the {rows.size} edges joins two rows: {first!r} and {second!r} hold ids such as "
-            f"{str(strange.iloc[0])[:60]!r}, the rows are named like {str(ids.iloc[0])[:60]!r}; name the id column"
-        )
+    share = facts["share of edges to unknown ids"]
+    if share > MANY_UNKNOWN:
+        example = f"ids such as {str(strange.iloc[0])[:60]!r}; the rows are named like {str(ids.iloc[0])[:60]!r}"
+        if not known.any():
+            raise BadTable(
+                f"none of the {rows.size} edges joins two rows: {first!r} and {second!r} hold {example}; "
+                "name the id column"
+            )
+        said = f"{int((~known).sum())} of the {rows.size} edges ({share:.0%}) name {example}"
+        if share > MOST_UNKNOWN and not allow_unknown_ids:
+            raise BadTable(f"{said}; is it the wrong file, or the wrong id column? --allow-unknown-ids goes on")
+        warnings.warn(f"{said}; these edges are left out", TableWarning, stacklevel=3)
     return finish(np.stack([rows[keep], cols[keep]]), value[keep] if weight else None, len(ids), facts)
 
 
@@ -135,7 +150,7 @@ def finish(
     edges: NDArray[Any], weight: NDArray[Any] | None, nodes: int, facts: dict[str, Any], kind: str = "given"
 ) -> Links:
     """Symmetric, merged edges and the last counts."""
-    graph = Graph.from_edges(edges.astype(np.int64), nodes, weight)
+    graph = Graph.from_edges(edges.astype(np.int64), nodes, _in_range(weight))
     both = graph.adjacency.tocoo()
     order = np.lexsort((both.col, both.row))
     index = np.stack([both.row[order], both.col[order]]).astype(np.int64)
@@ -147,6 +162,16 @@ def finish(
         "nodes without neighbours": int(graph.isolated.sum()),
     }
     return Links(index, None if bool((value == 1).all()) else value, facts, kind)
+
+
+def _in_range(weight: NDArray[Any] | None) -> NDArray[Any] | None:
+    """Weights of a usual size: a normalized graph does not change when all weights are multiplied by a number."""
+    if weight is None or not weight.size:
+        return weight
+    largest = float(weight.max())
+    if 1 / LARGEST_WEIGHT <= largest <= LARGEST_WEIGHT:
+        return weight
+    return np.maximum(weight.astype(np.float64) / largest, 1 / LARGEST_WEIGHT)
 
 
 def nearest(x: NDArray[Any], neighbours: int) -> Links:

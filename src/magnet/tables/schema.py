@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 
 from magnet.tables.errors import BadTable
-from magnet.tables.fields import MISSING, Field, FloatArray, is_missing, is_text, numbers
+from magnet.tables.fields import MISSING, Field, FloatArray, grouped_number, is_missing, is_text, numbers
 from magnet.tables.readers.override import words_of
 
 READABLE = 0.9  # share of the cells that must be numbers for a column of numbers
 MOSTLY = 0.98  # share of a column's numbers that must be whole, not negative, or of so many decimals
 SMALL_COUNTS = 10  # up to here a logarithm would only pull 0 and 1 apart
+SPACES = (" ", "\u00a0", "\u202f", "'", "\u2019")  # that separate thousands, besides a comma and a point
 MOST_CATEGORIES = 256
 CELLS_PER_CATEGORY = 3
 MOST_DECIMALS = 8
@@ -42,8 +43,9 @@ def infer_field(series: pd.Series, missing: tuple[str, ...] = MISSING, kind: str
         return replace(base, kind="empty", note="no value at all")
     told = "as told" if kind else ""
     if kind in ("count", "continuous"):
-        comma = text and _comma(present)
-        field = _numeric(replace(base, comma=comma), numbers(present, comma), told)
+        comma, group = _marks(present) if text else (False, "")
+        field = _numeric(replace(base, comma=comma, group=group), numbers(present, comma, group), told)
+        field = _written_like(field, present) if text else field
         return replace(field, kind=kind)  # type: ignore[arg-type]
     unique = _unique(present, text)
     if kind in ("binary", "categorical"):
@@ -62,11 +64,11 @@ def infer_field(series: pd.Series, missing: tuple[str, ...] = MISSING, kind: str
 def _from_text(base: Field, present: pd.Series, unique: list[Any], rows: int) -> Field:
     words = present.astype("str").str.strip()
     coded = bool(_CODE.search(base.name)) or float(words.str.fullmatch(r"0\d+").mean()) > 0.01
-    comma = _comma(words)
-    number = numbers(words, comma)
+    comma, group = _marks(words)
+    number = numbers(words, comma, group)
     readable = float(np.isfinite(number).mean())
     if readable >= READABLE and not coded:
-        field = _pointed(_from_numbers(replace(base, comma=comma), number, rows), words)
+        field = _written_like(_from_numbers(replace(base, comma=comma, group=group), number, rows), words)
         bad = int((~np.isfinite(number)).sum())
         return replace(field, note=f"{field.note}; {bad} cells are no numbers") if bad else field
     if float(words.str.match(_DATE).mean()) >= READABLE:
@@ -76,11 +78,17 @@ def _from_text(base: Field, present: pd.Series, unique: list[Any], rows: int) ->
     return replace(base, kind="text", note=f"{len(unique)} different values")
 
 
-def _pointed(field: Field, words: pd.Series) -> Field:
-    """Whole numbers that are written as ``57.0`` are to be written so again."""
-    if field.decimals == 0 and float(words.str.fullmatch(r"[+-]?\d+[.,]0").mean()) >= READABLE:
-        return replace(field, pointed=True)
-    return field
+def _written_like(field: Field, words: pd.Series) -> Field:
+    """With the digits behind the point that nearly all numbers have (one in ``57.0``), and exponents if they occur."""
+    words = words.astype("str").str.strip()
+    mark = "," if field.comma else "[.]"
+    behind = words.str.extract(rf"{mark}(\d+)$", expand=False).str.len().fillna(0).to_numpy(dtype=float)
+    places = int(np.quantile(behind, 1 - MOSTLY, method="lower")) if behind.size else 0
+    places = min(places, MOST_DECIMALS)
+    most = int(np.quantile(behind, MOSTLY, method="higher")) if behind.size else MOST_DECIMALS + 1
+    decimals = most if field.decimals is None and most <= MOST_DECIMALS else field.decimals
+    exponent = bool(words.str.contains(r"\d[eE][+-]?\d", regex=True).any())
+    return replace(field, places=places, exponent=exponent, decimals=None if exponent else decimals)
 
 
 def _from_numbers(base: Field, number: FloatArray, rows: int) -> Field:
@@ -109,7 +117,8 @@ def _numeric(base: Field, number: FloatArray, note: str) -> Field:
     decimals = _decimals(finite)
     log = _is_skewed(finite)
     text = note + (", on a log scale" if log else "")
-    return _scaled(replace(base, decimals=decimals, note=text), finite, log)
+    low, high = float(finite.min()), float(finite.max())
+    return _scaled(replace(base, decimals=decimals, note=text, low=low, high=high), finite, log)
 
 
 def _scaled(field: Field, finite: FloatArray, log: bool) -> Field:
@@ -156,6 +165,8 @@ def _is_skewed(finite: FloatArray) -> bool:
 
 def _decimals(finite: FloatArray) -> int | None:
     """Digits behind the point that the values have, where they are few."""
+    if float((finite == np.round(finite)).mean()) >= MOSTLY:
+        return 0
     sample = finite[:20_000]
     sample = sample[np.abs(sample) < 1e9]
     if not sample.size:
@@ -195,11 +206,32 @@ def _unique(present: pd.Series, text: bool) -> list[Any]:
         return sorted(values, key=str)
 
 
-def _comma(present: pd.Series) -> bool:
-    """Whether numbers are written with a decimal comma (``3,14``)."""
+def _marks(present: pd.Series) -> tuple[bool, str]:
+    """Whether numbers have a decimal comma (``3,14``), and what separates their thousands (``1,523``).
+
+    A comma is a thousands mark where three digits follow every comma and no number starts with ``0,``. A point is one
+    only where it cannot be a decimal point: a number has two, or a comma as well (``1.234,5``).
+    """
     words = present.astype("str").str.strip()
+    whole = words.str.fullmatch(r"[+-]?\d+")
+    for comma, group in ((False, ","), (True, "."), *((c, g) for g in SPACES for c in (False, True))):
+        marked = words.str.contains(group, regex=False)
+        if not marked.any():
+            continue
+        grouped = words.str.fullmatch(grouped_number(group, comma))
+        if group == "." and not words[grouped].str.contains(r"[.].*[.,]", regex=True).any():
+            continue
+        plain = whole | words.str.fullmatch(rf"[+-]?\d+{',' if comma else '[.]'}\d+")
+        if grouped.any() and grouped.sum() >= MOSTLY * marked.sum() and float((grouped | plain).mean()) >= READABLE:
+            return comma, group
+    return _decimal_comma(words, whole), ""
+
+
+def _decimal_comma(words: pd.Series, whole: pd.Series) -> bool:
     written = words.str.fullmatch(r"[+-]?\d+,\d+")
-    return bool(written.any()) and float((written | words.str.fullmatch(r"[+-]?\d+")).mean()) >= READABLE
+    grouped = words.str.fullmatch(grouped_number(",", False))
+    certain = bool((written & ~grouped).any())
+    return certain and float((written | whole).mean()) >= READABLE
 
 
 def infer_fields(
@@ -209,6 +241,7 @@ def infer_fields(
     columns: list[str] | None = None,
     exclude: list[str] | None = None,
     override: Mapping[str, Any] | None = None,
+    left_alone: Mapping[str, str] | None = None,
 ) -> tuple[Field, ...]:
     """The field of every column, in order.
 
@@ -218,6 +251,7 @@ def infer_fields(
         columns: clean these only. (default: all that can be)
         exclude: leave these alone.
         override: what :func:`read_override` returned.
+        left_alone: columns whose values cannot be judged, and why.
     """
     names = [str(name) for name in frame.columns]
     for what, asked in (
@@ -239,18 +273,21 @@ def infer_fields(
         if (columns is not None and name not in columns) or name in (exclude or []):
             fields.append(Field(name, "text", note="left out as told", text=is_text(frame[name])))
             continue
+        if name in (left_alone or {}):
+            fields.append(Field(name, "text", note=(left_alone or {})[name]))
+            continue
         field = infer_field(frame[name], words_of(told.get("missing")) or words, told.get("kind"))
         changes = {key: told[key] for key in ("log", "decimals") if key in told}
         if "log" in changes and field.kind in ("count", "continuous") and changes["log"] != field.log:
             field = _rescaled(field, frame[name], bool(changes["log"]))
         if "decimals" in changes:
-            field = replace(field, decimals=changes["decimals"], pointed=False)
+            field = replace(field, decimals=changes["decimals"], places=changes["decimals"], exponent=False)
         fields.append(field)
     return tuple(fields)
 
 
 def _rescaled(field: Field, series: pd.Series, log: bool) -> Field:
-    number = numbers(series, field.comma)
+    number = numbers(series, field.comma, field.group)
     return _scaled(field, number[np.isfinite(number)], log)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,8 +14,8 @@ import pandas as pd
 from magnet.tables.errors import BadTable
 from magnet.tables.fields import Field
 from magnet.tables.links import Links, finish, ids_as_text, link
-from magnet.tables.readers.delimited import Change
 from magnet.tables.schema import infer_fields, not_empty
+from magnet.tables.values import Change, parser, replaced, simplified, texts
 
 ID_NAMES = ("id", "node", "node_id", "nodeid", "name", "key", "uuid")
 
@@ -30,6 +31,8 @@ class Source(Protocol):
 
     def write(self, target: Path, changes: Mapping[str, Change]) -> None: ...
 
+    def parser(self, column: str) -> Callable[[str], Any]: ...
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -38,13 +41,15 @@ class Table:
     Use :func:`read` for files and :func:`from_frames` for data frames.
 
     Args:
-        frame: the columns as they were given.
+        frame: the columns to compute with: text, numbers, bools or dates, the rows counted from 0.
         ids: the name of each row.
         fields: what each column holds.
         links: the edges.
         id, label: names of the id and label columns, where there are any.
         facts: counts about rows and ids.
         source: the file it came from.
+        given: the data frame that was given, with its own index, labels and types. (default: ``frame``)
+        left_alone: columns that cannot be judged, such as nested ones, and why.
     """
 
     frame: pd.DataFrame
@@ -55,6 +60,8 @@ class Table:
     label: str | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
     source: Source | None = None
+    given: pd.DataFrame | None = None
+    left_alone: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def num_nodes(self) -> int:
@@ -64,6 +71,53 @@ class Table:
     def used(self) -> tuple[Field, ...]:
         """The columns that are cleaned."""
         return tuple(f for f in self.fields if f.used)
+
+    def column(self, name: str) -> pd.Series:
+        """A column as it was given, in its own type."""
+        given = self.frame if self.given is None else self.given
+        return given.iloc[:, self.frame.columns.get_loc(name)]
+
+    def text_columns(self) -> dict[str, list[str]]:
+        """Every cell as text, column by column: in a text file as it stands there, else as
+        :func:`magnet.tables.values.cell_text` writes it; empty where there is no value. Columns that cannot be judged
+        are not among them."""
+        return {name: texts(self.column(name)) for name in self.frame.columns if name not in self.left_alone}
+
+    def parse_cell(self, column: str, text: str) -> Any:
+        """The value of a column's own type that a text stands for; a ``ValueError`` says what cannot be written.
+
+        Example:
+            >>> table = from_frames(pd.DataFrame({"n": [1, 2**62, 3]}))
+            >>> table.parse_cell("n", "4611686018427387905")
+            4611686018427387905
+        """
+        parse = self._parsers.get(column)
+        if parse is None:
+            has_types = self.source is not None and column in self.source.frame.columns
+            parse = self.source.parser(column) if has_types else parser(self.column(column))  # type: ignore[union-attr]
+            self._parsers[column] = parse
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise ValueError(f"column {column[:60]!r}: {error}") from None
+
+    @cached_property
+    def _parsers(self) -> dict[str, Callable[[str], Any]]:
+        return {}
+
+    def changed(self, changes: Mapping[str, Change]) -> pd.DataFrame:
+        """The given data frame with other values in some cells: index, labels, order and types stay."""
+        given = self.frame if self.given is None else self.given
+        result = given.copy()
+        for name, change in changes.items():
+            k = self.frame.columns.get_loc(name)
+            result.isetitem(k, replaced(given.iloc[:, k], change))
+        return result
+
+    def with_changes(self, changes: Mapping[str, Change]) -> Table:
+        """A table with other values in some cells."""
+        given = self.changed(changes)
+        return replace(self, frame=_simplified(given)[0], given=given)
 
     def __repr__(self) -> str:
         edges = self.links.edge_index.shape[1] // 2
@@ -82,6 +136,7 @@ def from_frames(
     columns: list[str] | None = None,
     exclude: list[str] | None = None,
     override: Mapping[str, Any] | None = None,
+    allow_unknown_ids: bool = False,
     origin: Source | None = None,
 ) -> Table:
     """A table of data frames.
@@ -94,6 +149,8 @@ def from_frames(
         source, target, weight: columns of ``edges``. (default: found by their names; else the first two)
         columns, exclude: clean these only; leave these alone.
         override: column kinds as :func:`magnet.tables.read_override` returns them.
+        allow_unknown_ids: take edges of which more than half name a node that is not in the table.
+            (default: ``False``)
         origin: the file the rows came from.
 
     Example:
@@ -102,7 +159,8 @@ def from_frames(
         >>> from_frames(nodes, edges)
         Table(3 rows, 2 columns (1 cleaned), 2 edges)
     """
-    frame = _checked(nodes)
+    frame, left_alone = _simplified(nodes)
+    left_alone |= getattr(origin, "left_alone", {})
     for what, name in (("id", id), ("label", label)):
         if name is not None and name not in frame.columns:
             raise ValueError(f"{what} is {name!r}; the columns are {', '.join(map(repr, list(frame.columns)[:12]))}")
@@ -118,22 +176,28 @@ def from_frames(
     if isinstance(edges, Links):
         links = edges
     elif edges is not None:
-        links = link(ids, edges, source, target, weight)
+        links = link(ids, edges, source, target, weight, allow_unknown_ids)
     else:
         links = finish(np.zeros((2, 0), dtype=np.int64), None, len(frame), {"edges read": 0}, "none")
     shown = ids.where(~nameless, pd.Series([f"(row {k})" for k in range(len(frame))], dtype="str"))
-    fields = infer_fields(frame, id, label, columns, exclude, override)
-    return Table(frame, shown, fields, links, id, label, facts, origin)
+    fields = infer_fields(frame, id, label, columns, exclude, override, left_alone)
+    return Table(frame, shown, fields, links, id, label, facts, origin, nodes, left_alone)
 
 
-def _checked(nodes: pd.DataFrame) -> pd.DataFrame:
+def _simplified(nodes: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
+    """The columns in types to compute with, under names that are texts; and which are left alone."""
     not_empty(nodes, "the table of nodes")
-    frame = nodes.reset_index(drop=True)
-    frame.columns = [str(name) for name in frame.columns]
-    repeated = frame.columns[frame.columns.duplicated()]
+    names = [str(name) for name in nodes.columns]
+    repeated = pd.Series(names, dtype=object)[pd.Series(names, dtype=object).duplicated()]
     if len(repeated):
-        raise BadTable(f"two columns are named {repeated[0]!r}; every column needs a name of its own")
-    return frame
+        raise BadTable(f"two columns are named {repeated.iloc[0]!r}; every column needs a name of its own")
+    columns, left_alone = {}, {}
+    for k, name in enumerate(names):
+        series, reason = simplified(nodes.iloc[:, k])
+        columns[name] = series.reset_index(drop=True)
+        if reason:
+            left_alone[name] = reason
+    return pd.DataFrame(columns, index=pd.RangeIndex(len(nodes))), left_alone
 
 
 def _find_id(

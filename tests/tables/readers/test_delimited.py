@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import codecs
 from pathlib import Path
 
 import numpy as np
@@ -87,3 +88,37 @@ def test_a_gigabyte_on_one_line_is_given_up_at_once(tmp_path: Path) -> None:
 def test_records_split_as_the_csv_module_does() -> None:
     assert split_record('a,"b ""c"", d",,e\n', ",") == (["a", '"b ""c"", d"', "", "e"], "\n")
     assert split_record("", ",") == ([""], "")
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252", "shift_jis"]
+)
+def test_every_byte_comes_back_in_any_encoding(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "n.csv"
+    content = 'id,"größe"\r\na,1\r\nb,2\r\n'.replace("ö", "ö" if encoding != "shift_jis" else "о").replace(
+        "ß", "ß" if encoding != "shift_jis" else "п"
+    )
+    bom = {"utf-16-be": codecs.BOM_UTF16_BE, "utf-16-le": codecs.BOM_UTF16_LE}.get(encoding, b"")
+    path.write_bytes(bom + content.encode(encoding))
+    found = read_delimited(path, encoding if encoding in ("shift_jis",) else None)
+    found.write(tmp_path / "m.csv", {})
+    assert (tmp_path / "m.csv").read_bytes() == path.read_bytes()
+    name = found.frame.columns[1]
+    found.write(tmp_path / "k.csv", {name: (np.array([1]), ["7"])})
+    assert (tmp_path / "k.csv").read_bytes() == bom + content.replace("b,2", "b,7").encode(encoding)
+
+
+@pytest.mark.parametrize("encoding", ["base64", "rot13", "hex", "undefined", "idna", "utf-7", "nonsense", "a\0b"])
+def test_odd_encodings_are_refused(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "n.csv").write_bytes("id,größe\na,1+2\n".encode())
+    with pytest.raises(ValueError, match=r"encoding|is not"):
+        read_delimited(tmp_path / "n.csv", encoding)
+
+
+def test_the_separator_line_of_excel_is_heard(tmp_path: Path) -> None:
+    content = b"sep=;\r\nid;price\r\na;1,5\r\nb;2,5\r\n"
+    (tmp_path / "n.csv").write_bytes(content)
+    found = read_delimited(tmp_path / "n.csv")
+    assert found.frame.columns.tolist() == ["id", "price"]
+    found.write(tmp_path / "m.csv", {"price": (np.array([0]), ["2,0"])})
+    assert (tmp_path / "m.csv").read_bytes() == content.replace(b"1,5", b"2,0")

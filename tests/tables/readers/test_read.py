@@ -95,7 +95,7 @@ def test_graphml_round_trip(tmp_path: Path) -> None:
     assert table.links.edge_weight.tolist() == [2.5, 2.5, 1.0, 1.0]
     change_and_write(table, tmp_path / "h.graphml", {"age": ([2], [39]), "city": ([0], ["<Bern>"])})
     new = read(tmp_path / "h.graphml").frame
-    assert new["age"].tolist() == [40, 41, 39]
+    assert new["age"].tolist() == ["40", "41", "39"]
     assert new["city"].tolist() == ["<Bern>", "Oslo & co", "Rome"]
     import networkx
 
@@ -186,3 +186,154 @@ def test_wrong_names_are_usage_errors(tmp_path: Path) -> None:
     (tmp_path / "a.xlsx").write_bytes(b"PK")
     with pytest.raises(ValueError, match="export it as CSV"):
         read(tmp_path / "a.xlsx")
+
+
+NUMBERS = """<?xml version='1.0' encoding='iso-8859-1'?>
+<!DOCTYPE graphml SYSTEM "http://example.org/g.dtd">
+<!-- made by händ -->
+<g:graphml xmlns:g="http://graphml.graphdrawing.org/xmlns">
+  <g:key id="d0" for="node" attr.name="age" attr.type="int"><g:default>7</g:default></g:key>
+  <g:key id="d1" for="node" attr.name="big" attr.type="long"/>
+  <g:graph edgedefault="undirected">
+    <g:node id="a>b"/>
+    <g:node id="b"><g:data key="d0"> 40 </g:data><g:data key="d1">92233720368547758079</g:data></g:node>
+    <g:node id='c'><g:data key="d1"/></g:node>
+    <g:node id="d"><!-- c --><g:data key="d0">1.5</g:data></g:node>
+    <g:edge source="a>b" target="b"/>
+  </g:graph>
+</g:graphml>
+"""
+
+
+def test_graphml_is_kept_to_the_byte_and_defaults_count(tmp_path: Path) -> None:
+    content = NUMBERS.encode("iso-8859-1")
+    (tmp_path / "g.graphml").write_bytes(content)
+    table = read(tmp_path / "g.graphml")
+    assert table.ids.tolist() == ["a>b", "b", "c", "d"]
+    assert table.text_columns()["age"] == ["7", " 40 ", "7", "1.5"]
+    assert table.text_columns()["big"] == ["", "92233720368547758079", "", ""]
+    change_and_write(table, tmp_path / "same.graphml", {})
+    assert (tmp_path / "same.graphml").read_bytes() == content
+    changes: dict[str, tuple[list[int], list[object]]] = {"age": ([0, 1, 3], ["41", "42", "2"]), "big": ([2], ["5"])}
+    change_and_write(table, tmp_path / "h.graphml", changes)
+    expected = (
+        content.replace(b'<g:node id="a>b"/>', b'<g:node id="a>b"><g:data key="d0">41</g:data></g:node>')
+        .replace(b" 40 ", b"42")
+        .replace(b"1.5", b"2")
+        .replace(b'<g:data key="d1"/>', b'<g:data key="d1">5</g:data>')
+    )
+    assert (tmp_path / "h.graphml").read_bytes() == expected
+    with pytest.raises(ValueError, match="no whole number"):
+        table.parse_cell("age", "1.5")
+
+
+def test_deep_graphml_is_refused(tmp_path: Path) -> None:
+    deep = "<data>" * 200_000
+    (tmp_path / "g.graphml").write_text(f"<graphml><graph><node id='a'>{deep}")
+    with pytest.raises(BadTable, match="more than 100 deep"):
+        read(tmp_path / "g.graphml")
+
+
+@pytest.mark.parametrize(
+    ("indices", "indptr", "shape"),
+    [
+        ([0, 1, 2, 10**8], [0, 1, 2, 3, 4], [4, 3]),
+        ([0, -(10**8), 2, 1], [0, 1, 2, 3, 4], [4, 3]),
+        ([0, 1, 2, 1], [0, 10**8, 2, 3, 4], [4, 3]),
+        ([0, 1, 2, 1], [-(10**8), 1, 2, 3, 4], [4, 3]),
+        ([0, 1, 2, 1], [0, 1, 2, 3, 10**8], [4, 3]),
+        ([0, 1, 2, 1], [0, 1, 2, 3, 4], [2**33, 2**33]),
+        ([0, 1, 2, 1], [0, 1, 2, 3, 4], [-4, 3]),
+    ],
+)
+def test_sparse_indices_out_of_range_are_refused(
+    tmp_path: Path, indices: list[int], indptr: list[int], shape: list[int]
+) -> None:
+    parts = {"indices": indices, "indptr": indptr, "shape": shape}
+    arrays = {f"attr_{name}": np.array(part) for name, part in parts.items()}
+    np.savez(tmp_path / "a.npz", attr_data=np.ones(4), edge_index=EDGES, **arrays)
+    with pytest.raises(BadTable, match="sparse matrix"):
+        read(tmp_path / "a.npz")
+    from magnet.datasets.npz import load_graph
+
+    with pytest.raises(ValueError, match="sparse matrix"):
+        load_graph(tmp_path / "a.npz")
+
+
+def test_a_torch_tensor_with_indices_out_of_range_is_refused(tmp_path: Path) -> None:
+    x = torch.sparse_csr_tensor(
+        torch.tensor([0, 1, 2]), torch.tensor([0, 10**8]), torch.ones(2), size=(2, 3), check_invariants=False
+    )
+    torch.save({"x": x}, tmp_path / "g.pt")
+    with pytest.raises(BadTable, match="cannot be read as a PyG file"):
+        read(tmp_path / "g.pt")
+
+
+def test_what_unfolds_beyond_memory_is_refused(tmp_path: Path) -> None:
+    import zipfile
+
+    with zipfile.ZipFile(tmp_path / "a.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("x.npy", b"")
+        archive.infolist()[0].file_size = 2**50
+    with pytest.raises(BadTable, match="GiB of memory"):
+        read(tmp_path / "a.npz")
+    torch.save({"x": torch.zeros(1).expand(2**25, 2**25)}, tmp_path / "a.pt")
+    with pytest.raises(BadTable, match="GiB of memory"):
+        read(tmp_path / "a.pt")
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64, torch.int64])
+@pytest.mark.parametrize("layout", ["dense", "coo", "csr"])
+def test_pt_keeps_type_and_layout(tmp_path: Path, dtype: torch.dtype, layout: str) -> None:
+    x = torch.tensor([[1.5, 0, 3], [2.5, 1, 4], [0, 1, 7], [1.25, 0, 2]]).to(dtype)
+    stored = {"dense": x, "coo": x.to_sparse_coo(), "csr": x.to_sparse_csr()}[layout]
+    torch.save({"x": stored, "edge_index": torch.from_numpy(EDGES)}, tmp_path / "g.pt")
+    table = read(tmp_path / "g.pt")
+    change_and_write(table, tmp_path / "h.pt", {"x1": ([0], [table.parse_cell("x1", "2")])})
+    new = torch.load(tmp_path / "h.pt")["x"]
+    assert (new.dtype, new.layout) == (stored.dtype, stored.layout)
+    expected = x.clone()
+    expected[0, 1] = 2
+    assert torch.equal(new.to_dense() if layout != "dense" else new, expected)
+
+
+def test_parquet_columns_of_every_type(tmp_path: Path) -> None:
+    import datetime
+    from decimal import Decimal
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = {
+        "price": pa.array([Decimal("1.50"), Decimal("2.25"), None], pa.decimal128(9, 2)),
+        "big": pa.array([2**62, 2**62 + 1, None], pa.int64()),
+        "day": pa.array([datetime.date(2024, 2, 29), None, None]),
+        "kind": pa.array(["u", "v", None]).dictionary_encode(),
+        "tags": pa.array([["a"], [], None]),
+        "raw": pa.array([b"a", b"\xff", None]),
+        "half": pa.array(np.array([0.5, 1.5, 2.5], dtype=np.float16)),
+        "far": pa.array([2**61, 0, None], pa.timestamp("us")),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "n.parquet")
+    table = read(tmp_path / "n.parquet")
+    text = table.text_columns()
+    assert text["price"] == ["1.50", "2.25", ""]
+    assert text["big"] == ["4611686018427387904", "4611686018427387905", ""]
+    assert text["day"] == ["2024-02-29", "", ""]
+    assert {"tags", "raw"} <= set(table.left_alone)
+    assert {f.name: f.kind for f in table.fields}["tags"] == "text"
+    wanted = {"price": "3.75", "big": str(2**62 + 7), "day": "2024-03-01", "kind": "u"}
+    changes: dict[str, tuple[list[int], list[object]]] = {
+        name: ([2], [table.parse_cell(name, word)]) for name, word in wanted.items()
+    }
+    change_and_write(table, tmp_path / "m.parquet", changes)
+    new = pq.read_table(tmp_path / "m.parquet")
+    assert new.schema.equals(pq.read_schema(tmp_path / "n.parquet"))
+    assert new["price"].to_pylist()[2] == Decimal("3.75")
+    assert new["big"].to_pylist() == [2**62, 2**62 + 1, 2**62 + 7]
+    assert new["day"].to_pylist()[2] == datetime.date(2024, 3, 1)
+    assert new["kind"].to_pylist() == ["u", "v", "u"]
+    for name in ("tags", "raw", "half", "far"):
+        assert new[name].equals(pa.table(columns)[name])
+    with pytest.raises(ValueError, match="decimal128"):
+        table.parse_cell("price", "12345678901")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Mapping
+import warnings
+import zipfile
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,11 +16,12 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
-from magnet.arrays import is_sparse, to_scipy, to_torch_csr
+from magnet.arrays import is_sparse, to_scipy
 from magnet.tables.errors import BadTable, readable
-from magnet.tables.readers.delimited import Change
-from magnet.untrusted import open_npz, read_csr, to_dense
+from magnet.tables.values import Change, parser
+from magnet.untrusted import check_size, open_npz, read_csr, to_dense
 
+NARROW = (torch.float16, torch.bfloat16)
 _SPARSE = ("attr_data", "attr_indices", "attr_indptr", "attr_shape")
 
 
@@ -50,15 +53,32 @@ class Arrays:
     def suffix(self) -> str:
         return self.path.suffix.lower()
 
-    def changed(self, changes: Mapping[str, Change]) -> NDArray[Any]:
+    @property
+    def stored(self) -> torch.dtype | None:
+        """The type of a tensor whose numbers NumPy cannot hold, or holds as wider ones."""
+        x = self.content.get("x")
+        return x.dtype if isinstance(x, torch.Tensor) and x.dtype in NARROW else None
+
+    def parser(self, column: str) -> Callable[[str], Any]:
+        """What makes a cell of a column of a text."""
+        parse, stored = parser(self.frame[column]), self.stored
+        if stored is None:
+            return parse
+
+        def rounded(text: str) -> float:
+            value = torch.tensor(parse(text)).to(stored)
+            if not bool(value.isfinite()):
+                raise ValueError(f"{text[:60]!r} is no finite number of this column's type")
+            return float(str(np.float32(value.float().item())))
+
+        return rounded
+
+    def write(self, target: Path, changes: Mapping[str, Change]) -> None:
+        """The file again, with other numbers in some cells of x; type and layout stay."""
         x = self.x.copy()
         place = {name: k for k, name in enumerate(self.names)}
         for name, (rows, values) in changes.items():
             x[rows, place[name]] = np.asarray(list(values), dtype=x.dtype)
-        return x
-
-    def write(self, target: Path, changes: Mapping[str, Change]) -> None:
-        x = self.changed(changes)
         if self.suffix == ".npz":
             arrays = dict(self.content)
             if "x" in arrays:
@@ -71,8 +91,13 @@ class Arrays:
                 np.savez_compressed(file, **arrays)
             return
         content = copy.copy(self.content)
-        new = torch.from_numpy(x)
-        content["x"] = to_torch_csr(to_scipy(new), new.dtype) if is_sparse(self.content["x"]) else new
+        old = self.content["x"]
+        new = torch.from_numpy(x).to(old.dtype)
+        if old.layout == torch.sparse_coo:
+            new = new.to_sparse_coo()
+        elif is_sparse(old):
+            new = new.to_sparse(layout=old.layout)
+        content["x"] = new
         torch.save(content, target)
 
 
@@ -100,30 +125,45 @@ def read_pt(path: Path) -> Arrays:
     """Read a PyG ``Data`` (or a plain dict of tensors) without running anything that the file may hold."""
     from torch_geometric.data import Data
 
-    with readable(path, "a PyG file"), torch.serialization.safe_globals(_pyg_classes()):
-        try:
-            content = torch.load(path, map_location="cpu", weights_only=True)
-        except pickle.UnpicklingError:
-            raise BadTable(
-                f"{path} holds Python objects other than tensors and a PyG Data; they could run code and are not loaded"
-            ) from None
-    if isinstance(content, tuple) and content and isinstance(content[0], Data | dict):
-        content = content[0]  # what InMemoryDataset.save wrote
-        content = Data.from_dict(content) if isinstance(content, dict) else content
-    if not isinstance(content, Data | dict):
-        raise BadTable(f"{path} holds a {type(content).__name__}; a PyG Data or a dict of tensors is needed")
-    x = content.get("x")
-    if not isinstance(x, torch.Tensor):
-        raise BadTable(f"{path} holds no tensor 'x'; features and 'edge_index' are needed")
-    edges = content.get("edge_index")
-    edges = torch.zeros((2, 0), dtype=torch.long) if edges is None else edges
-    if not isinstance(edges, torch.Tensor):
-        raise BadTable(f"{path}: edge_index is a {type(edges).__name__}; it must be a tensor [2, edges]")
-    weight = content.get("edge_weight")
-    dense = (x.to_dense() if is_sparse(x) else x).detach()
-    dense = dense.float() if dense.dtype in (torch.float16, torch.bfloat16) else dense
-    weight = weight.detach().numpy() if isinstance(weight, torch.Tensor) else None
-    return _checked(path, content, dense.numpy(), edges.detach().numpy(), weight, None)
+    with readable(path, "a PyG file"):
+        check_size(_unpacked(path), str(path))
+        torch_checks = torch.serialization.safe_globals(_pyg_classes()), torch.sparse.check_sparse_tensor_invariants()
+        with torch_checks[0], torch_checks[1], warnings.catch_warnings():
+            try:
+                warnings.simplefilter("ignore")  # about pickles that torch finds unusual
+                content = torch.load(path, map_location="cpu", weights_only=True)
+            except pickle.UnpicklingError:
+                raise BadTable(
+                    f"{path} holds Python objects other than tensors and a PyG Data; they could run code and are not "
+                    "loaded"
+                ) from None
+        if isinstance(content, tuple) and content and isinstance(content[0], Data | dict):
+            content = content[0]  # what InMemoryDataset.save wrote
+            content = Data.from_dict(content) if isinstance(content, dict) else content
+        if not isinstance(content, Data | dict):
+            raise BadTable(f"{path} holds a {type(content).__name__}; a PyG Data or a dict of tensors is needed")
+        x = content.get("x")
+        if not isinstance(x, torch.Tensor):
+            raise BadTable(f"{path} holds no tensor 'x'; features and 'edge_index' are needed")
+        edges = content.get("edge_index")
+        edges = torch.zeros((2, 0), dtype=torch.long) if edges is None else edges
+        if not isinstance(edges, torch.Tensor):
+            raise BadTable(f"{path}: edge_index is a {type(edges).__name__}; it must be a tensor [2, edges]")
+        weight = content.get("edge_weight")
+        check_size(x.numel() * max(4, x.element_size()), f"the dense form of x in {path}")
+        dense = (x.to_dense() if is_sparse(x) else x).detach()
+        dense = dense.float() if dense.dtype in NARROW else dense
+        weight = weight.detach().numpy() if isinstance(weight, torch.Tensor) else None
+        arrays = dense.numpy(), edges.detach().numpy()
+    return _checked(path, content, *arrays, weight, None)
+
+
+def _unpacked(path: Path) -> int:
+    """Bytes that a file of torch's unfolds to; the old ones are no archives."""
+    if not zipfile.is_zipfile(path):
+        return path.stat().st_size
+    with zipfile.ZipFile(path) as archive:
+        return sum(member.file_size for member in archive.infolist())
 
 
 def _pyg_classes() -> list[Any]:
@@ -140,15 +180,21 @@ def _checked(path: Path, content: Any, x: NDArray[Any], edges: NDArray[Any], wei
         raise BadTable(f"{path}: x is {x.dtype} of shape {list(x.shape)}; it must be numbers [nodes, features]")
     if np.issubdtype(x.dtype, np.complexfloating):
         raise BadTable(f"{path}: x holds complex numbers; real ones are needed")
-    if edges.ndim != 2 or edges.shape[0] != 2 or not (np.issubdtype(edges.dtype, np.integer) or not edges.size):
+    if edges.ndim != 2 or edges.shape[0] != 2 or not (edges.dtype.kind in "iu" or not edges.size):
         raise BadTable(
             f"{path}: edge_index is {edges.dtype} of shape {list(edges.shape)}; it must be integers [2, edges]"
         )
     if edges.size and (edges.min() < 0 or edges.max() >= x.shape[0]):
-        raise BadTable(f"{path}: edge_index names node {int(edges.max())}; x has {x.shape[0]} rows")
+        stray = int(edges.min() if edges.min() < 0 else edges.max())
+        raise BadTable(f"{path}: edge_index names node {stray}; x has {x.shape[0]} rows")
     if weight is not None:
         weight = np.asarray(weight).reshape(-1)
-        if weight.size != edges.shape[1] or not np.isfinite(weight).all() or (weight < 0).any():
+        if (
+            weight.dtype.kind not in "biuf"
+            or weight.size != edges.shape[1]
+            or not np.isfinite(weight).all()
+            or (weight < 0).any()
+        ):
             raise BadTable(
                 f"{path}: edge_weight must hold one finite weight from 0 for each of the {edges.shape[1]} edges"
             )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+import itertools
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,11 +16,12 @@ from numpy.typing import NDArray
 
 from magnet.tables.errors import BadTable
 from magnet.tables.readers.text import Text, read_text
+from magnet.tables.values import Change, cell_text
 
 DELIMITERS = ",;\t|"
 ROWS_AT_A_TIME = 50_000
-
-Change = tuple[NDArray[np.int64], Sequence[object]]
+MOST_BLANK = 10_000  # lines in front of the header
+_SEPARATOR = re.compile(r"sep=([,;\t|])", re.I)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +48,20 @@ class Delimited:
     def suffix(self) -> str:
         return self.path.suffix.lower() or ".csv"
 
+    def checked(self, text: str) -> str:
+        """A text that this file can hold."""
+        try:
+            text.encode(self.encoding)
+        except UnicodeEncodeError:
+            raise ValueError(f"{text[:60]!r} cannot be written to {self.path}, which is {self.encoding}") from None
+        if "\0" in text:
+            raise ValueError(f"{text[:60]!r} holds a NUL, which no text table can hold")
+        return text
+
+    def parser(self, column: str) -> Callable[[str], str]:
+        """What makes a cell of a column of a text."""
+        return self.checked
+
     def where(self, row: int) -> str:
         return f"{self.path.name} line {int(self.first[row]) + 1}"
 
@@ -54,23 +71,28 @@ class Delimited:
         for name, (where, values) in changes.items():
             column = self.frame.columns.get_loc(name)
             for row, value in zip(where.tolist(), values, strict=True):
-                rows.setdefault(row, {})[column] = str(value)
+                rows.setdefault(row, {})[column] = self.checked(cell_text(value))
         lines = list(self.lines)
         for row, cells in rows.items():
             first, last = int(self.first[row]), int(self.last[row])
             lines[first] = _replaced("".join(self.lines[first:last]), cells, self.delimiter)
             lines[first + 1 : last] = [""] * (last - first - 1)
-        with target.open("w", encoding=self.encoding, newline="") as file:
-            file.writelines(lines)
+        with target.open("wb") as file:
+            for k in range(0, len(lines), ROWS_AT_A_TIME):
+                file.write("".join(lines[k : k + ROWS_AT_A_TIME]).encode(self.encoding))
 
 
 def read_delimited(path: Path, encoding: str | None = None, delimiter: str | None = None) -> Delimited:
     """Read a CSV or TSV file with a header line; every cell stays text."""
     text = read_text(path, encoding)
     lines = list(io.StringIO(text.characters, newline=""))
-    start = next((k for k, line in enumerate(lines) if line.strip("\r\n\ufeff \t")), None)
-    if start is None:
+    filled = [k for k, line in enumerate(itertools.islice(lines, MOST_BLANK)) if line.strip("\r\n\ufeff \t")]
+    if not filled:
         raise BadTable(f"{path} is empty; a header line and at least one row are needed")
+    start = filled[0]
+    told = _SEPARATOR.fullmatch(lines[start].strip('\r\n\ufeff "'))
+    if told and len(filled) > 1:  # Excel's own line about what separates the cells
+        start, delimiter = filled[1], delimiter or told[1]
     mark = delimiter or _guess_delimiter(path, lines[start])
     return _parse(path, text, lines, start, mark)
 
@@ -83,7 +105,7 @@ def _guess_delimiter(path: Path, header: str) -> str:
 
 
 def _parse(path: Path, text: Text, lines: list[str], start: int, delimiter: str) -> Delimited:
-    reader = csv.reader(lines[start:], delimiter=delimiter)
+    reader = csv.reader([lines[start].removeprefix("\ufeff"), *lines[start + 1 :]], delimiter=delimiter)
     header: list[str] = []
     rows: list[list[str]] = []
     blocks: list[list[tuple[str, ...]]] = []

@@ -1,115 +1,252 @@
-"""GraphML files, as NetworkX, Gephi, igraph and yEd write them."""
+"""GraphML files, as NetworkX, Gephi, igraph and yEd write them, kept to the byte like text tables."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 from xml.parsers import expat
+from xml.sax.saxutils import escape
 
 import pandas as pd
 
 from magnet.tables.errors import BadTable, readable
-from magnet.tables.readers.delimited import Change
+from magnet.tables.readers.text import read_text
+from magnet.tables.values import Change, cell_text
 
 ID = "node id"
-_TYPES = {"int": "Int64", "long": "Int64", "float": "float32", "double": "float64"}
+MOST_DEPTH = 100  # elements inside each other; yEd's deepest drawings have about twenty
+_DECLARED = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.-]*)["']""")
+_START_TAG = re.compile(rb"""<([^\s/>]+)(?:\s+[^\s=]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*(/?)>""")
+_FORBIDDEN = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the text of an element stands in the file, in bytes of UTF-8: ``[start, stop)``; ``tag`` is set where the
+    element is empty (``<data key="d0"/>``) and has to be opened to hold text."""
+
+    start: int
+    stop: int
+    tag: bytes = b""
 
 
 @dataclass(frozen=True, eq=False)
 class GraphML:
-    """A GraphML file: its document, and its nodes and edges as data frames."""
+    """A GraphML file: its bytes, where its cells are, and its nodes and edges as data frames of text.
+
+    Args:
+        path: the file.
+        content: the document in UTF-8.
+        encoding: of the file.
+        keys: the key of each column.
+        cells: for each node, where the text of each key stands.
+        ends: for each node, where a new ``<data>`` can be put.
+        frame, edges: what it holds; nodes without a value of their own hold their key's ``<default>``.
+    """
 
     path: Path
-    tree: Any
+    content: bytes
+    encoding: str
     keys: Mapping[str, str]
+    types: Mapping[str, str]
+    cells: list[dict[str, Place]]
+    ends: list[Place]
     frame: pd.DataFrame
     edges: pd.DataFrame
     suffix: str = ".graphml"
 
     def write(self, target: Path, changes: Mapping[str, Change]) -> None:
-        tree = copy.deepcopy(self.tree)
-        root = tree.getroot()
-        nodes = [node for graph in _children(root, "graph") for node in _children(graph, "node")]
-        space = root.tag[: root.tag.index("}") + 1] if "}" in root.tag else ""
+        """The file again, with other text in some cells and every other byte as it was."""
+        edits: list[tuple[int, int, bytes]] = []
+        added: dict[int, list[bytes]] = {}
         for name, (rows, values) in changes.items():
             key = self.keys[name]
             for row, value in zip(rows.tolist(), values, strict=True):
-                found = next((d for d in _children(nodes[row], "data") if d.get("key") == key), None)
-                if found is None:
-                    found = ET.SubElement(nodes[row], f"{space}data", {"key": key})
-                found.text = str(value).lower() if isinstance(value, bool) else str(value)
-        ET.register_namespace("", space.strip("{}") or "http://graphml.graphdrawing.org/xmlns")
-        tree.write(target, encoding="utf-8", xml_declaration=True)
+                text = self._encoded(cell_text(value))
+                place = self.cells[row].get(key)
+                if place is None:
+                    attribute = escape(key, {'"': "&quot;"}).encode()
+                    prefix = self._prefix(row)
+                    added.setdefault(row, []).append(
+                        b'<%bdata key="%b">%b</%bdata>' % (prefix, attribute, text, prefix)
+                    )
+                else:
+                    edits.append((place.start, place.stop, _opened(place.tag, text)))
+        for row, parts in added.items():
+            end = self.ends[row]
+            edits.append((end.start, end.stop, _opened(end.tag, b"".join(parts))))
+        pieces, at = [], 0
+        for start, stop, new in sorted(edits):
+            pieces += [self.content[at:start], new]
+            at = stop
+        document = b"".join([*pieces, self.content[at:]]).decode()
+        target.write_bytes(document.encode(self.encoding, "xmlcharrefreplace"))
+
+    def _prefix(self, row: int) -> bytes:
+        """The namespace prefix that the file gives its elements, with its colon."""
+        end = self.ends[row]
+        name = end.tag or self.content[end.stop :].removeprefix(b"</").split(b">")[0].strip()
+        return name[: name.find(b":") + 1]
+
+    @staticmethod
+    def _encoded(text: str) -> bytes:
+        return escape(text).replace("\r", "&#13;").encode()
+
+    def parser(self, column: str) -> Callable[[str], str]:
+        """What makes a cell of a column of a text."""
+        whole = self.types.get(column) in ("int", "long")
+
+        def parse(text: str) -> str:
+            if _FORBIDDEN.search(text):
+                raise ValueError(f"{text[:60]!r} holds characters that XML forbids")
+            if whole and not re.fullmatch(r"\s*[+-]?\d+\s*", text):
+                raise ValueError(f"{text[:60]!r} is no whole number, which {column!r} is declared to hold")
+            return text
+
+        return parse
+
+
+def _opened(tag: bytes, text: bytes) -> bytes:
+    """What replaces the end of an empty element's tag, or just the text."""
+    return b">%b</%b>" % (text, tag) if tag else text
 
 
 def read_graphml(path: Path) -> GraphML:
     """Read nodes, their attributes and the edges; nested graphs, hyperedges and ports are not read."""
     with readable(path, "GraphML"):
-        content = path.read_bytes()
-        _refuse_entities(path, content)
-        tree = ET.ElementTree(ET.fromstring(content))
-    root: Any = tree.getroot()
-    graphs = list(_children(root, "graph"))
-    kind = root.tag.rpartition("}")[2]
-    if kind != "graphml" or len(graphs) != 1:
-        raise BadTable(f"{path} holds {len(graphs)} graphs in a <{kind}>; one graph in a <graphml> is needed")
-    names, types = _keys(root)
-    rows, ids = [], []
-    for node in _children(graphs[0], "node"):
-        ids.append(node.get("id", ""))
-        rows.append({d.get("key"): d.text or "" for d in _children(node, "data")})
-    if not rows:
+        with path.open("rb") as file:
+            declared = _DECLARED.match(file.read(200).lstrip(b"\xef\xbb\xbf"))
+        text = read_text(path, declared[1].decode() if declared else None, longest_line=None)
+        content = text.characters.encode()
+        document = _Document(path, content)
+        parser = expat.ParserCreate("utf-8")  # whatever the file declares, this is what it is now
+        parser.buffer_text = True
+        parser.EntityDeclHandler = document.refuse_entities
+        parser.StartElementHandler = lambda name, attributes: document.start(parser.CurrentByteIndex, name, attributes)
+        parser.EndElementHandler = lambda name: document.end(parser.CurrentByteIndex, name)
+        parser.CharacterDataHandler = document.characters
+        parser.Parse(content, True)
+    if document.root != "graphml" or document.graphs != 1:
+        raise BadTable(
+            f"{path} holds {document.graphs} graphs in a <{document.root}>; one graph in a <graphml> is needed"
+        )
+    if not document.ids:
         raise BadTable(f"{path} holds no nodes")
-    own = [key for key in names if any(key in row for row in rows)]
-    columns: dict[str, Any] = {ID: pd.Series(ids, dtype="str")}
+    return _tables(path, text.encoding, document)
+
+
+@dataclass(eq=False)
+class _Document:
+    """What is met while a file is parsed from front to back; no tree is built."""
+
+    path: Path
+    content: bytes
+    stack: list[str] = field(default_factory=list)
+    root: str = ""
+    graphs: int = 0
+    names: dict[str, str] = field(default_factory=dict)
+    types: dict[str, str] = field(default_factory=dict)
+    defaults: dict[str, str] = field(default_factory=dict)
+    ids: list[str] = field(default_factory=list)
+    rows: list[dict[str, str]] = field(default_factory=list)
+    cells: list[dict[str, Place]] = field(default_factory=list)
+    ends: list[Place] = field(default_factory=list)
+    nested: set[str] = field(default_factory=set)
+    edges: list[tuple[str, str]] = field(default_factory=list)
+    weights: dict[int, str] = field(default_factory=dict)
+    key: str = ""
+    text: list[str] | None = None
+    begun: int = 0
+    begun_data: int = 0
+
+    def refuse_entities(self, *_: Any) -> None:
+        """Entities can be made to expand without end, and no graph needs them."""
+        raise BadTable(f"{self.path} declares XML entities; they are not expanded, so the file is not read")
+
+    def start(self, at: int, name: str, attributes: dict[str, str]) -> None:
+        local = name.rpartition(":")[2]
+        self.stack.append(local)
+        if len(self.stack) > MOST_DEPTH:
+            raise BadTable(f"{self.path} nests its elements more than {MOST_DEPTH} deep: it is not a graph")
+        path = self.stack
+        if len(path) == 1:
+            self.root = local
+        elif path == ["graphml", "graph"]:
+            self.graphs += 1
+        elif path == ["graphml", "key"]:
+            self.key = attributes.get("id", "")
+            self.names[self.key] = attributes.get("attr.name") or self.key
+            self.types[self.key] = attributes.get("attr.type", "string")
+        elif path == ["graphml", "graph", "node"]:
+            self.ids.append(attributes.get("id", ""))
+            self.rows.append({})
+            self.cells.append({})
+            self.begun = at
+        elif path == ["graphml", "graph", "edge"]:
+            self.edges.append((attributes.get("source", ""), attributes.get("target", "")))
+        elif path in _WITH_TEXT:
+            self.key = attributes.get("key", "") if local == "data" else self.key
+            self.text, self.begun_data = [], at
+        elif path[:-1] == ["graphml", "graph", "node", "data"]:
+            self.nested.add(self.key)  # a drawing, not a value
+
+    def characters(self, text: str) -> None:
+        if self.text is not None and self.stack in _WITH_TEXT:
+            self.text.append(text)
+
+    def end(self, at: int, name: str) -> None:
+        path = self.stack
+        if path in _WITH_TEXT and self.text is not None:
+            text, self.text = "".join(self.text), None
+            if path[-1] == "default":
+                self.defaults[self.key] = text
+            elif path[-2] == "node":
+                self.rows[-1][self.key] = text
+                self.cells[-1][self.key] = self._inside(self.begun_data, at)
+            elif self.names.get(self.key) == "weight":
+                self.weights[len(self.edges) - 1] = text
+        elif path == ["graphml", "graph", "node"]:
+            inside = self._inside(self.begun, at)
+            self.ends.append(inside if inside.tag else Place(at, at))
+        path.pop()
+
+    def _inside(self, start: int, stop: int) -> Place:
+        """The text of the element whose tag begins at ``start`` and whose end tag begins at ``stop``."""
+        tag = _START_TAG.match(self.content, start)
+        if tag is None:
+            raise BadTable(f"{self.path} has a tag at byte {start} that cannot be read")
+        if tag[2]:
+            return Place(tag.end() - 2, tag.end(), tag[1])
+        return Place(tag.end(), stop)
+
+
+_WITH_TEXT = (
+    ["graphml", "key", "default"],
+    ["graphml", "graph", "node", "data"],
+    ["graphml", "graph", "edge", "data"],
+)
+
+
+def _tables(path: Path, encoding: str, document: _Document) -> GraphML:
+    columns: dict[str, Any] = {ID: pd.Series(document.ids, dtype="str")}
     keys: dict[str, str] = {}
-    for key in own:
-        name = names[key] if names[key] not in columns else f"{names[key]} ({key})"
+    met = {key for row in document.rows for key in row}
+    for key, given in document.names.items():
+        if key not in met or key in document.nested:
+            continue
+        name = given if given not in columns else f"{given} ({key})"
+        if name in columns:
+            raise BadTable(f"{path}: two columns are named {name!r}; every column needs a name of its own")
         keys[name] = key
-        columns[name] = _typed([row.get(key) for row in rows], types[key])
-    edges = [(e.get("source", ""), e.get("target", ""), *_weight(e, names)) for e in _children(graphs[0], "edge")]
-    frame = pd.DataFrame([edge[:2] for edge in edges], columns=["source", "target"], dtype="str")
-    if any(len(edge) == 3 for edge in edges):
-        frame["weight"] = pd.Series([edge[2] if len(edge) == 3 else "1" for edge in edges], dtype="str")
-    return GraphML(path, tree, keys, pd.DataFrame(columns), frame)
-
-
-def _refuse_entities(path: Path, content: bytes) -> None:
-    """Entities can be made to expand without end, and no graph needs them."""
-    parser = expat.ParserCreate()
-
-    def refuse(*_: Any) -> None:
-        raise BadTable(f"{path} declares XML entities; they are not expanded, so the file is not read")
-
-    parser.EntityDeclHandler = refuse
-    parser.Parse(content, True)
-
-
-def _children(element: Any, name: str) -> list[Any]:
-    return [child for child in element if isinstance(child.tag, str) and child.tag.rpartition("}")[2] == name]
-
-
-def _keys(root: Any) -> tuple[dict[str, str], dict[str, str]]:
-    names, types = {}, {}
-    for key in _children(root, "key"):
-        k = key.get("id", "")
-        names[k] = key.get("attr.name") or k
-        types[k] = key.get("attr.type", "string")
-    return names, types
-
-
-def _typed(values: list[str | None], kind: str) -> pd.Series:
-    text = pd.Series(values, dtype="str")
-    if kind in _TYPES:
-        number = pd.to_numeric(text.str.strip(), errors="coerce")
-        if bool((number.notna() | text.isna()).all()):
-            return number.astype(_TYPES[kind])
-    return text
-
-
-def _weight(edge: Any, names: Mapping[str, str]) -> tuple[str, ...]:
-    return next(((d.text or "1",) for d in _children(edge, "data") if names.get(d.get("key"), "") == "weight"), ())
+        default = document.defaults.get(key)
+        columns[name] = pd.Series([row.get(key, default) for row in document.rows], dtype="str")
+    edges = pd.DataFrame(document.edges, columns=["source", "target"], dtype="str")
+    if document.weights:
+        usual = next((document.defaults[key] for key in document.defaults if document.names[key] == "weight"), "1")
+        edges["weight"] = pd.Series([document.weights.get(k, usual) for k in range(len(edges))], dtype="str")
+    types = {name: document.types[key] for name, key in keys.items()}
+    frame = pd.DataFrame(columns)
+    return GraphML(path, document.content, encoding, keys, types, document.cells, document.ends, frame, edges)

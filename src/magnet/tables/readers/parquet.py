@@ -1,28 +1,36 @@
-"""Parquet files."""
+"""Parquet files, column by column as their Arrow types say."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from magnet.tables.errors import BadTable, readable
-from magnet.tables.readers.delimited import Change
+from magnet.tables.values import Change, parser
+from magnet.untrusted import check_size
+
+CELL_BYTES = 16  # of a cell in memory, about: runs of one value take next to nothing in the file
 
 
 @dataclass(frozen=True, eq=False)
 class Parquet:
-    """A Parquet file: its Arrow table, types and metadata included, and the same as a data frame."""
+    """A Parquet file: its Arrow table, types and metadata included, and the same as a data frame.
+
+    ``left_alone`` says of columns that cannot be judged (nested, binary) why.
+    """
 
     path: Path
     table: Any
     frame: pd.DataFrame
+    left_alone: Mapping[str, str] = field(default_factory=dict)
     suffix: str = ".parquet"
 
     def write(self, target: Path, changes: Mapping[str, Change]) -> None:
+        """The table again, with other values in some cells and the same types and metadata."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -31,33 +39,74 @@ class Parquet:
             k = table.schema.get_field_index(name)
             kind = table.schema.field(k).type
             cells = table.column(k).to_pylist()
+            parse = self.parser(name)
             for row, value in zip(rows.tolist(), values, strict=True):
-                cells[row] = value
+                cells[row] = parse(value) if isinstance(value, str) else value
             plain = kind.value_type if pa.types.is_dictionary(kind) else kind
             column = pa.array(cells, type=plain)
-            table = table.set_column(
-                k, table.schema.field(k), column.dictionary_encode().cast(kind) if plain != kind else column
-            )
+            if plain != kind:
+                column = column.dictionary_encode().cast(kind)
+            table = table.set_column(k, table.schema.field(k), column)
         pq.write_table(table, target)
+
+    def parser(self, column: str) -> Callable[[str], Any]:
+        """What makes a cell of a column of a text."""
+        return parser(pd.Series([], dtype=pd.ArrowDtype(self.table.schema.field(column).type)))
 
 
 def read_parquet(path: Path) -> Parquet:
+    """Read a Parquet file; a column that is not understood is left alone, and does not stand in the others' way."""
     import pyarrow.parquet as pq
 
     with readable(path, "Parquet"):
-        table = pq.read_table(path)
+        with pq.ParquetFile(path) as file:
+            facts = file.metadata
+            groups = [facts.row_group(k).total_byte_size for k in range(facts.num_row_groups)]
+            check_size(max(sum(groups), CELL_BYTES * facts.num_rows * facts.num_columns), str(path))
+            table = file.read()
+        table.validate(full=True)
         repeated = next((name for name in table.column_names if table.column_names.count(name) > 1), None)
         if repeated is not None:
             raise BadTable(f"{path}: two columns are named {repeated!r}; every column needs a name of its own")
-        frame = _as_frame(table)
-    return Parquet(path, table, frame)
+        columns, left_alone = {}, {}
+        for name in table.column_names:
+            columns[name], reason = _column(table.column(name))
+            if reason:
+                left_alone[name] = reason
+        frame = pd.DataFrame(columns, index=pd.RangeIndex(table.num_rows))
+    return Parquet(path, table, frame, left_alone)
 
 
-def _as_frame(table: Any) -> pd.DataFrame:
-    """Columns with nulls keep their type (whole numbers with gaps do not become floats)."""
+def _column(column: Any) -> tuple[pd.Series, str]:
+    """A column as text, numbers, bools or dates (whole numbers with gaps stay whole), and why it is left alone."""
     import pyarrow as pa
 
-    nullable = {
+    kind, nothing = column.type, pd.Series([None] * len(column), dtype="str")
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+        kind = column.type
+    if pa.types.is_null(kind):
+        return nothing, ""
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        return column.to_pandas(types_mapper=_nullable().get), ""
+    if pa.types.is_floating(kind):
+        return column.to_pandas(), ""
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return pd.Series(column.to_pylist(), dtype="str"), ""
+    if pa.types.is_decimal(kind):
+        return pd.Series(column.to_pylist(), dtype=object), ""
+    if pa.types.is_temporal(kind):
+        try:
+            return column.to_pandas(), ""
+        except (ValueError, OverflowError, pa.ArrowException):  # years beyond 9999
+            return nothing, f"{kind} beyond the usual range is left alone"
+    return nothing, f"values of type {kind} are left alone"
+
+
+def _nullable() -> dict[Any, Any]:
+    import pyarrow as pa
+
+    return {
         pa.int8(): pd.Int8Dtype(),
         pa.int16(): pd.Int16Dtype(),
         pa.int32(): pd.Int32Dtype(),
@@ -68,5 +117,3 @@ def _as_frame(table: Any) -> pd.DataFrame:
         pa.uint64(): pd.UInt64Dtype(),
         pa.bool_(): pd.BooleanDtype(),
     }
-    frame = table.to_pandas(types_mapper=nullable.get, ignore_metadata=True)
-    return frame.reset_index(drop=True)

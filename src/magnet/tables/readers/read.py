@@ -10,7 +10,6 @@ from typing import Any
 import pandas as pd
 
 from magnet.tables.links import Links, finish
-from magnet.tables.readers.arrays import read_npz, read_pt
 from magnet.tables.readers.delimited import read_delimited
 from magnet.tables.readers.graphml import ID, read_graphml
 from magnet.tables.readers.parquet import read_parquet
@@ -35,6 +34,7 @@ def read(
     columns: list[str] | None = None,
     exclude: list[str] | None = None,
     override: Mapping[str, Any] | None = None,
+    allow_unknown_ids: bool = False,
     encoding: str | None = None,
 ) -> Table:
     """Read a graph from files.
@@ -45,7 +45,7 @@ def read(
             or with ``nodes.*`` and ``edges.*``.
         edges: two columns of node ids and, where there is one, a weight (``.csv .tsv .parquet``).
         encoding: of text files. (default: found)
-        id, label, source, target, weight, columns, exclude, override: as for :func:`from_frames`.
+        id, label, source, target, weight, columns, exclude, override, allow_unknown_ids: as for :func:`from_frames`.
     """
     path, edge_path = find_files(Path(nodes), Path(edges) if edges is not None else None)
     origin, links = read_nodes(path, encoding)
@@ -65,6 +65,7 @@ def read(
         columns=columns,
         exclude=exclude,
         override=override,
+        allow_unknown_ids=allow_unknown_ids,
         origin=origin,
     )
 
@@ -83,6 +84,8 @@ def read_nodes(path: Path, encoding: str | None = None) -> tuple[Source, pd.Data
     if suffix == ".graphml":
         graph = read_graphml(path)
         return graph, graph.edges
+    from magnet.tables.readers.arrays import read_npz, read_pt  # torch, which tables can do without
+
     arrays = read_npz(path) if suffix == ".npz" else read_pt(path)
     facts = {
         "edges read": int(arrays.edge_index.shape[1]),

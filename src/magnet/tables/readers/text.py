@@ -8,10 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from magnet.tables.errors import BadTable
+from magnet.untrusted import check_size
 
 LONGEST_LINE = 32 << 20  # bytes; a table with wider rows than this is some other kind of file
 CHUNK = 1 << 22
-_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+UNFOLDED = 8  # bytes of memory that a byte of text takes as lines, cells and columns, about
+_BOMS = (  # the longest first: UTF-32-LE begins like UTF-16-LE
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_MARKED = ("utf-16", "utf-32", "utf-8-sig")  # whose byte order mark Python would take away
 _TWO_BYTES = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 
 
@@ -23,45 +32,75 @@ class Text:
     encoding: str
 
 
-def read_text(path: Path, encoding: str | None = None) -> Text:
-    """Decode a file: by its byte order mark, else UTF-8, else (where no byte speaks for UTF-8) Windows-1252."""
-    content = _read_bytes(path)
-    name = encoding or next((name for bom, name in _BOMS if content.startswith(bom)), "utf-8")
-    try:
-        codecs.lookup(name)
-    except LookupError:
-        raise ValueError(f"encoding {encoding!r} is not known; for example utf-8, utf-16, cp1252") from None
-    if b"\0" in content[:CHUNK] and not name.lower().startswith(("utf-16", "utf_16", "utf16", "utf-32")):
+def read_text(path: Path, encoding: str | None = None, longest_line: int | None = LONGEST_LINE) -> Text:
+    """Decode a file: by its byte order mark, else UTF-8, else (where no byte speaks for UTF-8) Windows-1252.
+
+    The mark stays in the text. A file whose characters would not give back the same bytes is refused: what nobody
+    changed could not be written as it was.
+    """
+    check_size(UNFOLDED * path.stat().st_size, str(path))
+    content = path.read_bytes() if longest_line is None else _read_bytes(path, longest_line)
+    marked = next((name for bom, name in _BOMS if content.startswith(bom)), None)
+    name = _known_encoding(encoding) if encoding is not None else marked or "utf-8"
+    if name in _MARKED and marked is not None and marked.startswith(name[:6].rstrip("-")):
+        name = marked
+    wide = name.startswith(("utf-16", "utf-32"))
+    if b"\0" in content[:CHUNK] and not wide:
         kind = " (an Excel workbook? export it as CSV)" if content.startswith(b"PK") else ""
         raise BadTable(f"{path} holds NUL bytes: it is not a text table{kind}")
     if content.startswith(b"PK\x03\x04"):
         raise BadTable(f"{path} is a zip archive (an Excel workbook?), not a text table; export it as CSV")
     try:
-        return Text(content.decode(name), name)
+        return _decoded(path, content, name)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         found = f"byte 0x{content[error.start]:02X} is not {name}"
-    except UnicodeError as error:
-        raise BadTable(f"{path} is not {name} ({error}); name its encoding with --encoding") from None
-    if encoding is None and name == "utf-8" and not _TWO_BYTES.search(content):
+    if encoding is None and name == "utf-8" and marked is None and not _TWO_BYTES.search(content):
         try:
-            return Text(content.decode("cp1252"), "cp1252")
+            return _decoded(path, content, "cp1252")
         except UnicodeDecodeError:
             pass
     mixed = ", though others are" if name == "utf-8" else ""
     raise BadTable(f"{path} line {line}: {found}{mixed}; save the file as UTF-8 or name its encoding with --encoding")
 
 
-def _read_bytes(path: Path) -> bytes:
+def _known_encoding(encoding: str) -> str:
+    """The usual name of an encoding of text."""
+    try:
+        found = codecs.lookup(encoding)
+    except (LookupError, ValueError):
+        raise ValueError(f"encoding {encoding!r} is not known; for example utf-8, utf-16, cp1252") from None
+    if not getattr(found, "_is_text_encoding", True):
+        raise ValueError(f"encoding {encoding!r} is no encoding of text; for example utf-8, utf-16, cp1252 are")
+    return found.name
+
+
+def _decoded(path: Path, content: bytes, name: str) -> Text:
+    try:
+        characters = content.decode(name)
+        same = characters.encode(name) == content
+    except UnicodeDecodeError:
+        raise
+    except (UnicodeError, ValueError, NotImplementedError) as error:
+        raise BadTable(f"{path} is not {name} ({error}); name its encoding with --encoding") from None
+    if not same:
+        raise BadTable(
+            f"{path} is not what {name} would write: its bytes could not be kept; save the file as UTF-8 or name "
+            "another encoding with --encoding"
+        )
+    return Text(characters, name)
+
+
+def _read_bytes(path: Path, longest_line: int) -> bytes:
     """The whole file, given up as soon as a line is too long."""
     parts: list[bytes] = []
     length = 0  # of the line that the chunks so far end in
     with path.open("rb") as file:
         while chunk := file.read(CHUNK):
             first, last = _line_ends(chunk)
-            if length + first > LONGEST_LINE:
+            if length + first > longest_line:
                 raise BadTable(
-                    f"{path} has a line of more than {LONGEST_LINE >> 20} MiB: it is not a table of rows and columns"
+                    f"{path} has a line of more than {longest_line >> 20} MiB: it is not a table of rows and columns"
                 )
             length = len(chunk) - last if last else length + len(chunk)
             parts.append(chunk)
