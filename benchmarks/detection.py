@@ -55,7 +55,7 @@ DETECTORS = (
     "context",
     "cell",
     "gae",
-    "cosine-centred",
+    "cosine-centered",
     "cosine",
     "zscore",
     "rowsum",
@@ -144,7 +144,10 @@ def one_case(
 def reliability(found: detection.Detector, cells: torch.Tensor) -> str:
     """Per bin of the probability: how many, their mean probability, how many of them are wrong."""
     out = {"cells": np.zeros((10, 3)), "rows": np.zeros((10, 3))}
-    pieces = [("cells", found.judged(*r)[1].flatten(), cells[:, slice(*r)].flatten()) for r in found.ranges()]
+    verdict = found.verdict_
+    pieces = [
+        ("cells", verdict.block(*r).probability.flatten(), cells[:, slice(*r)].flatten()) for r in verdict.data.ranges()
+    ]
     for level, p, truth in [*pieces, ("rows", found.node_probability_, cells.any(dim=1))]:
         which = (p * 10).long().clamp(0, 9)
         count = torch.bincount(which, minlength=10)

@@ -21,7 +21,7 @@ import pandas as pd
 import torch
 
 from magnet import corruption, datasets, detection
-from magnet.detection.gate import ERRORS, NEEDED
+from magnet.detection.options import GATE
 
 BINS = [-np.inf, 0.7, 0.75, 0.8, 0.83, 0.85, 0.87, 0.9, 0.95, np.inf]
 
@@ -71,8 +71,9 @@ def as_markdown(frame: pd.DataFrame, command: str, seconds: float) -> str:
         f"{len(frame)} random synthetic graphs (100 to 2500 nodes, 30 to 500 features, homophily 0.1 to 0.9), a third",
         "of them clean, the others with 10 to 70 % of the rows drawn to be replaced. What `context` flags without a",
         "gate, by the AUROC of the right rows against permuted ones, as the gate estimates it. The gate opens at",
-        f"{NEEDED:.2f} where the power is also {ERRORS:.0f} standard errors above 1/2. Precision: of all flagged rows",
-        "in the corrupted graphs, the share that is wrong (guessing gives the share in brackets).",
+        f"{GATE.required_power:.2f} where the power is also {GATE.standard_errors:.0f} standard errors above 1/2.",
+        "Precision: of all flagged rows in the corrupted graphs, the share that is wrong (guessing gives the share in",
+        "brackets).",
         "",
         "| AUROC, adjusted | graphs | gate open | corrupted: precision | recall | clean: rows flagged |",
         "|---|---|---|---|---|---|",

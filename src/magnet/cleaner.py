@@ -217,7 +217,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         detector = self._make_detector() if isinstance(self.detector, str) else copy.copy(self.detector)
         known = {"columns": columns, "trusted": trusted}
         if like is not None:
-            known["like"] = like.detector_
+            known["reference"] = like.detector_
         detector.fit(data, **{name: value for name, value in known.items() if value is not None})
         return SimpleNamespace(
             detector=detector,

@@ -15,8 +15,8 @@ import torch
 from magnet.arrays import is_sparse
 from magnet.cleaner import MAGnet
 from magnet.datasets.npz import save_arrays
-from magnet.detection import Column
-from magnet.detection.columns import Scales
+from magnet.detection import Column, Reference
+from magnet.detection.data.scales import Scales
 from magnet.files import damaged
 from magnet.tables.fields import Field
 from magnet.untrusted import open_npz
@@ -37,7 +37,7 @@ def save(model: MAGnet, path: Path) -> None:
         "columns": None if model.columns_ is None else [asdict(c) for c in model.columns_],
         "gate": asdict(model.gate_) if model.gate_ is not None else None,
         "cells": model.suspicious_cells().to_dict("list"),
-        "detector": None if fitted is None else {"threshold": fitted.threshold_, "node_cut": fitted._node_cut},
+        "detector": None if fitted is None else {"cell": fitted.threshold_, "row": fitted.row_threshold_},
     }
     arrays: dict[str, Any] = {"magnet": np.array(json.dumps(facts, default=_plain))}
     for name in _MATRICES:
@@ -49,7 +49,7 @@ def save(model: MAGnet, path: Path) -> None:
 
 
 def load(path: Path) -> MAGnet:
-    """Read what :func:`save` wrote. The detector comes back as what another detector is told to be like."""
+    """Read what :func:`save` wrote. The detector comes back as the reference that other data are judged by."""
     with damaged(path), open_npz(path) as arrays:
         facts = json.loads(str(arrays["magnet"]))
         model = MAGnet(**facts["parameters"])
@@ -58,10 +58,10 @@ def load(path: Path) -> MAGnet:
         scales = {key.removeprefix("scales_"): arrays[key] for key in arrays.files if key.startswith("scales_")}
         model.detector_ = None
         if facts["detector"] is not None:
-            model.detector_ = SimpleNamespace(
+            model.detector_ = Reference(
                 scales_=Scales(**{key: torch.from_numpy(value) for key, value in scales.items()}),
-                threshold_=facts["detector"]["threshold"],
-                _node_cut=facts["detector"]["node_cut"],
+                threshold_=facts["detector"]["cell"],
+                row_threshold_=facts["detector"]["row"],
             )
         fields = facts["fields"]
         model.fields_ = None if fields is None else tuple(Field(**_with_tuples(f)) for f in fields)

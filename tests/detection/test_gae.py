@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from magnet import datasets
-from magnet.detection.gae import GAE, Autoencoder
-from magnet.detection.view import View
+from magnet.detection.data.dataset import DetectionData
+from magnet.detection.gae import GAE, Autoencoder, reconstruction_loss
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,7 @@ def data():
 
 @pytest.mark.parametrize("loss", ["mse", "mae"])
 def test_training_reconstructs_and_tau_decides(data, loss):
-    short, long = (GAE(loss=loss, epochs=epochs, lr=0.01).fit(data) for epochs in (2, 150))
+    short, long = (GAE(loss=loss, epochs=epochs, learning_rate=0.01).fit(data) for epochs in (2, 150))
     assert long.loss_ < 0.8 * short.loss_
     error = (data.x - long.reconstruction_).abs()
     torch.testing.assert_close(long.scores_, error)
@@ -27,15 +27,15 @@ def test_training_reconstructs_and_tau_decides(data, loss):
 
 
 def test_loss_over_ranges_of_columns_is_the_loss(data):
-    detector = GAE(epochs=1)
-    view = View.of(data)
+    prepared = DetectionData.from_data(data)
     torch.manual_seed(0)
     network = Autoencoder(40, 8, 0.0)
     code = torch.randn(150, 8, requires_grad=True)
-    detector._view = view
-    whole = detector._loss(network, code, [(0, 40, data.x)])
+    whole = reconstruction_loss(network, code, prepared, [(0, 40, data.x)], "mse")
     (gradient,) = torch.autograd.grad(whole, code)
-    pieces = detector._loss(network, code, [(0, 15, data.x[:, :15]), (15, 16, None), (16, 40, None)])
+    pieces = reconstruction_loss(
+        network, code, prepared, [(0, 15, data.x[:, :15]), (15, 16, None), (16, 40, None)], "mse"
+    )
     torch.testing.assert_close(pieces, whole)
     torch.testing.assert_close(torch.autograd.grad(pieces, code)[0], gradient)
     expected = (network.reconstruct(code, 0, 40) - data.x).norm(dim=1).mean()
@@ -53,7 +53,7 @@ def test_large_graphs_train_ten_times_as_long(data, monkeypatch):
     counted = []
     monkeypatch.setattr("magnet.detection.gae.track", lambda items, *_: counted.append(len(items)) or items[:1])
     GAE().fit(data)
-    monkeypatch.setattr("magnet.detection.gae.LARGE", 100)
+    monkeypatch.setattr("magnet.detection.gae.LARGE_NODES", 100)
     GAE().fit(data)
     assert counted == [1000, 10_000]
 
@@ -61,7 +61,7 @@ def test_large_graphs_train_ten_times_as_long(data, monkeypatch):
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_replayed_steps_train_like_plain_ones(data, monkeypatch):
     replayed = GAE(epochs=40, dropout=0.0, device="cuda").fit(data)
-    monkeypatch.setattr("magnet.detection.gae.recorded", lambda step: step)
+    monkeypatch.setattr("magnet.detection.gae._recorded", lambda step: step)
     plain = GAE(epochs=40, dropout=0.0, device="cuda").fit(data)
     assert replayed.loss_ == pytest.approx(plain.loss_, rel=1e-4)
     torch.testing.assert_close(replayed.node_scores_, plain.node_scores_, rtol=1e-3, atol=1e-3)

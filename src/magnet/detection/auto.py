@@ -1,78 +1,66 @@
-"""``auto``: rows and cells together, where the context has something to say."""
+"""``auto``: swapped rows and wrong cells together, where the context carries information."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 import torch
-from torch import Tensor
 
 from magnet.detection.base import Detector
-from magnet.detection.cell import Cell
-from magnet.detection.context import Context
-from magnet.detection.expectation import Expectation
-from magnet.detection.view import View
+from magnet.detection.cells.cell import CellModel
+from magnet.detection.data.dataset import DetectionData
+from magnet.detection.options import ROWS
+from magnet.detection.rows.context import context_weights, judge_rows
+from magnet.detection.verdict import Verdict
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Auto(Detector):
-    r"""First the gate: does the context say anything about the rows? Where it does, :class:`Context` looks for rows
-    that are not the node's own and :class:`Cell`, with the suspicious rows out of the contexts, for single cells:
+    r"""First the gate: does the context carry information about the rows? Where it does,
+    :class:`~magnet.detection.rows.context.Context` looks for swapped rows, and
+    :class:`~magnet.detection.cells.cell.Cell`, with suspicious rows counting less in the contexts, for single cells:
 
     .. math::
         \Pr(\text{wrong}) = 1 - (1 - P_{ij}) (1 - \rho_i c_{ij})
 
-    A row with wrong cells whose others follow its neighbours is the node's own: its :math:`\rho` is lowered.
-    Where the context says too little no row is flagged, and ``gate_.reason`` says why; where it says next to nothing,
-    only numbers that are impossible for their column are. Nor are rows judged by nearest neighbours that were chosen by
-    the rows themselves (``data.edges_from_rows``).
+    A row with wrong cells whose other cells follow its neighbors is not swapped: its :math:`\rho` is lowered. Where the
+    gate is closed no row is flagged, and ``gate_.reason`` says why; where the context carries next to no information,
+    cells are judged by their columns alone. Nor are rows judged by nearest neighbors that were chosen by the rows
+    themselves (``data.edges_from_rows``).
     """
 
-    def _detect(self, view: View) -> None:
-        self._rows = Context(gated=True, seed=self.seed, progress=self.progress)
-        self._rows.fit_view(self._without_wrong_cells(view))
-        self.gate_ = self._rows.gate_
-        assert self.gate_ is not None
-        assert self._rows._rho is not None
-        rho, ungated = self._rows._rho, self._rows._ungated
-        if view.from_rows:  # every row is like neighbours that were chosen to be like it
-            rho, ungated = torch.zeros_like(rho), torch.zeros_like(ungated)
-        weights = (1 - rho).clamp_min(0.02) / self._rows._copies
-        self._single = Cell(weights=weights, context=self.gate_.cells, seed=self.seed, progress=self.progress)
-        self._single.fit_view(view)
-        own = self._single.among_neighbours()
-        self._rho = rho = rho * (1 - own)
-        self._expected = self.context_expectation()
-        single = self._single.node_probability_
-        self.node_probability_ = 1 - (1 - rho) * (1 - single)
-        # Rows are ranked by what would be believed if the gate were open, ties by the evidence itself.
-        self._suspected = ungated * (1 - own)
-        either = 1 - (1 - self._suspected) * (1 - single)
+    def _detect(self, data: DetectionData) -> Verdict:
+        rows = judge_rows(self._without_wild_cells(data), seed=self.seed, progress=self.progress).gated()
+        if data.edges_from_rows:  # every row is like neighbors that were chosen to be like it
+            nothing = torch.zeros_like(rows.ranking)
+            rows = replace(rows, p_row_swapped=nothing, ranking=nothing)
+        weights = context_weights(rows.p_row_swapped, rows.duplicates)
+        cells = CellModel(data, weights, context=rows.gate.cells, progress=self.progress)
+        own = cells.p_own_row()
+        p_row_swapped, ranking = rows.p_row_swapped * (1 - own), rows.ranking * (1 - own)
+        node_probability = 1 - (1 - p_row_swapped) * (1 - cells.node_probability)
+        # Rows are ranked by the posterior as if the gate were open, ties by the evidence itself.
+        either = 1 - (1 - ranking) * (1 - cells.node_probability)
         odds = torch.log((either + 1e-6) / (1 - either + 1e-6))
-        self.node_scores_ = odds + 0.01 * (self._single.node_scores_.clamp(-30, 30) - self._rows._logit)
-        self.share_ = float(self.node_probability_.mean())
+        return Verdict(
+            data=data,
+            node_scores=odds + ROWS.tie_break * (cells.node_scores.clamp(-30, 30) - rows.logit),
+            node_probability=node_probability,
+            share=float(node_probability.mean()),
+            cells=cells.judge,
+            p_row_swapped=p_row_swapped,
+            row_ranking=ranking,
+            context_weights=context_weights(p_row_swapped, rows.duplicates),
+            gate=rows.gate,
+        )
 
-    def _without_wrong_cells(self, view: View) -> View:
-        """In a table of few columns one wild cell makes its whole row look foreign: there the rows are judged without
-        such cells."""
-        if not view.narrow:
-            return view
-        assert view.x is not None
-        single = Cell(rounds=1, seed=self.seed).fit_view(view)
-        x = view.x.clone()
-        for first, last in view.ranges():
-            x[:, first:last].masked_fill_(single.judged(first, last)[2], float("nan"))
-        return replace(view, x=x)
-
-    def _cells(self, first: int, last: int) -> tuple[Tensor, Tensor]:
-        return self._single._cells(first, last)
-
-    def _suspicion(self) -> Tensor:
-        return self._suspected
-
-    def _differs(self, first: int, last: int) -> Tensor:
-        return self._expected.differs(first, last)
-
-    def context_expectation(self) -> Expectation:
-        assert self._rho is not None
-        return Expectation(self._view, (1 - self._rho).clamp_min(0.02) / self._rows._copies)
+    def _without_wild_cells(self, data: DetectionData) -> DetectionData:
+        """In a table of few columns one wild cell makes its whole row look swapped: there rows are judged without such
+        cells."""
+        if not data.is_narrow:
+            return data
+        assert data.x is not None
+        cells, x = CellModel(data, rounds=1), data.x.clone()
+        for first, last in data.ranges():
+            x[:, first:last].masked_fill_(cells.probability(first, last) > 0.5, float("nan"))
+        return replace(data, x=x)

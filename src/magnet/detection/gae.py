@@ -14,12 +14,12 @@ from torch.utils.checkpoint import checkpoint
 from torch_geometric.nn import GCNConv
 
 from magnet.arrays import csr_tensor
-from magnet.detection.base import Detector
-from magnet.detection.progress import track
-from magnet.detection.view import View
+from magnet.detection.base import Detector, track
+from magnet.detection.data.dataset import DetectionData
+from magnet.detection.verdict import Verdict
 
-# From this many nodes on the paper trains ten times as long.
-LARGE = 10_000
+# The paper's epochs: ten times as many from 10 000 nodes on.
+LARGE_NODES, SMALL_EPOCHS, LARGE_EPOCHS = 10_000, 1000, 10_000
 # A step over all columns at once holds about this many copies of the features.
 WORKING_COPIES = 12
 # A range of columns, and their observed values where they are kept.
@@ -41,9 +41,10 @@ class GAE(Detector):
         loss: ``"mse"`` (the 2-norm of each row) or ``"mae"`` (the 1-norm). (default: ``"mse"``)
         tau: threshold of the score. (default: ``0.1``)
         epochs: (default: ``1000``, and 10 000 from 10 000 nodes on, as in the paper)
-        hidden, dropout, lr, weight_decay: of the network and of Adam. (default: ``64``, ``0.3``, ``1e-3``, ``0``)
+        hidden, dropout, learning_rate, weight_decay: of the network and of Adam. (default: ``64``, ``0.3``, ``1e-3``,
+            ``0``)
 
-    ``reconstruction_`` ``[n, d]`` is :math:`X'`.
+    ``reconstruction_`` ``[n, d]`` is :math:`X'`, ``loss_`` the loss in the last epoch.
     """
 
     loss: Literal["mse", "mae"] = "mse"
@@ -51,99 +52,101 @@ class GAE(Detector):
     epochs: int | None = None
     hidden: int = 64
     dropout: float = 0.3
-    lr: float = 1e-3
+    learning_rate: float = 1e-3
     weight_decay: float = 0.0
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         if self.loss not in ("mse", "mae"):
             raise ValueError(f"loss is {self.loss!r}; it must be 'mse' or 'mae'")
         if not self.tau > 0:
             raise ValueError(f"tau is {self.tau}; it must be positive")
 
-    def _detect(self, view: View) -> None:
-        a = view.graph.adjacency.tocoo()
-        edge_index = torch.stack([torch.from_numpy(v.astype("int64")) for v in (a.row, a.col)]).to(view.device)
-        weight = torch.from_numpy(a.data).float().to(view.device)
-        x, blocks = self._data(view)
-        on_gpu = view.device.type == "cuda"
-        with torch.random.fork_rng(devices=[view.device] if on_gpu else []):
+    def _detect(self, data: DetectionData) -> Verdict:
+        a = data.graph.adjacency.tocoo()
+        edge_index = torch.stack([torch.from_numpy(v.astype("int64")) for v in (a.row, a.col)]).to(data.device)
+        weight = torch.from_numpy(a.data).float().to(data.device)
+        x, blocks = _network_input(data)
+        on_gpu = data.device.type == "cuda"
+        with torch.random.fork_rng(devices=[data.device] if on_gpu else []):
             torch.manual_seed(self.seed)
-            network = Autoencoder(view.features, self.hidden, self.dropout).to(view.device)
-            optimiser = torch.optim.Adam(
-                network.parameters(), lr=self.lr, weight_decay=self.weight_decay, capturable=on_gpu
+            network = Autoencoder(data.num_features, self.hidden, self.dropout).to(data.device)
+            optimizer = torch.optim.Adam(
+                network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay, capturable=on_gpu
             )
 
             def step() -> Tensor:
-                optimiser.zero_grad()
-                loss = self._loss(network, network.code(x, edge_index, weight), blocks)
+                optimizer.zero_grad()
+                loss = reconstruction_loss(network, network.code(x, edge_index, weight), data, blocks, self.loss)
                 loss.backward()
-                optimiser.step()
+                optimizer.step()
                 return loss.detach()
 
             network.train()
-            train = recorded(step) if on_gpu and len(blocks) == 1 else step
-            epochs = self.epochs or (1000 if view.nodes < LARGE else 10_000)
+            train = _recorded(step) if on_gpu and len(blocks) == 1 else step
+            epochs = self.epochs or (SMALL_EPOCHS if data.num_nodes < LARGE_NODES else LARGE_EPOCHS)
             for _ in track(range(epochs), "training the autoencoder", self.progress):
                 loss = train()
             network.eval()
             with torch.no_grad():
                 self._network, self._code = network, network.code(x, edge_index, weight)
         self.loss_ = float(loss)
-        total, near = torch.zeros(view.nodes, device=view.device), torch.zeros(view.nodes, device=view.device)
-        for first, last in view.ranges():
-            score, probability = self._cells(first, last)
+        total, worst = torch.zeros(2, data.num_nodes, device=data.device)
+        for first, last in data.ranges():
+            score, probability = self._judge(data, first, last)
             total += score.square().sum(dim=1) if self.loss == "mse" else score.sum(dim=1)
-            near = torch.maximum(near, probability.max(dim=1).values)
-        self.node_scores_ = total.sqrt() if self.loss == "mse" else total
-        self.node_probability_ = near
-        self.share_ = float((near > 0.5).float().mean())
+            worst = torch.maximum(worst, probability.max(dim=1).values)
+        node_scores = total.sqrt() if self.loss == "mse" else total
+        return Verdict(data, node_scores, worst, float((worst > 0.5).float().mean()), cells=partial(self._judge, data))
 
-    def _data(self, view: View) -> tuple[Any, list[Block]]:
-        """The input of the network, and what it has to reconstruct: in one block where memory allows it."""
-        on_gpu = view.device.type == "cuda"
-        whole = on_gpu and WORKING_COPIES * 4 * view.nodes * view.features < torch.cuda.mem_get_info(view.device)[0]
-        ranges = [(0, view.features)] if whole else list(view.ranges())
-        if view.x is None and not whole:
-            return csr_tensor(view.matrix, torch.float32, view.device), [(*each, None) for each in ranges]
-        x = view.block(0, view.features)
-        blocks: list[Block] = [(first, last, x[:, first:last]) for first, last in ranges]
-        return x if view.missing is None else x.where(~view.missing, x.nanmean(dim=0).nan_to_num()), blocks
-
-    def _loss(self, network: Autoencoder, code: Tensor, blocks: Sequence[Block]) -> Tensor:
-        """Mean over the rows of the norm of the residual, a range of columns at a time."""
-        parts = []
-        for first, last, block in blocks:
-            if len(blocks) == 1:
-                parts.append(self._row_loss(network, code, first, last, block))
-            else:
-                arguments = (network, code, first, last, block)
-                parts.append(checkpoint(self._row_loss, *arguments, use_reentrant=False))
-        total = torch.stack(parts).sum(dim=0)
-        return (total.clamp_min(1e-12).sqrt() if self.loss == "mse" else total).mean()
-
-    def _row_loss(self, network: Autoencoder, code: Tensor, first: int, last: int, block: Tensor | None) -> Tensor:
-        observed = self._view.block(first, last) if block is None else block
-        residual = (network.reconstruct(code, first, last) - observed).nan_to_num()
-        return (residual.square() if self.loss == "mse" else residual.abs()).sum(dim=1)
-
-    def _cells(self, first: int, last: int) -> tuple[Tensor, Tensor]:
+    def _judge(self, data: DetectionData, first: int, last: int) -> tuple[Tensor, Tensor]:
         with torch.no_grad():
             rebuilt = self._network.reconstruct(self._code, first, last)
-        score = (self._view.block(first, last) - rebuilt).abs().nan_to_num()
+        score = (data.block(first, last) - rebuilt).abs().nan_to_num()
         probability = score / (score + self.tau)
-        known = self._known(first, last)
-        return score, probability if known is None else probability.masked_fill(known, 0.0)
+        exempt = data.exempt(first, last)
+        return score, probability if exempt is None else probability.masked_fill(exempt, 0.0)
 
     @property
     def reconstruction_(self) -> Tensor:
+        verdict = self._fitted
         with torch.no_grad():
-            return self._network.reconstruct(self._code, 0, self._view.features).to(self._home)
+            return self._network.reconstruct(self._code, 0, verdict.data.num_features).to(verdict.device)
+
+
+def _network_input(data: DetectionData) -> tuple[Any, list[Block]]:
+    """The input of the network, and what it has to reconstruct: in one block where memory allows it."""
+    on_gpu = data.device.type == "cuda"
+    size = WORKING_COPIES * 4 * data.num_nodes * data.num_features
+    whole = on_gpu and size < torch.cuda.mem_get_info(data.device)[0]
+    ranges = [(0, data.num_features)] if whole else list(data.ranges())
+    if data.x is None and not whole:
+        return csr_tensor(data.matrix, torch.float32, data.device), [(*each, None) for each in ranges]
+    x = data.block(0, data.num_features)
+    blocks: list[Block] = [(first, last, x[:, first:last]) for first, last in ranges]
+    return x if data.missing is None else x.where(~data.missing, x.nanmean(dim=0).nan_to_num()), blocks
+
+
+def reconstruction_loss(
+    network: Autoencoder, code: Tensor, data: DetectionData, blocks: Sequence[Block], loss: Literal["mse", "mae"]
+) -> Tensor:
+    """Mean over the rows of the norm of the residual, a range of columns at a time."""
+
+    def row_loss(first: int, last: int, block: Tensor | None) -> Tensor:
+        observed = data.block(first, last) if block is None else block
+        residual = (network.reconstruct(code, first, last) - observed).nan_to_num()
+        return (residual.square() if loss == "mse" else residual.abs()).sum(dim=1)
+
+    if len(blocks) == 1:
+        total = row_loss(*blocks[0])
+    else:
+        total = torch.stack([checkpoint(row_loss, *each, use_reentrant=False) for each in blocks]).sum(dim=0)
+    return (total.clamp_min(1e-12).sqrt() if loss == "mse" else total).mean()
 
 
 class Autoencoder(nn.Module):
-    """GCN - GCN - GCN - GCN with batch norm, ReLU and dropout between; the last product with the weights can be had
-    for a range of columns."""
+    """Four GCN layers with batch norm, ReLU and dropout between them; the last product with the weights is computed for
+    a range of columns."""
 
     def __init__(self, features: int, hidden: int, rate: float) -> None:
         super().__init__()
@@ -169,7 +172,7 @@ class Autoencoder(nn.Module):
         return code @ self.weight[:, first:last] + self.bias[first:last]
 
 
-def recorded(step: Callable[[], Tensor], warm_up: int = 3) -> Callable[[], Tensor]:
+def _recorded(step: Callable[[], Tensor], warm_up: int = 3) -> Callable[[], Tensor]:
     """A training step on a GPU that is recorded once and then replayed: launching its kernels one by one takes ten
     times as long as running them. The first ``warm_up`` calls are ordinary ones."""
     graph, calls = torch.cuda.CUDAGraph(), 0

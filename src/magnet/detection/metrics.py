@@ -25,9 +25,10 @@ def metrics(detector: Detector, cells: Any, nodes: Any = None) -> dict[str, floa
     rows = truth.any(dim=1) if nodes is None else torch.as_tensor(nodes, dtype=torch.bool, device=device)
     scores = torch.empty(truth.shape, device=device)
     flagged = torch.empty_like(truth)
-    for first, last in detector.ranges():
-        score, _, wrong = detector.judged(first, last)
-        scores[:, first:last], flagged[:, first:last] = score.to(device), wrong.to(device)
+    verdict = detector.verdict_
+    for first, last in verdict.data.ranges():
+        block = verdict.block(first, last)
+        scores[:, first:last], flagged[:, first:last] = block.scores.to(device), block.flagged.to(device)
     flagged_nodes = flagged.any(dim=1) | detector.flagged_rows()
     node_auroc, node_auprc = areas(rows, detector.node_scores_)
     cell_auroc, cell_auprc = areas(truth.flatten(), scores.flatten())
@@ -36,11 +37,11 @@ def metrics(detector: Detector, cells: Any, nodes: Any = None) -> dict[str, floa
         "node_auprc": node_auprc,
         "cell_auroc": cell_auroc,
         "cell_auprc": cell_auprc,
-        "node_precision": ratio(rows & flagged_nodes, flagged_nodes),
-        "node_recall": ratio(rows & flagged_nodes, rows),
+        "node_precision": _ratio(rows & flagged_nodes, flagged_nodes),
+        "node_recall": _ratio(rows & flagged_nodes, rows),
         "node_flagged": float(flagged_nodes.float().mean()),
-        "cell_precision": ratio(truth & flagged, flagged),
-        "cell_recall": ratio(truth & flagged, truth),
+        "cell_precision": _ratio(truth & flagged, flagged),
+        "cell_recall": _ratio(truth & flagged, truth),
         "cell_flagged": int(flagged.sum()) / flagged.numel(),
         "share": float(detector.share_),
         "true_share": float(rows.float().mean()),
@@ -48,7 +49,7 @@ def metrics(detector: Detector, cells: Any, nodes: Any = None) -> dict[str, floa
 
 
 def areas(truth: Tensor, scores: Tensor) -> tuple[float, float]:
-    """AUROC and AUPRC (average precision), equal scores counting as one step; NaN where only one class is there.
+    """AUROC and AUPRC (average precision), ties counting as one step; NaN where only one class is present.
 
     Example:
         >>> areas(torch.tensor([False, True, True, False]), torch.tensor([0.1, 0.9, 0.8, 0.8]))
@@ -73,6 +74,6 @@ def areas(truth: Tensor, scores: Tensor) -> tuple[float, float]:
     return auroc, auprc
 
 
-def ratio(part: Tensor, whole: Tensor) -> float:
+def _ratio(part: Tensor, whole: Tensor) -> float:
     count = int(whole.sum())
     return int(part.sum()) / count if count else float("nan")

@@ -8,15 +8,14 @@ from typing import Any
 
 from magnet.detection.auto import Auto
 from magnet.detection.base import Detector
-from magnet.detection.cell import Cell
-from magnet.detection.context import Context
-from magnet.detection.cosine import Cosine
-from magnet.detection.duplicates import Duplicates
-from magnet.detection.fp_residual import FPResidual
+from magnet.detection.baselines.cosine import Cosine
+from magnet.detection.baselines.duplicates import Duplicates
+from magnet.detection.baselines.residuals import FPResidual, RowResidual
+from magnet.detection.baselines.row_sum import RowSum
+from magnet.detection.baselines.zscore import ZScore
+from magnet.detection.cells.cell import Cell
 from magnet.detection.gae import GAE
-from magnet.detection.row_residual import RowResidual
-from magnet.detection.rowsum import RowSum
-from magnet.detection.zscore import ZScore
+from magnet.detection.rows.context import Context
 
 DETECTORS: dict[str, Callable[..., Detector]] = {
     "auto": Auto,
@@ -25,7 +24,7 @@ DETECTORS: dict[str, Callable[..., Detector]] = {
     "gae": GAE,
     "zscore": ZScore,
     "cosine": Cosine,
-    "cosine-centred": partial(Cosine, centred=True),
+    "cosine-centered": partial(Cosine, centered=True),
     "rowsum": RowSum,
     "duplicates": Duplicates,
     "fp-residual": FPResidual,
@@ -34,6 +33,7 @@ DETECTORS: dict[str, Callable[..., Detector]] = {
 
 
 def names() -> list[str]:
+    """The names that :func:`make` knows."""
     return list(DETECTORS)
 
 
@@ -47,6 +47,8 @@ def make(name: str, **options: Any) -> Detector:
     if name not in DETECTORS:
         raise ValueError(f"there is no detector {name!r}; there are {', '.join(DETECTORS)}")
     try:
-        return DETECTORS[name](**options)
+        detector = DETECTORS[name](**options)
     except TypeError as error:
         raise ValueError(f"detector {name!r}: {str(error).split('() ')[-1]}") from None
+    detector.check_parameters()
+    return detector

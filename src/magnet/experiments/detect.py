@@ -15,7 +15,6 @@ from torch import Tensor
 from magnet import detection
 from magnet.corruption import corrupt_once
 from magnet.datasets import load
-from magnet.detection.view import View
 from magnet.experiments.measure import device_name
 
 #: Thresholds on the score |x - x'| of the autoencoder, as in the paper's figures.
@@ -50,8 +49,8 @@ def run_detection(
     data = load(dataset)
     bad = corrupt_once(data, corruption, seed, folder, **(corruption_options or {}))
     began = time.perf_counter()
-    view = View.of(bad.data, device=place)
-    fitted = detection.make(method, seed=seed, **(options or {})).fit_view(view, torch.device(place))
+    prepared = detection.DetectionData.from_data(bad.data, device=place)
+    fitted = detection.make(method, seed=seed, **(options or {})).fit(prepared)
     seconds = time.perf_counter() - began
     truth = bad.cells.to(place)
     scores = _dense(fitted.scores_).to(place)

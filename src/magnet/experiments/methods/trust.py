@@ -86,11 +86,11 @@ def detected(case: Case, config: Config) -> Found:
 
 def _detect(case: Case, name: str, options: dict[str, Any]) -> Found:
     from magnet import detection
-    from magnet.detection.view import View
 
     began = time.perf_counter()
-    view = View.of(case.data, device=case.device)  # what it finds stays on the device, where it is used
-    detector = detection.make(name, seed=case.seed, **options).fit_view(view, case.device)
+    # what it finds stays on the device, where it is used
+    prepared = detection.DetectionData.from_data(case.data, device=case.device)
+    detector = detection.make(name, seed=case.seed, **options).fit(prepared)
     seconds = time.perf_counter() - began
     gate = getattr(detector, "gate_", None)
     metrics: dict[str, float] = {}

@@ -1,0 +1,1 @@
+"""Simple detectors to compare with."""

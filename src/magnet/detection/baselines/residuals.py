@@ -1,0 +1,108 @@
+"""``fp-residual`` and ``row-residual``: what do the neighbors leave unexplained?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from magnet.detection.base import Detector, track
+from magnet.detection.data.dataset import DetectionData
+from magnet.detection.data.row_vectors import low_rank_rows, unit_rows
+from magnet.detection.thresholds import log_odds, tail_probability, upper_log_ratio
+from magnet.detection.verdict import Verdict
+from magnet.recovery import propagate
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class FPResidual(Detector):
+    """Each tenth of the nodes is hidden in turn and filled in by Feature Propagation (Rossi et al., 2022) from the
+    others; the score is the distance to the observed value, in spreads of the column.
+
+    Args:
+        folds: number of parts. (default: ``10``)
+        max_iter: rounds of propagation. (default: ``40``)
+    """
+
+    folds: int = 10
+    max_iter: int = 40
+
+    def _detect(self, data: DetectionData) -> Verdict:
+        generator = torch.Generator().manual_seed(self.seed)
+        fold = torch.randperm(data.num_nodes, generator=generator) % min(self.folds, data.num_nodes)
+        residual = _HeldOutResidual(data, fold.to(data.device), self.max_iter)
+        total = torch.zeros(data.num_nodes, device=data.device)
+        for first, last in track(list(data.ranges()), "hiding and filling in", self.progress):
+            total += residual(first, last).square().sum(dim=1)
+        node_scores = total.sqrt()
+        node_probability, share = tail_probability(node_scores)
+        sample = torch.cat([residual(*r).flatten()[:: max(1, data.num_nodes // 2000)] for r in data.ranges()])
+        middle = sample.median()
+        spread = (1.4826 * (sample - middle).abs().median()).clamp_min(1e-6)
+        prior = log_odds(max(tail_probability(sample)[1], 1e-6))
+        cells = partial(_judge, residual, middle, spread, prior)
+        return Verdict(data, node_scores, node_probability, share, cells=cells)
+
+
+def _judge(
+    residual: _HeldOutResidual, middle: Tensor, spread: Tensor, prior: float, first: int, last: int
+) -> tuple[Tensor, Tensor]:
+    distance = residual(first, last)
+    return distance, torch.sigmoid(upper_log_ratio((distance - middle) / spread) + prior)
+
+
+@dataclass(eq=False)
+class _HeldOutResidual:
+    """Distances ``[n, c]``, in spreads, between the values of a range of features and what is filled in for them when
+    their fold ``[n]`` is hidden; kept for dense data."""
+
+    data: DetectionData
+    fold: Tensor
+    max_iter: int
+    kept: dict[int, Tensor] = field(default_factory=dict)
+
+    def __call__(self, first: int, last: int) -> Tensor:
+        if first in self.kept:
+            return self.kept[first]
+        data, fold = self.data, self.fold
+        block = data.block(first, last).clone()
+        out = torch.zeros_like(block)
+        for number in range(int(fold.max()) + 1):
+            hidden = fold == number
+            weights = (~hidden)[:, None].float().expand_as(block)
+            if data.missing is not None:
+                weights = weights * ~data.missing[:, first:last]
+            filled = propagate(block, weights, data.graph, lam=0.0, solver="iterate", max_iter=self.max_iter).x
+            out[hidden] = (filled - block)[hidden].nan_to_num()
+        spread = data.scales.spread[first:last]
+        out = torch.where(spread > 0, out.abs() / spread.clamp_min(1e-30), torch.zeros_like(out))
+        if data.matrix is None:
+            self.kept[first] = out
+        return out
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RowResidual(Detector):
+    r"""Row minus the mean of the neighbors, scored as ECOD does (Li et al., 2022): the sum over dimensions of
+    :math:`-\log` of the smaller empirical tail probability.
+
+    Works on the singular vectors of wide tables (128 of them) and on all columns of others.
+    """
+
+    def _detect(self, data: DetectionData) -> Verdict:
+        rows = low_rank_rows(data, seed=self.seed) or unit_rows(data)
+        total = torch.zeros(data.num_nodes, device=data.device)
+        degree = torch.from_numpy(data.graph.degree_weights).float().to(data.device)[:, None]
+        for _, block in rows.blocks():
+            residual = block - (data.adjacency @ block.contiguous()) / degree
+            columns = residual.T.contiguous()
+            ordered = columns.sort(dim=1).values
+            below = torch.searchsorted(ordered, columns, right=True).T
+            above = data.num_nodes - torch.searchsorted(ordered, columns).T
+            total -= (torch.minimum(below, above) / data.num_nodes).log().sum(dim=1)
+        isolated = torch.from_numpy(data.graph.isolated).to(data.device)
+        probability, share = tail_probability(torch.where(isolated, torch.full_like(total, float("nan")), total))
+        node_scores = torch.where(isolated, total.min(), total)
+        return Verdict(data, node_scores, probability, share, p_row_swapped=probability)

@@ -1,0 +1,1 @@
+"""Wrong cells: values that neither their column nor their context explains."""

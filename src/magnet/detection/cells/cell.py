@@ -1,0 +1,250 @@
+"""``cell``: which cells of this row cannot be right?"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from magnet.detection.base import Detector, track
+from magnet.detection.cells.context_model import ContextModel
+from magnet.detection.cells.numeric import NumericModel
+from magnet.detection.data.dataset import DetectionData
+from magnet.detection.options import CELLS
+from magnet.detection.thresholds import empirical_bayes_share
+from magnet.detection.verdict import Verdict
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Cell(Detector):
+    """Weighs, for each cell, "wrong" against "right" given the neighbors: see :class:`CellModel`.
+
+    Args:
+        rounds: how often the context is cleaned by what was found, for dense data. (default: ``2``)
+        context: ``False`` looks at the columns only: numbers that are impossible for their column. (default: ``True``)
+    """
+
+    rounds: int = 2
+    context: bool = True
+
+    def _detect(self, data: DetectionData) -> Verdict:
+        model = CellModel(data, rounds=self.rounds, context=self.context, progress=self.progress)
+        return Verdict(data, model.node_scores, model.node_probability, model.share, cells=model.judge)
+
+
+class CellModel:
+    r"""Probabilities that single cells are wrong.
+
+    A row is untouched (:math:`e = 0`), or its cells are wrong at one of 8 rates ``e`` (from 0.7 cells a row to 30 %).
+    With
+
+    .. math::
+        \Lambda_{ij} = \frac{p(x_{ij} \mid \text{wrong})}{p(x_{ij} \mid \text{right, context})}, \qquad
+        L_i(e) = \prod_j (1 - e + e \Lambda_{ij}), \qquad
+        P_{ij} = \sum_e q_i(e) \frac{e \Lambda_{ij}}{1 - e + e \Lambda_{ij}}, \quad q_i(e) \propto g(e) L_i(e),
+
+    the share :math:`1 - g(0)` of rows with wrong cells is an empirical-Bayes estimate. The ratio is, for the
+    probability :math:`\pi` of :class:`~magnet.detection.cells.context_model.ContextModel`,
+
+    * 0/1 columns: :math:`(1 - \pi) / \pi` for a 1, :math:`\pi / (1 - \pi)` for a 0: a wrong cell is the other one;
+    * categories: :math:`(1 - \pi_c) b_c / \pi_c` for the category c that is there and its rate :math:`b_c`;
+    * numbers: see :class:`~magnet.detection.cells.numeric.NumericModel`.
+
+    The rows of a bag differ in length, so there a row also has a factor ``r`` that multiplies all its :math:`\pi`, from
+    a grid whose weights are found in the same way: long rows have more of the expected words, wrong ones words that are
+    unexpected there.
+
+    Args:
+        data: the data.
+        weights: of the rows in the contexts ``[n]``. (default: ones)
+        rounds, context, progress: see :class:`Cell`.
+
+    ``node_scores``, ``node_probability`` ``[n]``: log odds and probability that a row has wrong cells; ``share``: the
+    estimated share of such rows.
+    """
+
+    def __init__(
+        self,
+        data: DetectionData,
+        weights: Tensor | None = None,
+        rounds: int = 2,
+        context: bool = True,
+        progress: bool = False,
+    ) -> None:
+        self.data, self.uses_context = data, context
+        w = torch.ones(data.num_nodes, device=data.device) if weights is None else weights.to(data.device)
+        p_cell_wrong = None
+        rounds = 1 if data.matrix is not None else rounds
+        for turn in track(range(rounds), "comparing cells with their context", progress):
+            self._context = ContextModel(data, w, p_cell_wrong, local=context)
+            self._numeric = NumericModel(self._context)
+            self._ratios: dict[int, Tensor] = {}
+            self._probabilities: dict[int, Tensor] = {}
+            self._weigh_rows()
+            if turn + 1 < rounds:
+                p_cell_wrong = torch.empty(data.num_nodes, data.num_features, device=data.device)
+                for first, last in data.ranges():
+                    p_cell_wrong[:, first:last] = self.probability(first, last)
+
+    def judge(self, first: int, last: int) -> tuple[Tensor, Tensor]:
+        """Scores and probabilities ``[n, last - first]``, which are the same here."""
+        probability = self.probability(first, last)
+        return probability, probability
+
+    def _weigh_rows(self) -> None:
+        """``q_i(e, r)`` ``[n, 1 + rates, lengths]``, and what follows from it for the rows."""
+        data, device = self.data, self.data.device
+        lowest = min(CELLS.min_wrong_cells / len(data.columns), CELLS.max_lowest_rate)
+        rates = torch.logspace(math.log10(lowest), math.log10(CELLS.max_rate), CELLS.num_rates, device=device)
+        self._rates = [0.0, *rates.tolist()]
+        # each length twice: with the expectation of the context, and with that of the whole column
+        self._lengths = [(1.0, True)]
+        if self.has_lengths:
+            self._lengths = [(r, local) for local in (True, False) for r in CELLS.row_lengths]
+        likelihood = torch.zeros(data.num_nodes, len(self._rates), len(self._lengths), device=device)
+        for first, last in data.ranges():
+            ratio, event = self._evidence(first, last)
+            plain = ratio.masked_fill(event, 0.0).expm1()
+            for k, e in enumerate(self._rates):
+                likelihood[:, k] += torch.log1p(e * plain).sum(dim=1, keepdim=True)
+            if not self.has_lengths:
+                continue
+            row, column = event.nonzero(as_tuple=True)
+            event_ratio = ratio[row, column]
+            for m, factor in enumerate(self._factors(first, last, row, column)):
+                wrong = _event_if_wrong(event_ratio, factor)
+                for k, e in enumerate(self._rates):
+                    likelihood[:, k, m].index_add_(0, row, ((1 - e) * factor + e * wrong).log())
+            # An untouched cell without an event is likely by a factor exp(-(pi' - pi)).
+            base = self._context.event_means(first, last)[0].sum()
+            expected = self._context.probability(first, last).sum(dim=1)
+            for m, (r, local) in enumerate(self._lengths):
+                likelihood[:, :, m] -= (r * (expected if local else base) - expected)[:, None]
+        self._posterior, self.node_scores, self.share = fit_rates(likelihood)
+        self.node_probability = torch.sigmoid(self.node_scores)
+
+    def _factors(self, first: int, last: int, row: Tensor, column: Tensor) -> list[Tensor]:
+        """By how much an event is more likely under each length, for some cells of a range of features."""
+        base = self._context.event_means(first, last)[0].clamp_min(1e-6)
+        by_column = base[column] / self._context.probability(first, last)[row, column]
+        return [r * (torch.ones_like(by_column) if local else by_column) for r, local in self._lengths]
+
+    def _evidence(self, first: int, last: int) -> tuple[Tensor, Tensor]:
+        """Log ratios (0 where nothing is known, and in all but the first feature of a category), and the events of
+        bags."""
+        ratio = self._log_ratio(first, last).clamp(-CELLS.max_log_ratio, CELLS.max_log_ratio)
+        for _, at in self.data.categories(first, last):
+            ratio[:, at.start + 1 : at.stop] = 0
+        exempt = self.data.exempt(first, last)
+        if exempt is not None:
+            ratio = ratio.masked_fill(exempt, 0.0)
+        if not self.has_lengths:
+            return ratio, torch.zeros_like(ratio, dtype=torch.bool)
+        return ratio, self._context.events(first, last)[0] > 0
+
+    def _log_ratio(self, first: int, last: int) -> Tensor:
+        """``log Lambda`` ``[n, c]``; all features of a category have that of the category that is there."""
+        if first in self._ratios:
+            return self._ratios[first].clone()
+        data, context = self.data, self._context
+        y, _ = context.events(first, last)
+        pi = context.probability(first, last)
+        odds = (1 - pi).log() - pi.log()
+        out = torch.where(y > 0, odds, -odds)
+        for c, at in data.categories(first, last):
+            rate = y[:, at].mean(dim=0)
+            out[:, at] = odds[:, at] + (0.5 * rate + 0.5 / (c.stop - c.start)).log()
+        if data.is_bag:
+            out = out.masked_fill((y > 0) & (y.sum(dim=0) < CELLS.min_column_events), 0.0)
+            out = torch.where((out > 0) & (out < CELLS.min_bag_log_odds), torch.zeros_like(out), out)
+        out = context.over_groups(out, y, first, last) if self.uses_context else torch.zeros_like(out)
+        numeric = data.numeric[first:last]
+        if bool(numeric.any()):
+            out = torch.where(numeric, self._numeric.log_ratio(first, last, pi), out)
+        if self._keeps:
+            self._ratios[first] = out
+        return out.clone()
+
+    @property
+    def has_lengths(self) -> bool:
+        """Whether the rows have a length: they are bags, and their context matters."""
+        return self.data.is_bag and self.uses_context and "binary" in self.data.kinds
+
+    def p_own_row(self) -> Tensor:
+        """Probability ``[n]`` that some cells of a row are wrong and the others follow its neighbors, so that the row
+        is not swapped; 0 where that is not known."""
+        if not self.has_lengths:
+            return torch.zeros(self.data.num_nodes, device=self.data.device)
+        local = torch.tensor([local for _, local in self._lengths], device=self.data.device)
+        return self._posterior[:, 1:, local].sum(dim=(1, 2)).clamp_max(1)
+
+    def wrong_rate(self) -> Tensor:
+        """Expected share ``[n]`` of wrong cells in each row."""
+        return self._posterior.sum(dim=2) @ torch.tensor(self._rates, device=self.data.device)
+
+    @property
+    def _keeps(self) -> bool:
+        data = self.data
+        return data.matrix is None and data.num_nodes * data.num_features <= CELLS.cached_cells
+
+    def probability(self, first: int, last: int) -> Tensor:
+        """``P`` ``[n, c]``."""
+        if first in self._probabilities:
+            return self._probabilities[first]
+        ratio = self._log_ratio(first, last)
+        size = ratio.clamp(-CELLS.max_log_ratio, CELLS.max_log_ratio).exp()
+        out = torch.zeros_like(ratio)
+        by_rate = self._posterior.sum(dim=2)
+        for k, e in enumerate(self._rates):
+            out += by_rate[:, k : k + 1] * (e * size / (1 - e + e * size))
+        if self.has_lengths:
+            row, column = (self._context.events(first, last)[0] > 0).nonzero(as_tuple=True)
+            event_ratio = ratio[row, column]
+            total = torch.zeros_like(event_ratio)
+            for m, factor in enumerate(self._factors(first, last, row, column)):
+                wrong = _event_if_wrong(event_ratio, factor)
+                for k, e in enumerate(self._rates):
+                    total += self._posterior[row, k, m] * (e * wrong / ((1 - e) * factor + e * wrong))
+            out[row, column] = total
+        out = out.clamp_max(1)  # a sum of products that is 1 may come out a hair above it
+        exempt = self.data.exempt(first, last)
+        if exempt is not None:
+            out = out.masked_fill(exempt, 0.0)
+        if self._keeps:
+            self._probabilities[first] = out
+        return out
+
+
+def _event_if_wrong(log_ratio: Tensor, factor: Tensor) -> Tensor:
+    """How likely an event is in a wrong cell, relative to its probability; where the ratio says nothing, as likely as
+    in a right cell of this row, whose length multiplies the probability by a factor."""
+    return torch.where(log_ratio == 0, factor, log_ratio.clamp(-CELLS.max_log_ratio, CELLS.max_log_ratio).exp())
+
+
+def fit_rates(likelihood: Tensor) -> tuple[Tensor, Tensor, float]:
+    r"""Empirical Bayes from log likelihoods ``[n, 1 + K, M]`` of rates (the first is 0) and lengths.
+
+    The prior is :math:`g(e) h(r)`, uniform over the rates above 0; its weights are found by expectation maximization.
+    Returns the posterior, the log odds ``[n]`` that the rate is above 0, and the share of such rows.
+    """
+    _, k, m = likelihood.shape
+    no_evidence = float(likelihood.abs().max()) < 1e-6
+    length = torch.full((m,), 1 / m, device=likelihood.device)
+    weighted = posterior = likelihood
+
+    def expected_share(share: float) -> float:
+        nonlocal length, weighted, posterior
+        prior = torch.full((k, 1), share / (k - 1), device=likelihood.device)
+        prior[0] = 1 - share
+        weighted = likelihood + (prior * length).log()
+        posterior = torch.softmax(weighted.flatten(1), dim=1).reshape(likelihood.shape)
+        length = posterior.sum(dim=1).mean(dim=0).clamp_min(1e-6)
+        length = length / length.sum()
+        return float(1 - posterior[:, 0].sum(dim=1).mean())
+
+    start = CELLS.min_share if no_evidence else CELLS.start_share
+    share = empirical_bayes_share(expected_share, start, (CELLS.min_share, CELLS.max_share), 1e-5, 300)
+    odds = weighted[:, 1:].flatten(1).logsumexp(dim=1) - weighted[:, 0].logsumexp(dim=1)
+    return posterior, odds, share

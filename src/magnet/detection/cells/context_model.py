@@ -1,0 +1,261 @@
+"""The context model: probabilities of the values of a cell, given its neighborhood and the rest of its row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from magnet.detection.cells.opinion_pool import LogOpinionPool, fit_pools
+from magnet.detection.cells.ridge import leave_one_out_ridge
+from magnet.detection.data.columns import Column
+from magnet.detection.data.dataset import DetectionData
+from magnet.detection.options import CONTEXT, POOL
+
+Means = tuple[Tensor, Tensor, Tensor]
+
+
+class ContextModel:
+    r"""Probabilities of 0/1 events, given the neighbors.
+
+    The event of a 0/1 column is "1", of a category "this one", of a numeric column with a spike (most words of a
+    bag: 0) "not the spike". Its probability is
+
+    .. math::
+        \pi_{ij} = a_0 b_j + a_1 m^1_{ij} + a_2 m^2_{ij},
+
+    with the column's rate :math:`b_j` and the weighted means :math:`m^1, m^2` over one and two hops (without walks that
+    return), both shrunk towards :math:`b_j` by half an observation. The weights :math:`a` maximize the likelihood of
+    the cells where the event happened.
+
+    In tables of up to 256 columns these three, the same means shrunk by a fiftieth of an observation, and the linear
+    prediction from the neighbors and the rest of the row are combined by a logarithmic opinion pool instead, with
+    weights for each column: see :class:`~magnet.detection.cells.opinion_pool.LogOpinionPool`.
+
+    Args:
+        data: the data.
+        weights: of the rows ``[n]``.
+        p_cell_wrong: probability ``[n, d]`` that a cell is wrong, where something is known already: such cells count as
+            the value that they would otherwise have.
+        local: ``False`` takes every node's context to be the whole column. So it is in any case where the edges were
+            chosen by the rows themselves and the rest of the row can be used. (default: ``True``)
+    """
+
+    def __init__(
+        self, data: DetectionData, weights: Tensor, p_cell_wrong: Tensor | None = None, local: bool = True
+    ) -> None:
+        self.data, self.weights, self.p_cell_wrong = data, weights, p_cell_wrong
+        enough_rows = data.num_nodes >= CONTEXT.min_rows_per_column * data.num_features
+        self.uses_row = local and data.is_table and data.num_features >= 2 and enough_rows
+        self.uses_neighbors = local and not (data.edges_from_rows and self.uses_row)
+        self._recent_range: tuple[int, int] | None = None
+        self._recent: dict[float, Means] = {}
+
+    @cached_property
+    def _amounts(self) -> tuple[Tensor, Tensor]:
+        """Total weights ``[n, 1]`` of the one-hop and two-hop neighbors."""
+        near, far = self.data.neighbor_sums(self.weights[:, None])
+        return near, far.clamp_min(0)
+
+    @cached_property
+    def spike(self) -> Tensor:
+        """The value ``[d]`` that is no event: 0 for 0/1 columns and categories; NaN for columns without one."""
+        data = self.data
+        value = torch.zeros(data.num_features, device=data.device)
+        if data.matrix is not None or not bool(data.numeric.any()):
+            return value
+        for first, last in data.ranges():
+            block = data.block(first, last)
+            known = (~block.isnan()).sum(dim=0).clamp_min(1)
+            median = block.nanmedian(dim=0).values
+            candidates = torch.stack([torch.zeros_like(median), median])
+            share = torch.stack([(block == v).sum(dim=0) / known for v in candidates])
+            best, which = share.max(dim=0)
+            found = candidates.gather(0, which[None])[0]
+            found = torch.where((best > CONTEXT.spike_share) & (best < 1), found, torch.full_like(found, float("nan")))
+            value[first:last] = torch.where(data.numeric[first:last], found, value[first:last])
+        return value
+
+    def events(self, first: int, last: int) -> tuple[Tensor, Tensor | None]:
+        """Whether the event happened, ``[n, c]`` in [0, 1], and which cells are observed (None for all)."""
+        block = self.data.block(first, last)
+        y = (block != self.spike[first:last]).float()
+        observed = None
+        if self.data.missing is not None:
+            observed = ~self.data.missing[:, first:last]
+            y = y * observed
+        return y, observed
+
+    def means(self, y: Tensor, observed: Tensor | None = None, shrinkage: float = CONTEXT.shrinkage) -> Means:
+        """Column mean ``[c]``, one-hop and two-hop mean ``[n, c]`` of some values ``[n, c]``, the last two shrunk
+        towards the first by so many observations."""
+        w = self.weights[:, None]
+        if not self.uses_neighbors:
+            known = w if observed is None else w * observed
+            base = (known * y).sum(dim=0) / known.expand_as(y).sum(dim=0).clamp_min(1e-9)
+            return base, base.expand_as(y), base.expand_as(y)
+        if observed is None:
+            base = (w * y).sum(dim=0) / self.weights.sum().clamp_min(1e-9)
+            near, far = self._amounts
+        else:
+            w = w * observed
+            base = (w * y).sum(dim=0) / w.sum(dim=0).clamp_min(1e-9)
+            near, far = self.data.neighbor_sums(w)
+            far = far.clamp_min(0)
+        one, two = self.data.neighbor_sums(w * y)
+        return base, (one + shrinkage * base) / (near + shrinkage), (two + shrinkage * base) / (far + shrinkage)
+
+    def event_means(self, first: int, last: int, shrinkage: float = CONTEXT.shrinkage) -> Means:
+        """The means of the events of a range of features; those of the latest range are kept."""
+        if self._recent_range != (first, last):
+            self._recent_range, self._recent = (first, last), {}
+        if shrinkage not in self._recent:
+            y, observed = self.events(first, last)
+            if self.p_cell_wrong is not None:
+                y = y + self.p_cell_wrong[:, first:last] * (1 - 2 * y)
+            self._recent[shrinkage] = self.means(y, observed, shrinkage)
+        return self._recent[shrinkage]
+
+    @cached_property
+    def regression(self) -> tuple[Tensor, Tensor] | None:
+        """Every column predicted from the neighbors and the rest of the row, on the common scale ``[n, d]``, and the
+        leverages ``[n, d]``; None for wide tables and few rows."""
+        data, limit = self.data, CONTEXT.max_predictor
+        if not self.uses_row:
+            return None
+        z = torch.empty(data.num_nodes, data.num_features, device=data.device)
+        one, two = torch.empty_like(z), torch.empty_like(z)
+        unclipped = torch.empty_like(z) if data.is_narrow else None
+        for first, last in data.ranges():
+            block = data.scales.standardize(data.block(first, last), first).nan_to_num()
+            p_right = 1 if self.p_cell_wrong is None else 1 - self.p_cell_wrong[:, first:last]
+            z[:, first:last] = block.clamp(-limit, limit) * p_right
+            if unclipped is not None:
+                unclipped[:, first:last] = block * p_right
+            observed = None if data.missing is None else ~data.missing[:, first:last]
+            _, one[:, first:last], two[:, first:last] = self.means(z[:, first:last], observed)
+        return leave_one_out_ridge(z, one, two, data.columns, unclipped=unclipped)
+
+    def _predictors(self, first: int, last: int) -> list[Tensor]:
+        """What the probability is combined from: the column's rate ``[c]`` and predictions ``[n, c]``."""
+        parts = list(self.event_means(first, last))
+        if self.data.is_table:
+            parts += self.event_means(first, last, CONTEXT.weak_shrinkage)[1:]
+        if self.regression is not None:
+            scales, least = self.data.scales, CONTEXT.min_linear_probability
+            linear = self.regression[0][:, first:last] * scales.spread[first:last] + scales.centre[first:last]
+            parts.append(torch.where(self.data.numeric[first:last], parts[1], linear.clamp(least, 1 - least)))
+        return parts
+
+    @cached_property
+    def mixture(self) -> Tensor:
+        """``a`` ``[predictors]``, by expectation maximization over (a sample of) the cells where the event happened."""
+        parts, generator = [], torch.Generator().manual_seed(0)
+        for first, last in self.data.ranges():
+            y, _ = self.events(first, last)
+            row, column = y.nonzero(as_tuple=True)
+            keep = max(1, int(CONTEXT.mixture_events * (last - first) / self.data.num_features))
+            if row.numel() > keep:
+                chosen = torch.randperm(row.numel(), generator=generator)[:keep].to(row.device)
+                row, column = row[chosen], column[chosen]
+            base, *local = self._predictors(first, last)
+            parts.append(torch.stack([base[column], *(part[row, column] for part in local)], dim=1))
+        a, least = mixing_weights(torch.cat(parts)), CONTEXT.min_base_weight
+        if self.data.is_bag and float(a[0]) < least:
+            a = torch.cat([a.new_tensor([least]), a[1:] * (1 - least) / a[1:].sum()])
+        return a
+
+    @cached_property
+    def pools(self) -> dict[int, LogOpinionPool]:
+        """For tables: how the predictors of a column are combined, by its first feature."""
+        data = self.data
+        order = torch.randperm(data.num_nodes, generator=torch.Generator().manual_seed(0))
+        rows = order[: CONTEXT.pool_rows].to(data.device)
+        by_kind: dict[str, list[tuple[Column, Tensor, Tensor]]] = {}
+        for first, last in data.ranges():
+            y, observed = self.events(first, last)
+            for c, predictive in self._predictive(first, last, rows):
+                value, use = _observed_category(c, y[rows, c.start - first : c.stop - first])
+                if observed is not None:
+                    use = use & observed[rows, c.start - first]
+                at = use.nonzero().flatten()[: POOL.max_cells // predictive.shape[1]]
+                by_kind.setdefault(c.kind, []).append((c, predictive[at], value[at]))
+        pools: dict[int, LogOpinionPool] = {}
+        for of_kind in by_kind.values():
+            fitted = fit_pools([p for _, p, _ in of_kind], [v for _, _, v in of_kind])
+            pools |= {c.start: pool for (c, _, _), pool in zip(of_kind, fitted, strict=True)}
+        return pools
+
+    def _predictive(self, first: int, last: int, rows: Tensor | None = None) -> Iterator[tuple[Column, Tensor]]:
+        """For every column of a range that has events, the predictive distributions ``[n, K, predictors]``."""
+        base, *local = self._predictors(first, last)
+        keep = slice(None) if rows is None else rows
+        parts = torch.stack([base.expand_as(local[0])[keep], *(part[keep] for part in local)], dim=2)
+        for c in self.data.columns:
+            if first <= c.start < last and not bool(self.spike[c.start].isnan()):
+                own = parts[:, c.start - first : c.stop - first]
+                yield c, own if c.kind == "categorical" else torch.cat([1 - own, own], dim=1)
+
+    def probability(self, first: int, last: int) -> Tensor:
+        r""":math:`\pi` ``[n, c]``, the probability of an event in each cell of a range of features."""
+        if self.data.is_table:
+            y, observed = self.events(first, last)
+            total = torch.ones_like(y)
+            for c, predictive in self._predictive(first, last):
+                at = slice(c.start - first, c.stop - first)
+                value, held = _observed_category(c, y[:, at])
+                if observed is not None:
+                    held = held & observed[:, c.start - first]
+                pi = self.pools[c.start].probability(predictive, value.masked_fill(~held, -1))
+                total[:, at] = pi if c.kind == "categorical" else pi[:, 1:]
+        else:
+            parts = self._predictors(first, last)
+            total = torch.zeros_like(parts[1])
+            for a, part in zip(self.mixture, parts, strict=True):
+                total += a * part
+        return total.clamp(CONTEXT.min_probability, 1 - CONTEXT.min_probability)
+
+    def p_differs(self, first: int, last: int) -> Tensor:
+        """Probability ``[n, c]`` that the right value is another one, where the row is swapped."""
+        y, _ = self.events(first, last)
+        pi = self.probability(first, last)
+        out = torch.where(y > 0, 1 - pi, pi)
+        # Values outside the spikes almost never coincide between rows.
+        unique = self.data.numeric[first:last] & ((y > 0) | self.spike[first:last].isnan())
+        out = torch.where(unique, torch.ones_like(out), out)
+        block = self.data.block(first, last)
+        out = out.masked_fill(block.amax(dim=0) == block.amin(dim=0), 0.0)  # a constant column has no other value
+        return self.over_groups(out, y, first, last)
+
+    def over_groups(self, values: Tensor, y: Tensor, first: int, last: int) -> Tensor:
+        """Gives all features of a categorical column the value of the category that is there."""
+        for _, at in self.data.categories(first, last):
+            present = y[:, at]
+            count = present.sum(dim=1, keepdim=True).clamp_min(1)
+            values[:, at] = (values[:, at] * present).sum(dim=1, keepdim=True) / count
+        return values
+
+
+def _observed_category(column: Column, y: Tensor) -> tuple[Tensor, Tensor]:
+    """Which of its values a column's cells hold ``[n]``, and whether they hold any, from their events ``[n, K]``."""
+    if column.kind == "categorical":
+        return y.argmax(dim=1), y.sum(dim=1) > 0
+    return (y[:, 0] > 0).long(), torch.ones(y.shape[0], dtype=torch.bool, device=y.device)
+
+
+def mixing_weights(values: Tensor, max_iter: int = 100) -> Tensor:
+    """Weights ``[k]`` under which the mixture of likelihoods ``[n, k]`` is largest, by expectation maximization."""
+    values = values.double().clamp_min(1e-12)
+    k = values.shape[1]
+    a = torch.full((k,), 1 / k, dtype=torch.float64, device=values.device)
+    if values.shape[0] == 0:
+        return a.float()
+    for _ in range(max_iter):
+        share = a * values
+        new = (share / share.sum(dim=1, keepdim=True)).mean(dim=0)
+        if float((new - a).abs().max()) < 1e-5:
+            break
+        a = new
+    return a.float()

@@ -1,0 +1,259 @@
+"""Densities of numeric columns, of right and of wrong values."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from magnet.detection.cells.context_model import ContextModel
+from magnet.detection.options import NUMERIC
+
+
+class NumericModel:
+    r"""Right values of a numeric column follow the context, wrong ones do not: a Student-t scale mixture.
+
+    On the common scale, with the means :math:`m^1, m^2` of the neighbors,
+
+    .. math::
+        z_{ij} = \beta_{1j} m^1_{ij} + \beta_{2j} m^2_{ij} + s_j(k_i)\, t_{\nu_j},
+        \qquad z^{\text{wrong}}_{ij} \sim \mathrm{Cauchy}(0, 3),
+
+    where the spread :math:`s_j` depends on the number of neighbors :math:`k_i` and on the prediction, both in four
+    steps, and, with 16 columns or more, is multiplied by the row's median residual where that is larger than usual. In
+    tables of up to 256 columns the prediction is that of
+    :func:`~magnet.detection.cells.ridge.leave_one_out_ridge`, which also knows the rest of the row.
+
+    Cells that were judged wrong before do not count for the spread and the tail. Where there are many in a column, they
+    say where its wrong values lie (the same slip, the same placeholder): see :func:`log_wrong_density`.
+
+    A column with a spike (see :class:`~magnet.detection.cells.context_model.ContextModel`) has two parts: whether the
+    value is the spike, and how far from it the others lie: :math:`\log |x - \text{spike}|` follows a t distribution,
+    each side with its share.
+
+    Args:
+        context: the context model of the same data.
+    """
+
+    def __init__(self, context: ContextModel) -> None:
+        self.context, self.data = context, context.data
+        self.smooth = torch.nonzero(self.data.numeric & context.spike.isnan()).flatten()
+
+    @cached_property
+    def _fit(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Of the columns without a spike: prediction and spread ``[n, c]`` on the common scale, t dof ``[c]``."""
+        data, options = self.data, NUMERIC
+        plain = self._standardized(self.smooth)
+        joint = self.context.regression
+        if joint is not None:
+            prediction, widening = joint[0][:, self.smooth], (1 - joint[1][:, self.smooth]).rsqrt()
+        else:
+            widening = torch.ones((), device=plain.device)
+            observed = None if data.missing is None else ~data.missing[:, self.smooth]
+            prediction = self._from_context(plain.clamp(-options.max_value, options.max_value), observed)
+        z, prediction = self._asinh_scale(plain, slice(None)), self._asinh_scale(prediction, slice(None))
+        residual = (z - prediction) / widening
+        if self.context.p_cell_wrong is not None:
+            residual = residual.masked_fill(self.context.p_cell_wrong[:, self.smooth] > 0.5, float("nan"))
+        least = options.grid_spread * _grid_step(z)
+        degree = torch.bucketize(
+            data.num_neighbors.contiguous(), torch.tensor(options.degree_edges, device=data.device)
+        )
+        spread = torch.maximum(_spread_by_degree(residual, degree), least)
+        spread = torch.maximum(spread * spread_by_prediction(residual / spread, prediction), least)
+        if self.smooth.numel() >= options.min_row_scale_columns:
+            spread = spread * _row_scale(residual / spread)
+        nu = fit_t_dof(residual / spread)
+        # what is rare in a heavy-tailed column is rarer still in the part that was fitted
+        nu = torch.where(self.is_heavy, nu.clamp_max(options.max_heavy_dof), nu)
+        return prediction, spread * widening, nu
+
+    def _standardized(self, columns: Tensor) -> Tensor:
+        assert self.data.x is not None
+        z = torch.empty(self.data.num_nodes, columns.numel(), device=self.data.device)
+        for at in range(0, columns.numel(), 64):
+            some = columns[at : at + 64]
+            z[:, at : at + 64] = self.data.scales.standardize_cells(self.data.x[:, some], some)
+        return z
+
+    @cached_property
+    def is_heavy(self) -> Tensor:
+        """Bool ``[c]``: columns without a spike whose tails are so heavy that no value would be far out."""
+        return fit_t_dof(self._standardized(self.smooth)) <= NUMERIC.heavy_dof
+
+    def _asinh_scale(self, z: Tensor, which: Tensor | slice) -> Tensor:
+        """Values ``[n, c]`` of some of the columns without a spike, those of heavy-tailed columns on an asinh scale."""
+        return torch.where(self.is_heavy[which], z.asinh(), z)
+
+    def _from_context(self, z: Tensor, observed: Tensor | None) -> Tensor:
+        """``beta_1 m1 + beta_2 m2 + constant`` by least squares."""
+        z = z.nan_to_num()
+        base, one, two = self.context.means(z, observed)
+        w = torch.ones_like(z) if observed is None else observed.float()
+        y, u, v = z - base, one - base, two - base
+        ridge = 1e-3 * w.sum(dim=0) + 1e-9
+        uu, vv = (w * u * u).sum(dim=0) + ridge, (w * v * v).sum(dim=0) + ridge
+        uv, uy, vy = (w * u * v).sum(dim=0), (w * u * y).sum(dim=0), (w * v * y).sum(dim=0)
+        determinant = uu * vv - uv * uv
+        return base + ((uy * vv - vy * uv) * u + (vy * uu - uy * uv) * v) / determinant
+
+    def log_ratio(self, first: int, last: int, probability: Tensor) -> Tensor:
+        """``log p(x | wrong) - log p(x | right)`` ``[n, c]``; 0 for columns that are not numeric.
+
+        Args:
+            first, last: range of features.
+            probability: of an event, from :meth:`ContextModel.probability`.
+        """
+        out = torch.zeros_like(probability)
+        here = (self.smooth >= first) & (self.smooth < last)
+        if bool(here.any()):
+            columns = self.smooth[here]
+            prediction, spread, nu = (part[..., here] for part in self._fit)
+            z = self._asinh_scale(self._standardized(columns), here)
+            wrong = None if self.context.p_cell_wrong is None else self.context.p_cell_wrong[:, columns]
+            right = log_t_density((z - prediction) / spread, nu)
+            out[:, columns - first] = log_wrong_density(z, wrong) - right + spread.log()
+        spike = self.context.spike[first:last]
+        spiked = torch.nonzero(self.data.numeric[first:last] & ~spike.isnan()).flatten()
+        if spiked.numel():
+            distance = self.data.block(first, last)[:, spiked] - spike[spiked]
+            out[:, spiked] = spiked_log_ratio(distance, probability[:, spiked])
+        return out
+
+    def expected(self, row: Tensor, feature: Tensor) -> tuple[Tensor, Tensor]:
+        """What the context expects in some cells of columns without a spike, in the units of ``x``, and how many
+        spreads away the value is."""
+        assert self.data.x is not None
+        place = torch.searchsorted(self.smooth, feature)
+        prediction, spread, _ = self._fit
+        z = self.data.scales.standardize_cells(self.data.x[row, feature], feature)
+        middle, heavy = prediction[row, place], self.is_heavy[place]
+        distance = (torch.where(heavy, z.asinh(), z) - middle).abs()
+        plain = torch.where(heavy, middle.sinh(), middle)
+        return self.data.scales.restore(plain, feature), distance / spread[row, place]
+
+
+def spiked_log_ratio(distance: Tensor, probability: Tensor) -> Tensor:
+    """``log p(x | wrong) - log p(x | right)`` for distances ``[n, c]`` from a spike, given the probability of not being
+    on it."""
+    event = (distance != 0) & ~distance.isnan()
+    size = torch.where(event, distance.abs(), torch.full_like(distance, float("nan"))).log()
+    centre = size.nanmedian(dim=0).values.nan_to_num()
+    spread = _robust_spread(size - centre).clamp_min(NUMERIC.min_log_spread)
+    nu = fit_t_dof((size - centre) / spread)
+    count = event.sum(dim=0)
+    up = ((distance > 0).sum(dim=0) + 0.5) / (count + 1)
+    side = torch.where(distance > 0, up, 1 - up)
+    # densities with respect to the distance from the spike, in units of its median
+    right = log_t_density((size - centre) / spread, nu) - spread.log() - (size - centre)
+    scale = NUMERIC.wrong_scale
+    wrong = math.log(2 / (math.pi * scale)) - torch.log1p(((size - centre).exp() / scale).square())
+    filled = count / (~distance.isnan()).sum(dim=0).clamp_min(1)
+    on_spike = 0.5 * (1 - filled).clamp_min(1e-6)
+    moved = (1 - on_spike).log() + math.log(0.5) + wrong - probability.log() - side.log() - right
+    return torch.where(event, moved, on_spike.log() - (1 - probability).log())
+
+
+def _spread_by_degree(residual: Tensor, degree: Tensor) -> Tensor:
+    """Robust spread ``[n, c]`` of residuals, by the number of neighbors; small groups are shrunk towards all nodes."""
+    overall = _robust_spread(residual)
+    out = overall.expand_as(residual).clone()
+    for step in range(len(NUMERIC.degree_edges) + 1):
+        members = degree == step
+        count = int(members.sum())
+        if count >= NUMERIC.min_group:
+            weight = count / (count + NUMERIC.prior_cells)
+            out[members] = weight * _robust_spread(residual[members]) + (1 - weight) * overall
+    return out.clamp_min(NUMERIC.min_spread)
+
+
+def spread_by_prediction(u: Tensor, prediction: Tensor, groups: int = 4) -> Tensor:
+    """By how much residuals ``[n, c]`` are wider where the prediction is small, or large, than on the whole."""
+    ordered = prediction[:: max(1, prediction.shape[0] // 10_000)].sort(dim=0).values
+    edges = ordered[[ordered.shape[0] * k // groups for k in range(1, groups)]]
+    group = (prediction > edges[:, None]).sum(dim=0)
+    overall = _robust_spread(u).clamp_min(1e-9)
+    out, prior = torch.ones_like(u), NUMERIC.prior_cells
+    for k in range(groups):
+        members = group == k
+        count = members.sum(dim=0)
+        own = _robust_spread(u.masked_fill(~members, float("nan"))) / overall
+        out = torch.where(members, (count * own + prior) / (count + prior), out)
+    return out.clamp_min(NUMERIC.min_relative_spread)
+
+
+def _grid_step(z: Tensor) -> Tensor:
+    """The median gap between neighboring values ``[c]`` of columns with few different ones, else 0."""
+    out = torch.zeros(z.shape[1], device=z.device)
+    for j in range(z.shape[1]):
+        some = z[: min(1000, z.shape[0]), j]
+        different = some[~some.isnan()].unique()
+        if 1 < different.numel() <= NUMERIC.max_grid_values and different.numel() < some.numel() / 2:
+            out[j] = different.diff().median()
+    return out
+
+
+def _row_scale(u: Tensor) -> Tensor:
+    """By how much the median residual of a row exceeds that of all rows ``[n, 1]``: some rows vary more than others.
+
+    Shrunk by the part of its variance that the median of so few numbers has anyway (1.36 / d for its logarithm).
+    """
+    middle = u.abs().nanmedian(dim=1, keepdim=True).values.nan_to_num()
+    ratio = (middle.clamp_min(1e-9) / middle.median().clamp_min(1e-9)).log()
+    variance = (1.4826 * ratio.abs().median()).square().clamp_min(1e-9)
+    return ((1 - 1.36 / u.shape[1] / variance).clamp_min(0) * ratio).clamp_min(0).exp()
+
+
+def _robust_spread(values: Tensor) -> Tensor:
+    """1.4826 times the median absolute value ``[c]``."""
+    return 1.4826 * values.abs().nanmedian(dim=0).values.nan_to_num()
+
+
+def fit_t_dof(u: Tensor) -> Tensor:
+    """Degrees of freedom ``[c]`` of the t distribution whose 90 % point of ``|u|``, relative to the median, is nearest
+    to that of the data."""
+    ordered = u.abs().sort(dim=0).values  # NaN last
+    known = (~u.isnan()).sum(dim=0)
+    low, high = (ordered.gather(0, ((known - 1).clamp_min(0) * q).long()[None])[0] for q in (0.5, 0.9))
+    ratio = (high / low.clamp_min(1e-9)).nan_to_num()
+    nearest = (ratio[:, None].log() - torch.tensor(NUMERIC.t_tail_ratios, device=u.device).log()).abs().argmin(dim=1)
+    return torch.tensor(NUMERIC.t_dofs, device=u.device)[nearest]
+
+
+def log_t_density(u: Tensor, nu: Tensor) -> Tensor:
+    """Log density of the t distribution."""
+    constant = torch.lgamma((nu + 1) / 2) - torch.lgamma(nu / 2) - 0.5 * (nu * math.pi).log()
+    return constant - (nu + 1) / 2 * torch.log1p(u.square() / nu)
+
+
+def log_cauchy_density(z: Tensor, scale: float = NUMERIC.wrong_scale) -> Tensor:
+    """Log density of the Cauchy distribution."""
+    return -math.log(math.pi * scale) - torch.log1p((z / scale).square())
+
+
+def log_wrong_density(z: Tensor, p_cell_wrong: Tensor | None = None) -> Tensor:
+    r"""Log density of wrong values ``[n, c]``: :math:`(1 - \lambda_j)\,\mathrm{Cauchy}(0, 3) + \lambda_j h_j`.
+
+    ``h`` is the smoothed histogram of what was judged wrong in the same column, without the cell itself, and
+    :math:`\lambda = N / (N + 10)` for N such cells.
+
+    Args:
+        z: values on the common scale.
+        p_cell_wrong: probability that each is wrong, as far as it is known.
+    """
+    wide = log_cauchy_density(z)
+    if p_cell_wrong is None:
+        return wide
+    bins, prior = NUMERIC.histogram_bins, NUMERIC.prior_wrong_cells
+    wrong = torch.where(p_cell_wrong > 0.5, p_cell_wrong, torch.zeros_like(p_cell_wrong))
+    place = (z.nan_to_num() * 4 + bins).floor()
+    inside = (place >= 0) & (place < 2 * bins)
+    place = place.clamp(0, 2 * bins - 1).long()
+    histogram = torch.zeros(2 * bins + 4, z.shape[1], device=z.device).scatter_add_(0, place + 2, wrong * inside)
+    kernel = torch.tensor([1.0, 4.0, 6.0, 4.0, 1.0], device=z.device) / 16
+    smooth = (histogram.unfold(0, 5, 1) * kernel).sum(dim=-1)
+    others = (wrong.sum(dim=0) - wrong).clamp_min(0)
+    near = (smooth.gather(0, place) - kernel[2] * wrong).clamp_min(0) * inside
+    return ((prior * wide.exp() + 4 * near) / (prior + others)).log()

@@ -1,0 +1,67 @@
+"""Leave-one-out ridge regression (PRESS residuals; Allen 1974) of each column on the others and on the neighbors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from magnet.detection.data.columns import Column
+from magnet.detection.options import CONTEXT
+
+
+def leave_one_out_ridge(
+    z: Tensor,
+    one: Tensor,
+    two: Tensor,
+    columns: Sequence[Column],
+    ridge: float = CONTEXT.ridge,
+    unclipped: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    r"""Ridge regression of every column (every category as a whole) on everything but itself, without the row that is
+    predicted: in a small table a single wrong cell would otherwise draw the prediction to itself.
+
+    With :math:`F = [z, m^1, m^2]` and :math:`\Theta = (F^\top F / n + \mathrm{ridge})^{-1}`, the residuals of the
+    columns ``g`` given all others are :math:`e = (F \Theta)_g \Theta_{gg}^{-1}`, and the leverage of a row ``f`` is
+    :math:`h = (f \Theta f^\top - e\, (f \Theta)_g^\top) / n`: one inverse serves all columns. Without the row itself
+    its residual is :math:`e / (1 - h)`, whose deviation is :math:`1 / \sqrt{1 - h}` times that of the noise.
+
+    Args:
+        z: values on the common scale ``[n, d]``, clipped so that no single one has much weight; 0 where missing.
+        one, two: means over one and two hops ``[n, d]``.
+        columns: which features belong together.
+        ridge: (default: ``0.01``)
+        unclipped: the same values before clipping, for tables of few columns. In rows that are extreme throughout, a
+            number is predicted from these if that is nearer to it. In other rows they do not count: one wild cell does
+            not make the rest of its row look wrong, and several outliers in one row cannot explain one another.
+
+    Returns:
+        predictions ``[n, d]`` and leverages ``[n, d]``.
+    """
+    n, d = z.shape
+    mean = z.mean(dim=0)
+    F = torch.cat([z - mean, one - one.mean(dim=0), two - two.mean(dim=0)], dim=1)
+    gram = (F.T @ F).double() / n
+    theta = torch.linalg.inv(gram + ridge * torch.eye(3 * d, dtype=torch.float64, device=z.device))
+    out, leverage = torch.empty_like(z), torch.empty_like(z)
+    groups = [(slice(c.start, c.stop), torch.linalg.inv(theta[c.start : c.stop, c.start : c.stop])) for c in columns]
+    for start in range(0, n, CONTEXT.ridge_block_rows):
+        rows = slice(start, start + CONTEXT.ridge_block_rows)
+        product = F[rows] @ theta.float()
+        size = (product * F[rows]).sum(dim=1, keepdim=True)
+        for g, inverse in groups:
+            residual = product[:, g] @ inverse.float()
+            h = (size - (residual * product[:, g]).sum(dim=1, keepdim=True)) / n
+            leverage[rows, g] = h.clamp(0, CONTEXT.max_leverage)
+            out[rows, g] = z[rows, g] - residual / (1 - leverage[rows, g])
+    numeric = [c.start for c in columns if c.kind in ("continuous", "count")]
+    if unclipped is not None and numeric:
+        extreme = unclipped[:, numeric].abs().median(dim=1).values > CONTEXT.extreme_row_value
+        chosen = ((unclipped != z).any(dim=1) & extreme).nonzero().flatten()
+        F[chosen, :d] = unclipped[chosen] - mean
+        residual = (F[chosen] @ theta[:, numeric].float()) / theta[numeric, numeric].float()
+        at = (chosen[:, None], torch.tensor(numeric, dtype=torch.long, device=z.device)[None])
+        nearer = residual.abs() < (unclipped[at] - out[at]).abs()
+        out[at] = torch.where(nearer, unclipped[at] - residual, out[at])
+    return out, leverage

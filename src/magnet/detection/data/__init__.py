@@ -1,0 +1,1 @@
+"""Features and graph as detectors see them: columns, scales, row vectors."""

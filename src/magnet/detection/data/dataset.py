@@ -1,0 +1,229 @@
+"""The data of a detector: features, graph and what is known about the cells, on one device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from magnet.arrays import csr_tensor, is_sparse, to_scipy
+from magnet.detection.data.columns import Column, check_columns, infer_columns
+from magnet.detection.data.scales import Scales, log_unit, robust_scales
+from magnet.detection.options import DATA
+from magnet.graph import Graph
+
+NUMERIC_KINDS = ("count", "continuous")
+
+
+@dataclass(eq=False)
+class DetectionData:
+    """A graph with node features as detectors see it. Use :meth:`from_data`.
+
+    Args:
+        graph: the undirected graph.
+        x: dense features ``[n, d]`` with NaN where a value is missing, or None for sparse ones.
+        matrix: sparse features, or None for dense ones.
+        columns: what the features are.
+        trusted: bool ``[n, d]`` or ``[n, 1]``, cells known to be right; None for none.
+        device: where the work is done.
+        given_scales: column scales taken over from another graph. (default: from this one)
+        edges_from_rows: whether the edges were chosen by the features themselves (nearest neighbors). Such neighbors
+            agree with a wrong value as well as with a right one, so they are no evidence about single cells.
+    """
+
+    graph: Graph
+    x: Tensor | None
+    matrix: sp.csr_matrix | None
+    columns: list[Column]
+    trusted: Tensor | None
+    device: torch.device
+    given_scales: Scales | None = None
+    edges_from_rows: bool = False
+
+    @classmethod
+    def from_data(
+        cls,
+        data: Data,
+        columns: Sequence[Column] | None = None,
+        trusted: Any = None,
+        scales: Scales | None = None,
+        device: Any = None,
+    ) -> DetectionData:
+        """Check the data and put it on the device (that of ``data.x`` unless another is named)."""
+        x = getattr(data, "x", None)
+        if not isinstance(x, Tensor) or x.dim() != 2 or x.shape[1] == 0:
+            found = "missing" if x is None else f"of shape {tuple(x.shape)}"
+            raise ValueError(f"data.x is {found}; it must be a tensor [nodes, features] with at least one feature")
+        if getattr(data, "edge_index", None) is None:
+            raise ValueError("data has no edge_index; a graph without links has an empty one of shape [2, 0]")
+        where = torch.device(device) if device is not None else x.device
+        weight = getattr(data, "edge_weight", None)
+        graph = Graph.from_edges(data.edge_index, num_nodes=int(x.shape[0]), edge_weight=weight)
+        dense, matrix = None, None
+        if is_sparse(x):
+            matrix = to_scipy(x).astype(np.float32)
+            if not np.isfinite(matrix.data).all():
+                raise ValueError("data.x is sparse and holds NaN or infinity; missing values need a dense matrix")
+        else:
+            dense = x.detach().to(where, torch.float32)
+            if bool(dense.isinf().any()):
+                row, column = dense.isinf().nonzero()[0].tolist()
+                raise ValueError(
+                    f"data.x holds {dense[row, column].item()} at node {row}, feature {column}; only NaN (missing) may"
+                )
+        chosen = infer_columns(x) if columns is None else check_columns(columns, int(x.shape[1]))
+        if scales is not None and scales.centre.numel() != x.shape[1]:
+            raise ValueError(f"the fitted detector knows {scales.centre.numel()} features; x has {x.shape[1]}")
+        if trusted is not None:
+            trusted = torch.as_tensor(trusted, dtype=torch.bool, device=where)
+            trusted = trusted[:, None] if trusted.dim() == 1 else trusted
+            if trusted.shape not in ((x.shape[0], 1), tuple(x.shape)):
+                raise ValueError(
+                    f"trusted has shape {tuple(trusted.shape)}; it must be [{x.shape[0]}] or {list(x.shape)}"
+                )
+        edges_from_rows = bool(getattr(data, "edges_from_rows", False))
+        return cls(graph, dense, matrix, chosen, trusted, where, scales, edges_from_rows)
+
+    @property
+    def num_nodes(self) -> int:
+        return self.graph.num_nodes
+
+    @property
+    def num_features(self) -> int:
+        return self.columns[-1].stop
+
+    @cached_property
+    def adjacency(self) -> Tensor:
+        return csr_tensor(self.graph.adjacency, torch.float32, self.device)
+
+    @cached_property
+    def return_weight(self) -> Tensor:
+        """Total weight ``[n]`` of the two-step walks that return to where they started."""
+        a = self.graph.adjacency
+        return torch.from_numpy(np.asarray(a.multiply(a).sum(axis=1), dtype=np.float32).ravel()).to(self.device)
+
+    def neighbor_sums(self, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Sums ``[n, c]`` over neighbors and over two-step walks that do not return, of values ``[n, c]``."""
+        one = self.adjacency @ values
+        return one, self.adjacency @ one - self.return_weight[:, None] * values
+
+    @cached_property
+    def num_neighbors(self) -> Tensor:
+        """Number of neighbors ``[n]``, whatever their weights."""
+        return torch.from_numpy(np.diff(self.graph.adjacency.indptr).astype(np.float32)).to(self.device)
+
+    @cached_property
+    def edges(self) -> tuple[Tensor, Tensor]:
+        """Both ends of every stored adjacency entry, sorted by the first."""
+        a = self.graph.adjacency
+        row = np.repeat(np.arange(self.num_nodes), np.diff(a.indptr))
+        return torch.from_numpy(row).to(self.device), torch.from_numpy(a.indices.astype(np.int64)).to(self.device)
+
+    @cached_property
+    def _by_column(self) -> sp.csc_matrix:
+        assert self.matrix is not None
+        return self.matrix.tocsc()
+
+    def block(self, first: int, last: int) -> Tensor:
+        """Features ``first .. last - 1`` as a dense ``[n, last - first]``."""
+        if self.x is not None:
+            return self.x[:, first:last]
+        return torch.from_numpy(self._by_column[:, first:last].toarray()).to(self.device)
+
+    def ranges(self) -> Iterator[tuple[int, int]]:
+        """Consecutive ranges of features that fit in a block; a categorical column is never split."""
+        width = max(1, min(DATA.max_block_width, DATA.cells_per_block // self.num_nodes))
+        first = 0
+        for c in self.columns:
+            if c.stop - first > width and c.start > first:
+                yield first, c.start
+                first = c.start
+        yield first, self.num_features
+
+    def categories(self, first: int, last: int) -> Iterator[tuple[Column, slice]]:
+        """The categorical columns of a range of features, and where they are in its block."""
+        for c in self.columns:
+            if c.kind == "categorical" and first <= c.start < last:
+                yield c, slice(c.start - first, c.stop - first)
+
+    def exempt(self, first: int, last: int) -> Tensor | None:
+        """Bool ``[n, last - first]`` (or broadcastable): cells that are trusted or missing, so that no suspicion falls
+        on them; None for none."""
+        trusted = self.trusted if self.trusted is None or self.trusted.shape[1] == 1 else self.trusted[:, first:last]
+        if self.missing is None:
+            return trusted
+        return self.missing[:, first:last] if trusted is None else self.missing[:, first:last] | trusted
+
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """The kind of each feature."""
+        return tuple(c.kind for c in self.columns for _ in range(c.start, c.stop))
+
+    @cached_property
+    def numeric(self) -> Tensor:
+        """Bool ``[d]``: counts and continuous features; the others are 0/1."""
+        return torch.tensor([k in NUMERIC_KINDS for k in self.kinds], device=self.device)
+
+    @cached_property
+    def missing(self) -> Tensor | None:
+        """Bool ``[n, d]``, or None where nothing is missing."""
+        if self.x is None:
+            return None
+        missing = self.x.isnan()
+        return missing if bool(missing.any()) else None
+
+    @cached_property
+    def is_bag(self) -> bool:
+        """Whether the rows are bags of words: many columns, no categories, most rows mostly 0, hardly any cell
+        negative."""
+        if "categorical" in self.kinds or self.num_features < DATA.min_bag_columns:
+            return False
+        filled = torch.zeros(self.num_nodes, device=self.device)
+        if self.matrix is not None:
+            filled += torch.from_numpy(self.matrix.getnnz(axis=1)).to(self.device)
+            negative = int((self.matrix.data < 0).sum())
+        else:
+            negative = 0
+            for first, last in self.ranges():
+                block = self.block(first, last)
+                filled += (block != 0).sum(dim=1)
+                negative += int((block < 0).sum())
+        mostly_zero = float(filled.median()) <= DATA.max_bag_fill * self.num_features
+        return mostly_zero and negative <= DATA.max_negative_share * self.num_nodes * self.num_features
+
+    @property
+    def is_table(self) -> bool:
+        """Whether this is a table of few columns, each of which may depend on the neighbors in its own way."""
+        return self.x is not None and self.num_features <= DATA.max_table_columns and not self.is_bag
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether this is a table in which a single cell decides much about the rest of its row."""
+        return self.is_table and self.num_features <= DATA.max_narrow_columns
+
+    @cached_property
+    def scales(self) -> Scales:
+        if self.given_scales is not None:
+            return self.given_scales
+        count = torch.tensor([k == "count" for k in self.kinds], device=self.device)
+        centre, spread, unit = (torch.zeros(self.num_features, device=self.device) for _ in range(3))
+        unit[count] = 1.0
+        for first, last in self.ranges():
+            block = self.block(first, last)
+            continuous = (self.numeric & ~count)[first:last]
+            if bool(continuous.any()) and not self.is_bag:
+                at = torch.nonzero(continuous).flatten()
+                unit[at + first] = log_unit(block[:, at])
+            for is_numeric in (True, False):
+                at = torch.nonzero(self.numeric[first:last] == is_numeric).flatten()
+                if at.numel():
+                    part = robust_scales(block[:, at], unit[at + first], not is_numeric)
+                    centre[at + first], spread[at + first] = part
+        return Scales(centre, spread, unit)

@@ -1,0 +1,223 @@
+"""Rows as vectors whose cosines say how well they fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from sklearn.utils.extmath import randomized_svd
+from torch import Tensor
+
+from magnet.arrays import csr_tensor
+from magnet.detection.data.dataset import DetectionData
+from magnet.detection.data.edges import pair_products
+from magnet.detection.options import DATA
+
+
+@dataclass(eq=False)
+class RowVectors:
+    """A matrix of row vectors ``z_i``, dense or sparse, and the products that detection needs.
+
+    Args:
+        dense: ``[n, k]``, or None.
+        matrix: sparse ``[n, k]``, or None.
+        device: where the products are computed.
+    """
+
+    dense: Tensor | None
+    matrix: sp.csr_matrix | None
+    device: torch.device
+
+    def __post_init__(self) -> None:
+        if self.matrix is not None:
+            self._csc = self.matrix.tocsc()
+            self._csr = csr_tensor(self.matrix, torch.float32, self.device)
+            square = self.matrix.multiply(self.matrix).sum(axis=1)
+            self.square = torch.from_numpy(np.asarray(square, dtype=np.float32).ravel()).to(self.device)
+        else:
+            assert self.dense is not None
+            self.square = self.dense.square().sum(dim=1)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        rows, columns = (self.matrix if self.matrix is not None else self.dense).shape  # type: ignore[union-attr]
+        return int(rows), int(columns)
+
+    def times(self, other: Tensor) -> Tensor:
+        """``Z @ other`` for a dense ``[k, m]``."""
+        return self._csr @ other if self.matrix is not None else self.dense @ other  # type: ignore[operator]
+
+    def select(self, index: Tensor) -> Tensor:
+        """The vectors of some rows, dense ``[m, k]``."""
+        if self.matrix is not None:
+            return torch.from_numpy(self.matrix[index.cpu().numpy()].toarray()).to(self.device)
+        return self.dense[index]  # type: ignore[index]
+
+    def mean(self, weight: Tensor) -> Tensor:
+        """Weighted mean ``[k]``."""
+        if self.matrix is not None:
+            total = torch.from_numpy(self.matrix.T @ weight.cpu().numpy()).to(self.device)
+        else:
+            total = weight @ self.dense  # type: ignore[operator]
+        return total / weight.sum()
+
+    def blocks(self) -> Iterator[tuple[int, Tensor]]:
+        """Ranges of columns, dense, with the number of the first one."""
+        rows, columns = self.shape
+        width = max(1, min(DATA.max_block_width, DATA.cells_per_block // rows))
+        for first in range(0, columns, width):
+            if self.matrix is not None:
+                block = torch.from_numpy(self._csc[:, first : first + width].toarray()).to(self.device)
+            else:
+                block = self.dense[:, first : first + width]  # type: ignore[index]
+            yield first, block
+
+    def dots(self, left: Tensor, right: Tensor) -> Tensor:
+        """``z_i . z_j`` for pairs of rows."""
+        if self.matrix is not None:
+            a, b = left.cpu().numpy(), right.cpu().numpy()
+            step = 1 << 16
+            pieces = [
+                np.asarray(self.matrix[a[s : s + step]].multiply(self.matrix[b[s : s + step]]).sum(axis=1)).ravel()
+                for s in range(0, a.size, step)
+            ]
+            joined = np.concatenate(pieces) if pieces else np.zeros(0)
+            return torch.from_numpy(joined.astype(np.float32)).to(self.device)
+        dense = self.dense
+        assert dense is not None
+        if dense.device.type == "cpu":
+            return torch.from_numpy(pair_products(left.numpy(), right.numpy(), dense.contiguous().numpy()))
+        step = max(1, DATA.cells_per_block // dense.shape[1])
+        parts = [
+            (dense[left[s : s + step]] * dense[right[s : s + step]]).sum(dim=1) for s in range(0, left.numel(), step)
+        ]
+        return torch.cat(parts) if parts else torch.zeros(0, device=self.device)
+
+
+def unit_rows(data: DetectionData) -> RowVectors:
+    """``R``: each row divided by its norm. Bags of words and comparable numbers as they are; other tables on the common
+    scale."""
+    if data.matrix is not None:
+        return RowVectors(None, _unit_sparse(data.matrix), data.device)
+    if data.is_bag or comparable(data):
+        assert data.x is not None
+        x = data.x if data.missing is None else data.x.where(~data.missing, data.x.nanmean(dim=0).nan_to_num())
+        z = _unit(x)
+        if float((z != 0).float().mean()) < DATA.max_dense_fill:
+            return RowVectors(None, sp.csr_matrix(z.cpu().numpy()), data.device)
+        return RowVectors(z, None, data.device)
+    return RowVectors(_unit(standard_rows(data)), None, data.device)
+
+
+def low_rank_rows(data: DetectionData, rank: int = 128, seed: int = 0) -> RowVectors | None:
+    """``S``: a truncated singular value decomposition of tf-idf for bags, of the standardized table otherwise, rows of
+    norm 1. Where the rank is not below that of the table, the standardized table, or None if that is what ``R`` is."""
+    if min(data.num_nodes, data.num_features) <= rank + 1:
+        if data.is_bag or not comparable(data):
+            return None
+        return RowVectors(_unit(standard_rows(data)), None, data.device)
+    if data.is_bag:
+        matrix = _sparse_bag(data)
+        present = np.bincount(matrix.indices, minlength=data.num_features)
+        idf = np.log((1 + data.num_nodes) / (1 + present)) + 1
+        weighted = sp.csr_matrix(matrix @ sp.diags(idf.astype(np.float32)))
+        z = _truncated_svd(_unit_sparse(weighted), rank, seed)
+    else:
+        z = _truncated_svd(standard_rows(data).cpu().numpy(), rank, seed)
+    return RowVectors(_unit(torch.from_numpy(z).to(data.device)), None, data.device)
+
+
+def comparable(data: DetectionData) -> bool:
+    """Whether all columns are numbers of about the same size, as those of embeddings are."""
+    spread = data.scales.spread
+    numbers = all(kind == "continuous" for kind in data.kinds) and data.num_features >= DATA.min_bag_columns
+    return numbers and bool(spread.max() < DATA.max_comparable_ratio * spread.median())
+
+
+def standard_rows(data: DetectionData) -> Tensor:
+    """Dense ``[n, d]`` on the common scale; a missing value is 0, the centre of its column."""
+    z, limit = torch.empty(data.num_nodes, data.num_features, device=data.device), DATA.max_row_value
+    for first, last in data.ranges():
+        z[:, first:last] = data.scales.standardize(data.block(first, last), first).nan_to_num().clamp(-limit, limit)
+    for c, at in data.categories(0, data.num_features):
+        z[:, at] /= (c.stop - c.start - 1) ** 0.5 if c.stop - c.start > 1 else 1.0
+    return z
+
+
+def _unit(z: Tensor) -> Tensor:
+    return z / z.norm(dim=1, keepdim=True).clamp_min(1e-12)
+
+
+def _unit_sparse(matrix: sp.csr_matrix) -> sp.csr_matrix:
+    square = np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel()
+    return sp.csr_matrix(sp.diags((1 / np.sqrt(np.where(square > 0, square, 1))).astype(np.float32)) @ matrix)
+
+
+def _sparse_bag(data: DetectionData) -> sp.csr_matrix:
+    if data.matrix is not None:
+        return data.matrix
+    assert data.x is not None
+    return sp.csr_matrix((data.x if data.missing is None else data.x.nan_to_num()).cpu().numpy())
+
+
+def _truncated_svd(matrix: sp.csr_matrix | np.ndarray, rank: int, seed: int) -> np.ndarray:
+    """``U S``, float32."""
+    u, s, _ = randomized_svd(matrix, rank, n_oversamples=16, n_iter=4, random_state=seed, flip_sign=True)
+    return np.ascontiguousarray((u * s).astype(np.float32))
+
+
+def duplicate_counts(data: DetectionData) -> Tensor:
+    """How often the exact value of each row occurs ``[n]``, where that is no coincidence.
+
+    If the columns were independent, a row with values of frequencies ``p_j`` would be expected ``n prod p_j`` times;
+    rows for which that is more than 1 % (tables of few columns, empty rows of nearly empty bags) count as single.
+    """
+    n = data.num_nodes
+    direction = np.random.default_rng(0).standard_normal(data.num_features)
+    if data.matrix is not None:
+        key = data.matrix.astype(np.float64) @ direction
+    else:
+        key = np.zeros(n)
+        for first, last in data.ranges():
+            block = data.block(first, last).nan_to_num(nan=-1e9).double().cpu().numpy()
+            key += block @ direction[first:last]
+    _, group, count = np.unique(key, return_inverse=True, return_counts=True)
+    size = count[group].astype(np.float32)
+    repeated = np.flatnonzero(size > 1)
+    if repeated.size:
+        log_frequency = _log_frequency_of_bags if data.is_bag else _log_frequency
+        expected = np.log(n) + log_frequency(data, repeated)
+        size[repeated[expected > np.log(DATA.max_chance_duplicates)]] = 1
+    return torch.from_numpy(size).to(data.device)
+
+
+def _log_frequency(data: DetectionData, rows: np.ndarray) -> np.ndarray:
+    """Log of the product of the frequencies of a row's values; stops where it is negligible for all of the rows."""
+    total = np.zeros(rows.size)
+    for first, last in data.ranges():
+        block = data.block(first, last).cpu().numpy()
+        for j in range(last - first):
+            _, which, count = np.unique(block[:, j], return_inverse=True, return_counts=True)
+            total += np.log(count[which[rows]] / data.num_nodes)
+            if (total < -np.log(data.num_nodes) - 20).all():
+                return total
+    return total
+
+
+def _log_frequency_of_bags(data: DetectionData, rows: np.ndarray) -> np.ndarray:
+    """The same for bags, with one product for all zeros."""
+    x = _sparse_bag(data)
+    filled = np.bincount(x.indices, minlength=data.num_features) / data.num_nodes
+    log_zero = np.log(np.maximum(1 - filled, 0.5 / data.num_nodes))
+    order = np.lexsort((x.data, x.indices))
+    column, value = x.indices[order], x.data[order]
+    new = np.ones(order.size, bool)
+    new[1:] = (column[1:] != column[:-1]) | (value[1:] != value[:-1])
+    run = np.cumsum(new) - 1
+    gain = np.empty(order.size)
+    gain[order] = np.log(np.bincount(run)[run] / data.num_nodes) - log_zero[column]
+    chosen = sp.csr_matrix((gain, x.indices, x.indptr), shape=x.shape)[rows]
+    return log_zero.sum() + np.asarray(chosen.sum(axis=1)).ravel()

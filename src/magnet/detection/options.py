@@ -1,0 +1,253 @@
+"""The constants of detection: what each one is, why it has this value, and the benchmark it comes from.
+
+"By hand" marks a value that no sweep has confirmed: results hold at this value, and nobody knows how much it matters.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """How features are read and brought to a common scale.
+
+    Args:
+        cells_per_block: columns are worked on in blocks of at most this many cells (32 MB of float32).
+        max_block_width: and of at most this many columns.
+        min_bag_columns: fewer columns than this are never a bag of words. By hand.
+        max_bag_fill: in a bag, the median row has at most this share of non-zero cells. By hand.
+        max_negative_share: and at most this share of all cells is negative: wrong values may be. By hand.
+        max_table_columns: dense data with at most this many columns are a table, whose columns are predicted from one
+            another (a ``3 d x 3 d`` inverse). Set by run time.
+        max_narrow_columns: in a table of at most this many columns a single wild cell can make its whole row look
+            swapped, so rows are judged without such cells. By hand, on ``benchmarks/detection.py`` (mixed table).
+        max_comparable_ratio: numeric columns are comparable, as those of embeddings are, where the largest spread is
+            below this many times the median one. By hand.
+        max_dense_fill: unit rows with a smaller share of non-zero cells are stored sparse. Set by run time.
+        max_row_value: standardized values are clipped here, in spreads, before rows are compared. By hand.
+        max_chance_duplicates: equal rows are duplicates where chance would give fewer than this many. By hand.
+        min_log_values: a column needs this many values before a log scale is considered. By hand.
+        min_skewness: quantile skewness (Bowley) from which a log scale is considered. By hand.
+        max_skewness_left: a log scale must leave less than this share of the skewness. By hand.
+        quantile_sample: quantiles are taken over at most this many values of a column. Set by run time.
+        trimmed_share: share cut off at each end for the spread of a column whose MAD is 0. By hand.
+        min_listed_probability: zero cells of a sparse matrix appear in sparse results from this probability on.
+    """
+
+    cells_per_block: int = 1 << 23
+    max_block_width: int = 512
+    min_bag_columns: int = 16
+    max_bag_fill: float = 0.5
+    max_negative_share: float = 0.02
+    max_table_columns: int = 256
+    max_narrow_columns: int = 32
+    max_comparable_ratio: float = 30.0
+    max_dense_fill: float = 0.1
+    max_row_value: float = 5.0
+    max_chance_duplicates: float = 0.01
+    min_log_values: int = 20
+    min_skewness: float = 0.3
+    max_skewness_left: float = 0.7
+    quantile_sample: int = 100_000
+    trimmed_share: float = 0.01
+    min_listed_probability: float = 0.01
+
+
+@dataclass(frozen=True)
+class RowOptions:
+    """How rows are compared with their neighborhoods.
+
+    Args:
+        min_row_weight: floor of ``1 - p_row_swapped`` as the weight of a row in contexts, so that neighborhoods of
+            suspicious rows keep a context. From design.md 2.6; also the floor in every context model.
+        max_pairs: permuted pairs in all; large graphs get fewer probes per node. Set by memory.
+        min_probes: but at least this many. By hand.
+        min_rows: rows with evidence that are needed at all.
+        training_probes: probes per node that the logistic regression is fitted on. Set by run time.
+        training_pairs: permuted pairs that it is fitted on. Set by run time.
+        min_training_probes: but at least this many per node.
+        min_stratum: strata (rows that occur once, twice, more often) with fewer rows are merged. By hand.
+        min_ranking_share: floor of the swapped share in the posterior that ranks rows, so that rows are ranked where
+            none is swapped. Any small value gives the same order.
+        tie_break: weight of the raw evidence beside the posterior log odds when rows are ranked. Small, so that it only
+            orders rows of equal posterior.
+        null_quantiles: quantiles of the null below which values are counted for the null proportion: two, because the
+            lower one is less biased and the upper one less noisy. By hand, on synthetic graphs (``tests``).
+        right_quantiles: quantiles of the right values that give their centre and width. By hand.
+        histogram_bins: of the densities of the local false discovery rate. From design.md 2.6.
+        null_sample: null values that are used for densities and areas. Set by run time.
+    """
+
+    min_row_weight: float = 0.02
+    max_pairs: int = 4_000_000
+    min_probes: int = 16
+    min_rows: int = 10
+    training_probes: int = 16
+    training_pairs: int = 200_000
+    min_training_probes: int = 2
+    min_stratum: int = 50
+    min_ranking_share: float = 0.001
+    tie_break: float = 0.01
+    null_quantiles: tuple[float, float] = (0.3, 0.5)
+    right_quantiles: tuple[float, float] = (0.5, 0.1)
+    histogram_bins: int = 60
+    null_sample: int = 200_000
+
+
+@dataclass(frozen=True)
+class GateOptions:
+    """When rows, and cells by their context, may be judged. Calibrated by ``benchmarks/gate.py``.
+
+    Args:
+        required_power: AUROC of right rows against permuted ones from which rows are judged: above it, five of six
+            flagged rows are wrong and clean graphs are left alone; below it, soon half of the flagged rows are right
+            (``results/gate.md``).
+        required_cell_power: the same for cells, which are judged with what the context is worth for each column.
+        standard_errors: by how many standard errors the power must exceed 1/2.
+    """
+
+    required_power: float = 0.87
+    required_cell_power: float = 0.80
+    standard_errors: float = 4.0
+
+
+@dataclass(frozen=True)
+class CellOptions:
+    """How the cells of a row are weighed together.
+
+    Args:
+        num_rates: rates of wrong cells per row that are considered, besides 0. Set by run time.
+        min_wrong_cells: the lowest rate, in wrong cells per row.
+        max_lowest_rate: but not above this, in tables of very few columns.
+        max_rate: the highest rate. By hand.
+        row_lengths: factors by which the rows of a bag may be longer or shorter than expected. By hand.
+        min_column_events: words that occur fewer times than this are not held against a row of a bag. By hand.
+        min_bag_log_odds: in bags, smaller odds against a cell count as none: words come in bursts, so that many
+            moderate deviations mean little. 12 to 1, by hand, on ``benchmarks/detection.py`` (Cora, Amazon-Computers).
+        max_log_ratio: log ratios are clipped here, so that sums of exponentials stay finite in float32.
+        start_share, min_share, max_share: of rows with wrong cells: where expectation maximization starts, and its
+            bounds.
+        cached_cells: results are kept between passes for dense data of at most this many cells. Set by memory.
+    """
+
+    num_rates: int = 8
+    min_wrong_cells: float = 0.7
+    max_lowest_rate: float = 0.2
+    max_rate: float = 0.3
+    row_lengths: tuple[float, ...] = (0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 8.0)
+    min_column_events: int = 5
+    min_bag_log_odds: float = math.log(12)
+    max_log_ratio: float = 60.0
+    start_share: float = 0.05
+    min_share: float = 0.001
+    max_share: float = 0.9
+    cached_cells: int = 200_000_000
+
+
+@dataclass(frozen=True)
+class ContextOptions:
+    """What the neighborhood, and the rest of the row, say about a cell.
+
+    Args:
+        shrinkage: observations at the column's mean that are added to every neighborhood mean. From design.md 2.6.
+        weak_shrinkage: the same in the second set of means that tables have. By hand.
+        spike_share: a numeric column has a spike where one value fills more than this share of it.
+        mixture_events: events that the mixture weights are fitted on. Set by run time.
+        min_base_weight: least weight of the column's rate in bags: a word that no neighbor has is rarer, not
+            impossible. By hand, on ``benchmarks/detection.py`` (flips on Cora).
+        max_predictor: standardized values are clipped here, in spreads, before they predict others. By hand.
+        min_rows_per_column: the regression needs this many rows for each column.
+        pool_rows: rows that the opinion pools are fitted on. Set by run time.
+        min_linear_probability: floor of a linear prediction of a 0/1 value. By hand.
+        min_probability: floor of every probability of an event. Numerical.
+        ridge: penalty of the regression, in units of a standardized column's variance. By hand.
+        max_leverage: of a row in its own prediction: beyond this nothing is left to judge it by. By hand.
+        extreme_row_value: a row is extreme throughout if its median number is further out than this, in spreads.
+        ridge_block_rows: rows that the regression works on at once. Set by memory.
+    """
+
+    shrinkage: float = 0.5
+    weak_shrinkage: float = 0.02
+    spike_share: float = 0.5
+    mixture_events: int = 400_000
+    min_base_weight: float = 0.2
+    max_predictor: float = 3.0
+    min_rows_per_column: int = 10
+    pool_rows: int = 4000
+    min_linear_probability: float = 5e-4
+    min_probability: float = 1e-6
+    ridge: float = 0.01
+    max_leverage: float = 0.95
+    extreme_row_value: float = 2.0
+    ridge_block_rows: int = 1 << 16
+
+
+@dataclass(frozen=True)
+class PoolOptions:
+    """How the predictors of a column of a table are combined.
+
+    Args:
+        max_cells: cells of one column (times its values) that the weights are fitted on. Set by run time.
+        shared_cells: the weights that all columns of a kind share count as much as this many cells of each. By hand.
+        unexplained: share of the cells that the weights need not explain, so that wrong cells do not make the
+            predictors vague. Also where the search for the share of unexpected values starts. By hand.
+        contamination_knee: below this share of unexpected values, treat them as errors; above it, as genuine variation.
+            By hand, on ``benchmarks/detection.py`` (mixed table).
+        min_noise: least share of genuine unexpected values. By hand.
+    """
+
+    max_cells: int = 400_000
+    shared_cells: float = 20.0
+    unexplained: float = 0.05
+    contamination_knee: float = 0.02
+    min_noise: float = 1e-4
+
+
+@dataclass(frozen=True)
+class NumericOptions:
+    """Densities of right and of wrong numbers.
+
+    Args:
+        wrong_scale: wrong values follow a Cauchy distribution of this scale, in spreads of their column. By hand, on
+            ``benchmarks/detection.py`` (outliers).
+        t_dofs: degrees of freedom tried for right values, from heavy tails to nearly normal ones.
+        t_tail_ratios: the 90 % point of ``|t|`` divided by its median, for each of them.
+        heavy_dof: columns with tails at least as heavy as this are looked at on an asinh scale.
+        max_heavy_dof: and their residuals never have lighter tails than this. By hand.
+        max_value: standardized values are clipped here, in spreads, before the regression on the context. By hand.
+        min_row_scale_columns: rows of this many numbers get a spread of their own. By hand.
+        degree_edges: boundaries between no, few, some and many neighbors.
+        min_group: groups of fewer nodes than this take the spread of all nodes.
+        prior_cells: the common spread counts as much as this many cells of a group. By hand.
+        min_spread: least spread of the residuals, in spreads of the column. By hand.
+        min_relative_spread: least ratio of a group's spread to the common one. By hand.
+        max_grid_values: a column with at most this many different values lies on a grid.
+        grid_spread: whose least spread is this many grid steps. By hand.
+        min_log_spread: least spread of ``log |x - spike|``. By hand.
+        prior_wrong_cells: the Cauchy distribution counts as much as this many known wrong cells of a column. By hand.
+        histogram_bins: quarter-spread bins on each side of the middle in which known wrong values are counted.
+    """
+
+    wrong_scale: float = 3.0
+    t_dofs: tuple[float, ...] = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 10.0, 30.0)
+    t_tail_ratios: tuple[float, ...] = (6.314, 4.246, 3.576, 3.077, 2.878, 2.708, 2.59, 2.486)
+    heavy_dof: float = 1.0
+    max_heavy_dof: float = 3.0
+    max_value: float = 4.0
+    min_row_scale_columns: int = 16
+    degree_edges: tuple[float, ...] = (0.5, 2.5, 6.5)
+    min_group: int = 20
+    prior_cells: float = 50.0
+    min_spread: float = 0.02
+    min_relative_spread: float = 0.1
+    max_grid_values: int = 50
+    grid_spread: float = 0.6
+    min_log_spread: float = 0.4
+    prior_wrong_cells: int = 10
+    histogram_bins: int = 48
+
+
+DATA, ROWS, GATE, CELLS = DataOptions(), RowOptions(), GateOptions(), CellOptions()
+CONTEXT, POOL, NUMERIC = ContextOptions(), PoolOptions(), NumericOptions()

@@ -1,0 +1,1 @@
+"""Swapped rows: rows that belong to another node."""

@@ -1,0 +1,226 @@
+"""``context``: is this row one that could belong to this node?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from sklearn.metrics import roc_auc_score
+from torch import Tensor
+
+from magnet.detection.base import Detector, track
+from magnet.detection.data.dataset import DetectionData
+from magnet.detection.data.row_vectors import duplicate_counts, low_rank_rows, unit_rows
+from magnet.detection.options import ROWS
+from magnet.detection.rows.gate import Gate, GateEvidence, judge_gate
+from magnet.detection.rows.local_fdr import FloatArray, local_fdr, null_overlap, null_proportion, without_overlap
+from magnet.detection.rows.logistic import fit_logistic
+from magnet.detection.rows.pair_features import PairFeatures, permuted_pairs
+from magnet.detection.verdict import Verdict
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Context(Detector):
+    r"""Compares each row with a context that never contains the row itself, calibrated by a permutation null.
+
+    1. Representations: ``R``, rows of norm 1, and ``S``, a truncated SVD of tf-idf or of the standardized table.
+    2. Weights :math:`w_j = (1 - \rho_j) / c_j`: ``c`` counts the duplicates of a row, :math:`\rho` is the probability,
+       so far, that it is swapped.
+    3. Features of the pair (node i, row k): see :class:`~magnet.detection.rows.pair_features.PairFeatures`; the amounts
+       of context :math:`\log(1 + A w)`, :math:`\log(1 + A A w - r w)`; squares, and products of both kinds.
+    4. Logistic regression, cross-fitted on two halves of the nodes: real pairs, weighted by :math:`w` so that
+       duplicates of one row do not outvote the others, against permuted ones. The logits of the permuted pairs are the
+       null distribution.
+    5. Local false discovery rate, separately among rows that occur once, twice and more often:
+       :math:`\rho = \min(1, \pi_0 f_0 / f)`, see :mod:`~magnet.detection.rows.local_fdr`; right rows that fit badly, as
+       there are in every graph, are taken off :math:`\pi_0`. Back to 2.
+
+    Nodes without neighbors and empty rows have no evidence, so they are trusted.
+
+    Args:
+        rounds: how often the weights are renewed. (default: ``4``)
+        probes: rows that serve as the permuted ones, at every node. (default: ``128``, fewer for large graphs)
+        rank: of ``S``. (default: ``128``)
+        gated: flag nothing where the context carries no information about the rows. (default: ``False``; ``gate_`` is
+            judged in any case)
+
+    Example:
+        >>> from magnet import corruption, datasets
+        >>> bad = corruption.inject_attributes(datasets.synthetic(1500, 200, seed=1), ratio=0.2, select="random")
+        >>> found = Context().fit(bad.data)
+        >>> bool(found.node_scores_[bad.nodes].median() > found.node_scores_[~bad.nodes].median())
+        True
+    """
+
+    rounds: int = 4
+    probes: int = 128
+    rank: int = 128
+    gated: bool = False
+
+    def _detect(self, data: DetectionData) -> Verdict:
+        rows = judge_rows(data, self.rounds, self.probes, self.rank, self.seed, self.progress)
+        if self.gated:
+            rows = rows.gated()
+        odds = torch.log((rows.ranking + 1e-6) / (1 - rows.ranking + 1e-6)) - ROWS.tie_break * rows.logit
+        return Verdict(
+            data=data,
+            node_scores=torch.where(rows.has_evidence, odds, odds.min()),
+            node_probability=rows.p_row_swapped,
+            share=rows.share,
+            p_row_swapped=rows.p_row_swapped,
+            row_ranking=rows.ranking,
+            context_weights=context_weights(rows.p_row_swapped, rows.duplicates),
+            gate=rows.gate,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class RowJudgment:
+    """What the context says about the rows.
+
+    Args:
+        p_row_swapped: probability ``[n]`` that the row belongs to another node.
+        ranking: the same with the share of swapped rows floored at 0.001, used for ranking ``[n]``.
+        logit: the evidence itself: how well the row fits ``[n]``.
+        duplicates: how often each row occurs ``[n]``.
+        has_evidence: bool ``[n]``, the row is not empty and has neighbors.
+        share: estimated share of swapped rows.
+        gate: whether the context carries information about the rows.
+    """
+
+    p_row_swapped: Tensor
+    ranking: Tensor
+    logit: Tensor
+    duplicates: Tensor
+    has_evidence: Tensor
+    share: float
+    gate: Gate
+
+    def gated(self) -> RowJudgment:
+        """The same with no row swapped where the gate is closed; the ranking stays."""
+        if self.gate.open:
+            return self
+        return replace(self, p_row_swapped=torch.zeros_like(self.p_row_swapped), share=0.0)
+
+
+def context_weights(p_row_swapped: Tensor, duplicates: Tensor) -> Tensor:
+    """Weights ``[n]`` of the rows in contexts: suspicious rows and duplicates count less."""
+    return (1 - p_row_swapped).clamp_min(ROWS.min_row_weight) / duplicates
+
+
+def judge_rows(
+    data: DetectionData, rounds: int = 4, probes: int = 128, rank: int = 128, seed: int = 0, progress: bool = False
+) -> RowJudgment:
+    """Compare each row with its context; see :class:`Context`."""
+    generator = torch.Generator().manual_seed(seed)
+    R = unit_rows(data)
+    S = low_rank_rows(data, rank, seed)
+    known = (data.num_neighbors > 0) & (R.square > 0)
+    candidates = torch.nonzero((R.square > 0).cpu()).flatten()
+    count = min(probes, max(ROWS.min_probes, ROWS.max_pairs // data.num_nodes))
+    chosen = candidates[torch.randperm(candidates.numel(), generator=generator)[:count]].to(data.device)
+    half = (torch.randperm(data.num_nodes, generator=generator) % 2).to(data.device)
+    duplicates = duplicate_counts(data)
+    allowed = permuted_pairs(data, chosen) & known[:, None]
+    if int(known.sum()) < ROWS.min_rows or int(allowed.sum()) < ROWS.min_rows:
+        nothing = torch.zeros(data.num_nodes, device=data.device)
+        return RowJudgment(nothing, nothing, nothing, duplicates, known, 0.0, judge_gate(None))
+    pairs = [PairFeatures(data, rows, chosen) for rows in (R, S) if rows is not None]
+    strata = _strata(duplicates, known)
+    trusted = _trusted_rows(data)
+
+    def posterior(shares: Sequence[float]) -> Tensor:
+        p = np.zeros(real.size)
+        for members, share in zip(strata, shares, strict=True):
+            p[members] = local_fdr(real[members], null, share)
+        out = torch.zeros(data.num_nodes, device=data.device)
+        out[known] = torch.from_numpy(p).float().to(data.device)
+        out[trusted] = 0.0
+        return out
+
+    p_row_swapped = torch.zeros(data.num_nodes, device=data.device)
+    for turn in track(range(rounds), "comparing rows with their context", progress):
+        w = context_weights(p_row_swapped, duplicates)
+        near, far = data.neighbor_sums(w[:, None])
+        amount = torch.cat([near.log1p(), far.clamp_min(0).log1p()], dim=1)
+        features = [p.features(w) for p in pairs]
+        real_features = torch.cat([f[0] for f in features], dim=1)
+        null_features = torch.cat([f[1] for f in features], dim=2)
+        weight = (1 - p_row_swapped) / duplicates
+        logit, null_logit = _cross_fit(real_features, null_features, amount, weight, known, allowed, half)
+        real, null = logit[known].double().cpu().numpy(), null_logit[allowed].double().cpu().numpy()
+        if turn == 0:
+            power = _auroc(real, null)
+        shares = [null_proportion(real[members], null) for members in strata]
+        # How right rows look shows best in the stratum that has most of them.
+        best = int(np.argmax([(1 - share) * members.sum() for share, members in zip(shares, strata, strict=True)]))
+        evidence = GateEvidence(power, _auroc(real[strata[best]], null), int(known.sum()), shares[best])
+        overlap = null_overlap(real[strata[best]], null, shares[best])
+        shares = [without_overlap(share, overlap) for share in shares]
+        p_row_swapped = posterior(shares)
+    ranking = posterior([max(ROWS.min_ranking_share, share) for share in shares])
+    share = float(np.dot(shares, [members.sum() for members in strata]) / data.num_nodes)
+    return RowJudgment(p_row_swapped, ranking, logit, duplicates, known, share, judge_gate(evidence))
+
+
+def _strata(duplicates: Tensor, known: Tensor) -> list[np.ndarray]:
+    """Which of the known rows occur once, twice, more often; strata that are too small are merged."""
+    times = duplicates[known].cpu().numpy()
+    parts = [times < 1.5, (times > 1.5) & (times < 2.5), times > 2.5]
+    large = [part for part in parts if part.sum() >= ROWS.min_stratum]
+    rest = ~np.any(large, axis=0) if large else np.ones(times.size, bool)
+    if rest.sum() and large:
+        large[0] = large[0] | rest
+    return large or [rest]
+
+
+def _trusted_rows(data: DetectionData) -> Tensor:
+    """Bool ``[n]``: at least half of the row's cells are known to be right."""
+    if data.trusted is None:
+        return torch.zeros(data.num_nodes, dtype=torch.bool, device=data.device)
+    return data.trusted.float().mean(dim=1) >= 0.5
+
+
+def _cross_fit(
+    real: Tensor, null: Tensor, amount: Tensor, weight: Tensor, known: Tensor, allowed: Tensor, half: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Logits ``[n]`` of the real pairs and ``[n, probes]`` of the permuted ones, each from the other half's model."""
+    x = _expand(real, amount)
+    centre, spread = x[known].mean(dim=0), x[known].std(dim=0).clamp_min(1e-6)
+
+    def scale(v: Tensor) -> Tensor:
+        return (v - centre) / spread
+
+    x = scale(x)
+    per_node = max(ROWS.min_training_probes, ROWS.training_pairs // real.shape[0])
+    used = min(null.shape[1], ROWS.training_probes, per_node)
+    coefficients = []
+    for side in (0, 1):
+        train = known & (half != side)
+        inside = allowed[train][:, :used]
+        x0 = scale(_expand(null[train][:, :used], amount[train][:, None]))[inside]
+        w1 = weight[train]
+        w0 = torch.full((x0.shape[0],), float(w1.sum()) / max(1, x0.shape[0]), device=x.device)
+        y = torch.cat([torch.ones_like(w1), torch.zeros_like(w0)])
+        coefficients.append(fit_logistic(torch.cat([x[train], x0]), y, torch.cat([w1, w0])).float())
+    b = torch.stack(coefficients)[half]
+    logit = (x * b[:, :-1]).sum(dim=1) + b[:, -1]
+    null_logit = torch.empty(null.shape[:2], device=x.device)
+    for k in range(null.shape[1]):
+        null_logit[:, k] = (scale(_expand(null[:, k], amount)) * b[:, :-1]).sum(dim=1) + b[:, -1]
+    return logit, null_logit
+
+
+def _expand(features: Tensor, amount: Tensor) -> Tensor:
+    """The features of pairs, the amounts of context, products of both, and squares."""
+    amount = amount.expand(*features.shape[:-1], 2)
+    products = [features * amount[..., :1], features * amount[..., 1:]]
+    return torch.cat([features, amount, *products, features.square()], dim=-1)
+
+
+def _auroc(real: FloatArray, null: FloatArray) -> float:
+    sample = null[:: max(1, null.size // ROWS.null_sample)]
+    truth = np.concatenate([np.ones(real.size), np.zeros(sample.size)])
+    return float(roc_auc_score(truth, np.concatenate([real, sample])))

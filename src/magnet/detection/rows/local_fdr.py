@@ -1,0 +1,93 @@
+"""Local false discovery rate (Efron, JASA 2004): which rows behave like rows at random nodes?"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+from sklearn.isotonic import IsotonicRegression
+
+from magnet.detection.options import ROWS
+
+FloatArray = NDArray[np.float64]
+
+
+def null_proportion(real: FloatArray, null: FloatArray) -> float:
+    r""":math:`\pi_0 = F(t) / F_0(t)`: the share of real values that come from the null.
+
+    The lower ``t`` is, the fewer values of the other group lie below it, but the noisier is the estimate, and swapped
+    rows that were not drawn at random (far ones, say) may miss the lowest values. Of two quantiles of the null, take
+    the one whose estimate plus its standard error is smaller.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> null, good = rng.normal(0, 1, 10_000), rng.normal(5, 1, 7000)
+        >>> round(null_proportion(np.concatenate([good, null[:3000]]), null), 1)
+        0.3
+    """
+    if real.size == 0 or null.size == 0:
+        return 0.0
+    best, chosen = np.inf, 1.0
+    for t in np.quantile(null, ROWS.null_quantiles):
+        below, expected = (real < t).mean(), max((null < t).mean(), 1e-12)
+        error = np.sqrt(max(below * (1 - below), 1 / real.size) / real.size)
+        if (below + error) / expected < best:
+            best, chosen = (below + error) / expected, below / expected
+    return float(min(1.0, chosen))
+
+
+def null_overlap(real: FloatArray, null: FloatArray, share: float) -> float:
+    r"""The share of right values that lie as low as the null's, and would be counted with them.
+
+    On the scale on which the null is standard normal, the right values (those above a share of swapped ones) are taken
+    to be normal as well: median ``d`` and 10 % point give centre and width, and :math:`2 \Phi(-d / \sigma)` is how
+    often they lie below the null's median, relative to the null.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> null, good = rng.normal(0, 1, 100_000), rng.normal(2, 1, 100_000)
+        >>> bool(abs(null_overlap(good, null, 0.0) - 2 * norm.cdf(-2)) < 0.005)
+        True
+        >>> both = np.concatenate([good, null[:10_000]])
+        >>> raw = null_proportion(both, null)
+        >>> round(raw, 2), round(without_overlap(raw, null_overlap(both, null, raw)), 2)
+        (0.11, 0.09)
+    """
+    if real.size == 0 or null.size == 0 or share >= 1:
+        return 0.0
+    quantiles = ROWS.right_quantiles
+    points = np.quantile(real, [share + (1 - share) * q for q in quantiles])
+    below = [(null < point).mean() for point in points]
+    middle, low = norm.ppf(np.clip(below, 0.5 / null.size, 1 - 0.5 / null.size))
+    width = max((middle - low) / (norm.ppf(quantiles[0]) - norm.ppf(quantiles[1])), 1e-6)
+    return float(min(1.0, 2 * norm.cdf(-middle / width)))
+
+
+def without_overlap(share: float, overlap: float) -> float:
+    """The null proportion, corrected for right values that were counted with the null."""
+    return max(0.0, (share - overlap) / (1 - overlap)) if overlap < 1 else float(share >= 1)
+
+
+def local_fdr(real: FloatArray, null: FloatArray, share: float) -> FloatArray:
+    r""":math:`\mathrm{fdr}(z) = \min(1, \pi_0 f_0(z) / f(z))`, made decreasing in ``z`` by isotonic regression.
+
+    ``f0`` and ``f`` are smoothed histograms between the 0.1 % and 99.9 % points of both. Here the null is "this row
+    belongs to another node", so the local false discovery rate is the probability that a row is swapped.
+    """
+    if real.size == 0 or share == 0:
+        return np.zeros(real.size)
+    both = np.concatenate([real, null[:: max(1, null.size // ROWS.null_sample)]])
+    low, high = np.quantile(both, [0.001, 0.999])
+    if not high > low:
+        return np.full(real.size, share)
+    edges = np.linspace(low, high, ROWS.histogram_bins + 1)
+    f0, f = (_smooth(np.histogram(np.clip(v, low, high), edges)[0] / v.size) for v in (null, real))
+    ratio = np.minimum(1.0, share * f0 / np.maximum(f, 1e-12))
+    middle = (edges[1:] + edges[:-1]) / 2
+    fit = IsotonicRegression(increasing=False, out_of_bounds="clip").fit(middle, ratio, sample_weight=f + 1e-9)
+    return np.asarray(fit.predict(np.clip(real, low, high)), dtype=np.float64)
+
+
+def _smooth(histogram: FloatArray) -> FloatArray:
+    """A histogram smoothed by a binomial kernel over two bins to each side."""
+    return np.convolve(np.pad(histogram, 2, mode="edge"), np.array([1, 4, 6, 4, 1]) / 16, mode="valid")

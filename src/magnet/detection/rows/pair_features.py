@@ -1,0 +1,99 @@
+"""Features of pairs (node i, row k): how well does row k fit in the neighborhood of node i?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from magnet.detection.data.dataset import DetectionData
+from magnet.detection.data.edges import neighbor_max, segment_max
+from magnet.detection.data.row_vectors import RowVectors
+from magnet.detection.options import DATA
+
+
+@dataclass(eq=False)
+class PairFeatures:
+    r"""Cosines between rows and contexts that never contain the row itself.
+
+    With weights :math:`w` of the rows and :math:`\tilde z = z -` the weighted mean,
+
+    .. math::
+        c^1 = \frac{A (w \tilde z)}{A w + 1/2}, \qquad
+        c^2 = \frac{A A (w \tilde z) - r w \tilde z}{A A w - r w + 1/2}, \qquad r_i = \sum_j A_{ij}^2,
+
+    the features of the pair (node i, row k) are :math:`\cos(c^1_i, \tilde z_k)`, :math:`\cos(c^2_i, \tilde z_k)` and
+    :math:`\max_{j \in N(i)} w_j \cos(\tilde z_j, \tilde z_k)`. All of them come from sparse products with the Gram
+    matrix of all rows against the probes: there is no ``n x n`` matrix and no dense copy of the features.
+
+    Args:
+        data: the data.
+        rows: the representation.
+        probes: numbers of the rows k of the permuted pairs.
+    """
+
+    data: DetectionData
+    rows: RowVectors
+    probes: Tensor
+
+    def __post_init__(self) -> None:
+        self.gram = self.rows.times(self.rows.select(self.probes).T.contiguous())
+        left, right = self.data.edges
+        self.edge = self.rows.dots(left, right)
+
+    def features(self, w: Tensor) -> tuple[Tensor, Tensor]:
+        """Features ``[n, 3]`` of the real pairs (k = i) and ``[n, probes, 3]`` of the permuted ones."""
+        data = self.data
+        mean = self.rows.mean(w)
+        along = self.rows.times(mean[:, None])[:, 0]
+        offset = mean @ mean
+        length = (self.rows.square - 2 * along + offset).clamp_min(1e-12).sqrt()
+        centred = self.gram - along[:, None] - along[self.probes] + offset
+        n, k = centred.shape
+
+        norm1, norm2, dot1, dot2 = (torch.zeros(n, device=data.device) for _ in range(4))
+        for first, block in self.rows.blocks():
+            z = block - mean[first : first + block.shape[1]]
+            c1, c2 = data.neighbor_sums(w[:, None] * z)
+            norm1 += c1.square().sum(dim=1)
+            norm2 += c2.square().sum(dim=1)
+            dot1 += (c1 * z).sum(dim=1)
+            dot2 += (c2 * z).sum(dim=1)
+        norm1, norm2 = norm1.sqrt().clamp_min(1e-9), norm2.sqrt().clamp_min(1e-9)
+
+        left, right = data.edges
+        edge = self.edge - along[left] - along[right] + offset
+        edge = w[right] * edge / (length[left] * length[right])
+        nearest = segment_max(edge[:, None], data.num_neighbors.long())[:, 0]
+        real = torch.stack([dot1 / (norm1 * length), dot2 / (norm2 * length), nearest], dim=1)
+
+        permuted = torch.empty(n, k, 3, device=data.device)
+        weighted = w[:, None] * centred
+        c1, c2 = data.neighbor_sums(weighted)
+        permuted[:, :, 0] = c1 / (norm1[:, None] * length[self.probes])
+        permuted[:, :, 1] = c2 / (norm2[:, None] * length[self.probes])
+        permuted[:, :, 2] = self._neighbor_max(weighted / (length[:, None] * length[self.probes]))
+        return real, permuted
+
+    def _neighbor_max(self, values: Tensor) -> Tensor:
+        """The maximum over each node's neighbors ``[n, k]`` of values ``[n, k]``."""
+        if values.device.type == "cpu":
+            a = self.data.graph.adjacency
+            return torch.from_numpy(neighbor_max(a.indptr, a.indices, values.numpy()))
+        _, right = self.data.edges
+        lengths = self.data.num_neighbors.long()
+        width = max(1, DATA.cells_per_block // max(1, right.numel()))
+        return torch.cat([segment_max(part[right], lengths) for part in values.split(width, dim=1)], dim=1)
+
+
+def permuted_pairs(data: DetectionData, probes: Tensor) -> Tensor:
+    """Bool ``[n, probes]``: the probe is neither this node nor one of its neighbors."""
+    number = torch.full((data.num_nodes,), -1, device=data.device)
+    number[probes] = torch.arange(probes.numel(), device=data.device)
+    allowed = torch.ones(data.num_nodes, probes.numel(), dtype=torch.bool, device=data.device)
+    allowed[probes, number[probes]] = False
+    left, right = data.edges
+    hit = number[right] >= 0
+    allowed[left[hit], number[right[hit]]] = False
+    return allowed

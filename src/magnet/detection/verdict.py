@@ -1,0 +1,223 @@
+"""The verdict of a detector, which everything downstream reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from magnet.arrays import csr_tensor
+from magnet.detection.cells.context_model import ContextModel
+from magnet.detection.data.dataset import DetectionData
+from magnet.detection.options import DATA, ROWS
+from magnet.detection.rows.gate import Gate
+from magnet.detection.thresholds import FlagRule, flag_threshold, top_share_score
+
+CellJudge = Callable[[int, int], tuple[Tensor, Tensor]]
+
+
+class CellBlock(NamedTuple):
+    """A range of features ``[n, c]``: scores, probability of being wrong, cells that are no evidence about their node,
+    and cells judged wrong."""
+
+    scores: Tensor
+    probability: Tensor
+    distrusted: Tensor
+    flagged: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    r"""What a detector found.
+
+    A cell can be wrong in two ways: its whole row is swapped, that is, belongs to another node (probability
+    :math:`\rho_i`), or the cell alone is wrong (probability :math:`P_{ij}`). A detector knows one of them or both:
+
+    .. math::
+        \Pr(\text{cell } ij \text{ is wrong}) = 1 - (1 - P_{ij}) (1 - \rho_i c_{ij})
+
+    where :math:`c_{ij}` is the probability that another row differs in this cell. Trust asks something else: is the
+    value evidence about its node? In a swapped row, distrust every cell, also where the two rows happen to agree.
+
+    Matrices over all cells are computed when they are asked for, a range of features at a time.
+
+    Args:
+        data: the data that were judged.
+        node_scores: ``[n]``, higher = more suspicious.
+        node_probability: ``[n]``, probability that the row is swapped or has a wrong cell.
+        share: estimated share of wrong rows.
+        cells: gives the scores and probabilities ``[n, last - first]`` that a cell alone is wrong for a range of
+            features; None for detectors of rows.
+        p_row_swapped: :math:`\rho` ``[n]``; None for detectors of cells.
+        row_ranking: what ranks rows in ``scores``. (default: ``p_row_swapped``)
+        context_weights: weights ``[n]`` of the rows in the context model that gives :math:`c`. (default: :math:`c = 1`)
+        gate: whether the neighborhood carries information about the rows; None for detectors without a gate.
+        rule: how thresholds are chosen.
+        reference: an object with ``threshold_`` and ``row_threshold_`` that are used instead.
+        device: where results go. (default: the device of the data)
+    """
+
+    data: DetectionData
+    node_scores: Tensor
+    node_probability: Tensor
+    share: float
+    cells: CellJudge | None = None
+    p_row_swapped: Tensor | None = None
+    row_ranking: Tensor | None = None
+    context_weights: Tensor | None = None
+    gate: Gate | None = None
+    rule: FlagRule = field(default_factory=FlagRule)
+    reference: Any = None
+    device: torch.device | None = None
+
+    @cached_property
+    def context(self) -> ContextModel:
+        """What the context expects in each cell, with suspicious rows counting less."""
+        weights = self.context_weights
+        if weights is None:
+            weights = (1 - self.row_probability).to(self.data.device).clamp_min(ROWS.min_row_weight)
+        return ContextModel(self.data, weights)
+
+    @cached_property
+    def row_threshold(self) -> float:
+        """The probability above which a row is flagged, for detectors of rows."""
+        if self.reference is not None:
+            return float(self.reference.row_threshold_)
+        rule = self.rule
+        return 0.5 if self.p_row_swapped is None else flag_threshold(self.p_row_swapped, rule.threshold, rule.fdr)
+
+    @cached_property
+    def threshold(self) -> float:
+        """The probability above which a cell is flagged."""
+        if self.reference is not None:
+            return float(self.reference.threshold_)
+        if self.rule.fdr is None:
+            return 0.5 if self.rule.threshold == "posterior" else float(self.rule.threshold)
+        if self.cells is None:
+            return self.row_threshold
+        return flag_threshold(torch.cat([self.cells(*r)[1].flatten() for r in self.data.ranges()]), fdr=self.rule.fdr)
+
+    @cached_property
+    def _score_threshold(self) -> float | None:
+        """The score above which a cell is flagged, where a share of the cells was asked for."""
+        if self.rule.contamination is None or self.p_row_swapped is not None or self.cells is None:
+            return None
+        scores = torch.cat([self.cells(*r)[0].flatten() for r in self.data.ranges()])
+        return top_share_score(scores, self.rule.contamination)
+
+    def block(self, first: int, last: int) -> CellBlock:
+        """The verdict on a range of features, on the device of the data."""
+        data = self.data
+        shape = (data.num_nodes, last - first)
+        if self.cells is not None:
+            scores, probability = self.cells(first, last)
+            limit = self._score_threshold
+            distrusted = probability > self.threshold if limit is None else scores > limit
+        else:
+            scores = probability = torch.zeros(shape, device=data.device)
+            distrusted = torch.zeros(shape, dtype=torch.bool, device=data.device)
+        if self.p_row_swapped is not None:
+            differs = torch.ones(1, 1, device=data.device)
+            if self.context_weights is not None:
+                differs = self.context.p_differs(first, last)
+            ranking = (self.p_row_swapped if self.row_ranking is None else self.row_ranking)[:, None] * differs
+            scores = ranking.expand(shape) if self.cells is None else 1 - (1 - probability) * (1 - ranking)
+            probability = 1 - (1 - probability) * (1 - self.p_row_swapped[:, None] * differs)
+            distrusted = distrusted | self.flagged_rows.to(data.device)[:, None]
+        exempt = data.exempt(first, last)
+        if exempt is not None:
+            scores = torch.where(exempt, scores.min(), scores)
+            probability = torch.where(exempt, torch.zeros((), device=data.device), probability)
+            distrusted = distrusted & ~exempt
+        flagged = distrusted
+        if self.rule.contamination is None:
+            flagged = distrusted & (probability > min(0.5, self.threshold))
+        return CellBlock(scores, probability, distrusted, flagged)
+
+    def _matrix(self, name: str, dtype: torch.dtype = torch.float32) -> Tensor:
+        """One part of all blocks ``[n, d]``. For sparse features scores and probabilities are sparse as well: they hold
+        the cells that are stored and those of probability 1 % or more."""
+        data = self.data
+        if data.matrix is None or dtype == torch.bool:
+            out = torch.empty(data.num_nodes, data.num_features, dtype=dtype, device=self.device)
+            for first, last in data.ranges():
+                out[:, first:last] = getattr(self.block(first, last), name).to(out.device)
+            return out
+        parts = []
+        for first, last in data.ranges():
+            block = self.block(first, last)
+            keep = (block.probability >= DATA.min_listed_probability) | (data.block(first, last) != 0)
+            row, column = keep.nonzero(as_tuple=True)
+            entry = (getattr(block, name)[keep].cpu().numpy(), (row.cpu().numpy(), column.cpu().numpy()))
+            parts.append(sp.csc_matrix(entry, shape=(data.num_nodes, last - first)))
+        return csr_tensor(sp.hstack(parts, format="csr"), torch.float32, self.device)
+
+    @cached_property
+    def scores(self) -> Tensor:
+        return self._matrix("scores")
+
+    @cached_property
+    def probability(self) -> Tensor:
+        return self._matrix("probability")
+
+    @cached_property
+    def flagged(self) -> Tensor:
+        return self._matrix("flagged", torch.bool)
+
+    @cached_property
+    def trust(self) -> Tensor:
+        if self._is_row_only:
+            return 1 - self.flagged_rows.float()[:, None].expand(-1, self.data.num_features)
+        return self._without_missing(1 - self._matrix("distrusted", torch.bool).float())
+
+    @cached_property
+    def soft_trust(self) -> Tensor:
+        data = self.data
+        if self._is_row_only:
+            return (1 - self.row_probability).square()[:, None].expand(-1, data.num_features)
+        out = torch.empty(data.num_nodes, data.num_features, device=self.device)
+        for first, last in data.ranges():
+            right = torch.ones(data.num_nodes, last - first, device=data.device)
+            if self.cells is not None:
+                right = right * (1 - self.cells(first, last)[1])
+            if self.p_row_swapped is not None:
+                right = right * (1 - self.p_row_swapped[:, None])
+            exempt = data.exempt(first, last)
+            if exempt is not None:
+                right = right.masked_fill(exempt, 1.0)
+            out[:, first:last] = right.square().to(out.device)
+        return self._without_missing(out)
+
+    def _without_missing(self, trust: Tensor) -> Tensor:
+        return trust if self.data.missing is None else trust.masked_fill(self.data.missing.to(trust.device), 0.0)
+
+    @property
+    def _is_row_only(self) -> bool:
+        return self.cells is None and self.data.missing is None and self.data.trusted is None
+
+    @cached_property
+    def row_probability(self) -> Tensor:
+        """Probability ``[n]`` that the whole row is swapped; 0 for detectors of cells."""
+        if self.p_row_swapped is None:
+            return torch.zeros(self.data.num_nodes, device=self.device)
+        return self.p_row_swapped.to(self.device)
+
+    @cached_property
+    def flagged_rows(self) -> Tensor:
+        """Bool ``[n]``: rows judged to be swapped."""
+        if self.rule.contamination is not None and self.p_row_swapped is not None:
+            return self.node_scores > top_share_score(self.node_scores, self.rule.contamination)
+        return self.row_probability > self.row_threshold
+
+    @cached_property
+    def flagged_nodes(self) -> Tensor:
+        """Bool ``[n]``: rows judged to be swapped, and rows with a cell judged wrong."""
+        flagged = self.flagged_rows.to(self.data.device)
+        for first, last in self.data.ranges():
+            flagged = flagged | self.block(first, last).flagged.any(dim=1)
+        return flagged.to(self.device)

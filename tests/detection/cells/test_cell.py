@@ -1,0 +1,62 @@
+"""Single wrong cells."""
+
+from __future__ import annotations
+
+import torch
+from torch_geometric.data import Data
+
+from magnet import corruption, datasets, detection
+from magnet.detection.cells.cell import Cell, CellModel, fit_rates
+from magnet.detection.data.dataset import DetectionData
+
+
+def test_rows_share_their_rate_of_wrong_cells():
+    """Two rows with the same doubtful cell: beside other doubtful cells it is more suspicious."""
+    likelihood = torch.zeros(1000, 3, 1)
+    likelihood[:, 1:] = -2.0
+    likelihood[:50, 1:] = 8.0
+    joint, odds, share = fit_rates(likelihood)
+    assert abs(share - 0.05) < 0.02
+    assert float(odds[0]) > 5
+    assert float(odds[-1]) < -3
+    assert abs(float(joint.sum(dim=(1, 2)).mean()) - 1) < 1e-5
+
+
+def test_flipped_cells_are_found_and_clean_ones_left_alone():
+    data = datasets.synthetic(1500, 300, 5, 8.0, 0.9, signal=0.6, words=25, seed=1)
+    bad = corruption.corrupt_cells(data, 0.04, "flip", node_share=0.2, seed=0)
+    result = detection.metrics(Cell().fit(bad.data), bad.cells)
+    assert result["node_auroc"] > 0.95
+    assert result["cell_auprc"] > 0.4
+    assert result["cell_precision"] > 0.6
+    assert 0.15 < result["share"] < 0.4
+    clean = Cell().fit(data)
+    assert float(clean.flagged_.float().mean()) < 0.001
+    assert float(clean.flagged_nodes_.float().mean()) < 0.02
+
+
+def test_outliers_are_found_better_than_by_the_column():
+    data = datasets.synthetic(1500, 30, 5, 8.0, 0.9, "continuous", signal=1.5, seed=1)
+    bad = corruption.corrupt_cells(data, 0.05, "outlier", node_share=0.3, seed=0)
+    ours = detection.metrics(Cell().fit(bad.data), bad.cells)
+    column = detection.metrics(detection.make("zscore").fit(bad.data), bad.cells)
+    assert ours["cell_auprc"] > column["cell_auprc"] + 0.05
+    assert ours["cell_precision"] > 0.9
+
+
+def test_an_event_that_says_nothing_is_wrong_at_the_rate_of_its_row():
+    """Also in rows that are shorter or longer than expected: a rare word of a short row is no evidence against it."""
+    bad = corruption.corrupt(
+        datasets.synthetic(600, 200, 4, 8.0, 0.8, seed=0), "cells-flip", node_share=0.2, ratio=0.02
+    )
+    x = bad.data.x.clone()
+    x[:, :5] = 0
+    for column in range(5):
+        x[100 * column : 100 * column + 3, column] = 1
+    data = DetectionData.from_data(Data(x=x, edge_index=bad.data.edge_index))
+    model = CellModel(data)
+    row, column = x[:, :5].nonzero(as_tuple=True)
+    assert model.has_lengths
+    assert row.numel() == 15
+    probability = Cell().fit(data).probability_[row, column]
+    torch.testing.assert_close(probability, model.wrong_rate()[row], rtol=1e-4, atol=1e-8)

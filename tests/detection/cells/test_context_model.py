@@ -1,0 +1,41 @@
+"""Context probabilities against the equations."""
+
+from __future__ import annotations
+
+import torch
+from torch_geometric.data import Data
+
+from magnet.detection.cells.context_model import ContextModel, mixing_weights
+from magnet.detection.data.dataset import DetectionData
+
+
+def test_probability_is_the_mixture_of_column_one_hop_and_two_hop_means():
+    generator = torch.Generator().manual_seed(0)
+    x = (torch.rand(40, 25, generator=generator) < 0.2).float()
+    edge_index = torch.randint(0, 38, (2, 90), generator=generator)
+    data = DetectionData.from_data(Data(x=x, edge_index=edge_index))
+    assert data.is_bag
+    w = torch.rand(40, generator=generator).clamp_min(0.1)
+    context = ContextModel(data, w)
+    A = torch.from_numpy(data.graph.adjacency.toarray()).float()
+    base = (w[:, None] * x).sum(0) / w.sum()
+    two = A @ A
+    two.fill_diagonal_(0.0)
+    one_hop = (A @ (w[:, None] * x) + 0.5 * base) / ((A @ w)[:, None] + 0.5)
+    two_hop = (two @ (w[:, None] * x) + 0.5 * base) / ((two @ w)[:, None] + 0.5)
+    a = context.mixture
+    assert abs(float(a.sum()) - 1) < 1e-5
+    torch.testing.assert_close(context.probability(0, 25), a[0] * base + a[1] * one_hop + a[2] * two_hop)
+    likelihood = lambda v: float((x * (v[0] * base + v[1] * one_hop + v[2] * two_hop).log()).sum())  # noqa: E731
+    for other in ([1, 0, 0], [0, 1, 0], [0.3, 0.3, 0.4]):
+        assert likelihood(a) >= likelihood(torch.tensor(other, dtype=torch.float32).clamp_min(1e-6)) - 0.05
+
+
+def test_mixing_weights_maximize_the_likelihood():
+    values = torch.rand(500, 3, generator=torch.Generator().manual_seed(0))
+    a = mixing_weights(values)
+    best = (values @ a).log().sum()
+    generator = torch.Generator().manual_seed(1)
+    for _ in range(20):
+        other = torch.rand(3, generator=generator).softmax(0)
+        assert best >= (values @ other).log().sum() - 1e-3

@@ -1,0 +1,44 @@
+"""What detectors accept as data."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch_geometric.data import Data
+
+from magnet import datasets, detection
+from magnet.detection.data.dataset import DetectionData
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_full_rows_among_bags_do_not_hide_that_they_are_bags(sparse):
+    generator = torch.Generator().manual_seed(0)
+    x = (torch.rand(200, 40, generator=generator) < 0.3).float()
+    x[:90] = 1.0  # more than half of the cells are filled now
+    assert float((x != 0).float().mean()) > 0.5
+    edge_index = torch.randint(0, 200, (2, 600), generator=generator)
+    assert DetectionData.from_data(Data(x=x.to_sparse_csr() if sparse else x, edge_index=edge_index)).is_bag
+    x[:120] = 1.0
+    assert not DetectionData.from_data(Data(x=x.to_sparse_csr() if sparse else x, edge_index=edge_index)).is_bag
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"x": None}, "data.x is missing"),
+        ({"x": torch.zeros(3)}, "shape"),
+        ({"x": torch.tensor([[float("inf")], [0.0]])}, "inf at node 0, feature 0"),
+        ({"edge_index": None}, "no edge_index"),
+    ],
+)
+def test_bad_data_is_named(change, message):
+    parts = {"x": torch.zeros(2, 1), "edge_index": torch.tensor([[0], [1]])} | change
+    with pytest.raises(ValueError, match=message):
+        detection.make("zscore").fit(Data(**parts))
+
+
+@pytest.mark.parametrize(("shape", "message"), [((5,), "trusted has shape"), ((4, 9), "trusted has shape")])
+def test_bad_trusted(shape, message):
+    data = datasets.synthetic(100, 4)
+    with pytest.raises(ValueError, match=message):
+        detection.make("zscore").fit(data, trusted=torch.zeros(shape, dtype=torch.bool))

@@ -1,0 +1,33 @@
+"""Robust column scales."""
+
+from __future__ import annotations
+
+import torch
+from torch_geometric.data import Data
+
+from magnet.detection.data.dataset import DetectionData
+from magnet.detection.data.scales import robust_scales
+
+
+def test_scales_are_robust_and_know_skewed_columns():
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(1000, 3, generator=generator) * torch.tensor([1.0, 5.0, 0.0]) + 2
+    x[:20] = 1e6
+    centre, spread = robust_scales(x, torch.zeros(3), indicator=False)
+    assert abs(float(spread[0]) - 1) < 0.15
+    assert abs(float(spread[1]) - 5) < 0.6
+    assert abs(float(centre[0]) - 2) < 0.15
+    income = torch.cat(
+        [
+            torch.exp(torch.randn(500, 1, generator=generator) + 10),
+            torch.randn(500, 1, generator=generator),
+            torch.full((500, 1), 3.5),
+        ],
+        dim=1,
+    )
+    data = DetectionData.from_data(Data(x=income, edge_index=torch.zeros(2, 0, dtype=torch.long)))
+    assert (data.scales.unit > 0).tolist() == [True, False, False]
+    z = data.scales.standardize(income)
+    assert float(z[:, 2].abs().max()) == 0
+    features = torch.tensor([0, 1])
+    torch.testing.assert_close(data.scales.restore(z[7, :2], features), income[7, :2], rtol=1e-3, atol=1e-4)

@@ -1,0 +1,53 @@
+"""Pair features against the equations."""
+
+from __future__ import annotations
+
+import pytest
+import scipy.sparse as sp
+import torch
+
+from magnet.detection.data.row_vectors import RowVectors
+from magnet.detection.rows.pair_features import PairFeatures, permuted_pairs
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_features_of_pairs_are_those_of_the_equations(sparse, small_data):
+    data = small_data
+    z = torch.randn(30, 7, generator=torch.Generator().manual_seed(1)).double()
+    rows = (
+        RowVectors(None, sp.csr_matrix(z.float().numpy()), data.device)
+        if sparse
+        else RowVectors(z.float(), None, data.device)
+    )
+    probes = torch.tensor([3, 8, 21])
+    w = torch.rand(30, generator=torch.Generator().manual_seed(2)).clamp_min(0.1)
+    real, permuted = PairFeatures(data, rows, probes).features(w)
+
+    A = torch.from_numpy(data.graph.adjacency.toarray())
+    wd = w.double()
+    centred = z - (wd[:, None] * z).sum(0) / wd.sum()
+    r = (A * A).sum(1)
+    cosine = torch.nn.functional.cosine_similarity
+    for i in range(30):
+        if A[i].sum() == 0:
+            continue
+        c1 = sum(A[i, j] * wd[j] * centred[j] for j in range(30))
+        c2 = (
+            sum(A[i, j] * A[j, k] * wd[k] * centred[k] for j in range(30) for k in range(30))
+            - r[i] * wd[i] * centred[i]
+        )
+        for place, k in [(None, i), *enumerate(probes.tolist())]:
+            best = max(wd[j] * cosine(centred[j], centred[k], dim=0) for j in range(30) if A[i, j] > 0)
+            expected = torch.stack([cosine(c1, centred[k], dim=0), cosine(c2, centred[k], dim=0), best]).float()
+            found = real[i] if place is None else permuted[i, place]
+            torch.testing.assert_close(found, expected, atol=2e-4, rtol=1e-3)
+
+
+def test_permuted_pairs_leave_out_the_node_and_its_neighbors(small_data):
+    data = small_data
+    probes = torch.arange(0, 30, 4)
+    allowed = permuted_pairs(data, probes)
+    A = data.graph.adjacency.toarray()
+    for i in range(30):
+        for place, k in enumerate(probes.tolist()):
+            assert bool(allowed[i, place]) == (i != k and A[i, k] == 0)

@@ -1,0 +1,109 @@
+"""Rows and cells together."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from sklearn.metrics import average_precision_score
+
+from magnet import corruption, datasets, detection
+from magnet.detection.cells.cell import CellModel
+from magnet.detection.rows.context import context_weights, judge_rows
+
+
+def test_contextual_errors_in_a_mixed_table(town_table):
+    data, columns, truth = town_table
+    found = detection.make("auto").fit(data, columns)
+    scores = found.scores_.numpy()
+    assert (scores[:, :4] == scores[:, :1]).all()
+    for j in (0, 4):
+        assert average_precision_score(truth[:, j], scores[:, j]) > 0.95
+    # 2 % of the right flags are not those of the town either: nobody can tell them from the wrong ones, only from the
+    # others
+    town = datasets.synthetic(1200, 16, 4, 8.0, 0.95, seed=0).y
+    unlike_town = ((data.x[:, 5] > 0.5) == (town < 2)).numpy()
+    assert average_precision_score(unlike_town, scores[:, 5]) > 0.95
+    assert found.probability_.numpy()[unlike_town, 5].mean() < 0.5
+    column = detection.make("zscore").fit(data, columns).scores_.numpy()
+    assert average_precision_score(truth[:, 4], column[:, 4]) < 0.2
+    flagged = found.flagged_.numpy()
+    assert truth[flagged].mean() > 0.8
+    assert flagged[truth[:, 0], 0].mean() > 0.7
+
+
+def test_a_wild_cell_does_not_make_its_row_look_swapped(town_table):
+    data, columns, _ = town_table
+    wild = data.clone()
+    wild.x[0, 4] = 1e6
+    found = detection.make("auto").fit(wild, columns)
+    assert bool(found.flagged_[0, 4])
+    assert not bool(found.flagged_rows()[0])
+    assert float(found.trust_[0, 0]) == 1.0
+
+
+def test_rows_are_not_judged_by_neighbors_that_were_chosen_to_be_like_them():
+    data = datasets.load("digits")
+    bad = corruption.corrupt(data, "inject-random", seed=0, ratio=0.3).data
+    assert int(detection.make("auto").fit(bad).flagged_rows().sum()) > 100
+    bad.edges_from_rows = True
+    assert int(detection.make("auto").fit(bad).flagged_rows().sum()) == 0
+
+
+def test_a_row_with_wrong_cells_that_follows_its_neighbors_is_not_swapped():
+    graph = datasets.synthetic(800, 300, 4, 8.0, 0.9, signal=0.7, seed=0)
+    flipped = corruption.corrupt(graph, "cells-flip", node_share=0.2, ratio=0.05)
+    rows, own = rows_and_own(flipped.data)
+    assert own.max() > 0.9
+    found = detection.make("auto").fit(flipped.data)
+    torch.testing.assert_close(found.row_probability(), rows.p_row_swapped * (1 - own))
+    replaced = corruption.corrupt(graph, "inject-random", ratio=0.3)
+    assert rows_and_own(replaced.data)[1][replaced.nodes].mean() < 0.05
+
+
+def rows_and_own(data):
+    """The judgment of the rows, and the probabilities that they are not swapped because of what the cells say."""
+    prepared = detection.DetectionData.from_data(data)
+    rows = judge_rows(prepared).gated()
+    cells = CellModel(prepared, context_weights(rows.p_row_swapped, rows.duplicates), context=rows.gate.cells)
+    return rows, cells.p_own_row()
+
+
+def test_probabilities_stay_within_their_bounds():
+    """Sums of many float32 products round above 1, and the recovery refuses a trust that is not in [0, 1]."""
+    graph = datasets.synthetic(400, 150, 4, 8.0, 0.9, signal=0.7, seed=0)
+    found = detection.make("auto").fit(corruption.corrupt(graph, "cells-flip", node_share=0.9, ratio=0.2).data)
+    for value in (found.probability_, found.soft_trust_, found.row_probability()):
+        assert float(value.min()) >= 0
+        assert float(value.max()) <= 1
+
+
+@pytest.mark.parametrize("homophily", [0.2, 0.1])
+@pytest.mark.parametrize("ratio", [0.0, 0.5])
+def test_no_rows_are_flagged_where_the_graph_carries_no_information(homophily, ratio):
+    data = datasets.synthetic(800, 100, 5, 8.0, homophily, signal=0.5, seed=1)
+    if ratio:
+        data = corruption.inject_attributes(data, ratio=ratio, candidates=1, select="random", seed=0).data
+    found = detection.make("auto").fit(data)
+    assert not found.gate_.open
+    assert "AUROC" in found.gate_.reason
+    assert not bool(found.flagged_rows().any())
+    assert float(found.flagged_.float().mean()) < 0.001
+    if ratio:  # without the gate many of the right rows would be gone
+        assert detection.make("context").fit(data).share_ > 0.1
+
+
+def test_half_of_the_rows_replaced_still_passes():
+    data = datasets.synthetic(1500, 200, 5, 10.0, 0.9, signal=0.8, seed=2)
+    bad = corruption.inject_attributes(data, ratio=0.7, candidates=1, select="random", seed=0)
+    assert float(bad.nodes.float().mean()) > 0.45
+    assert detection.make("auto").fit(bad.data).gate_.open
+
+
+def test_numbers_impossible_for_their_column_are_flagged_with_the_gate_closed():
+    data = datasets.synthetic(600, 8, 4, 6.0, 0.25, "continuous", signal=0.3, seed=0)
+    data.x[17, 3] = 80.0
+    found = detection.make("auto").fit(data)
+    assert not found.gate_.open
+    assert bool(found.flagged_[17, 3])
+    assert int(found.flagged_.sum()) <= 3
+    assert torch.equal(found.trust_ == 0, found.flagged_)

@@ -1,0 +1,59 @@
+"""What is read from a verdict: flags, trust, thresholds, sparse results."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from magnet import datasets
+
+
+@pytest.mark.parametrize("name", ["auto", "context", "cell", "zscore", "fp-residual"])
+def test_missing_cells_carry_no_evidence(name, fitted):
+    data = datasets.synthetic(300, 12, 3, 8.0, 0.9, "continuous", signal=2.0, seed=1)
+    hole = torch.rand(data.x.shape, generator=torch.Generator().manual_seed(0)) < 0.1
+    data.x = data.x.masked_fill(hole, float("nan"))
+    det = fitted(name, data)
+    assert bool(torch.isfinite(det.probability_).all())
+    assert not bool(det.flagged_[hole].any())
+    assert float(det.trust_[hole].max()) == 0.0
+
+
+@pytest.mark.parametrize("name", ["auto", "context", "cell", "zscore", "gae"])
+def test_trusted_cells_are_never_flagged(name, replaced, fitted):
+    trusted = torch.zeros(replaced.data.x.shape, dtype=torch.bool)
+    trusted[:, ::3] = True
+    trusted[:100] = True
+    det = fitted(name, replaced.data, trusted=trusted)
+    assert not bool(det.flagged_[trusted].any())
+    assert float(det.probability_[trusted].max()) == 0.0
+    assert float(det.trust_[trusted].min()) == 1.0
+    rows = fitted(name, replaced.data, trusted=torch.arange(800) < 100)
+    assert not bool(rows.flagged_[:100].any())
+
+
+@pytest.mark.parametrize("name", ["auto", "context", "cell", "zscore", "cosine-centered", "rowsum", "duplicates"])
+def test_sparse_input_gives_the_dense_answer_and_stays_sparse(name, replaced, fitted):
+    sparse = replaced.data.clone()
+    sparse.x = replaced.data.x.to_sparse_csr()
+    options = {"rounds": 1} if name == "cell" else {}
+    dense_det, sparse_det = fitted(name, replaced.data, **options), fitted(name, sparse, **options)
+    assert sparse_det.scores_.layout == torch.sparse_csr
+    if name != "auto":  # the second round of the cells needs a dense table
+        torch.testing.assert_close(sparse_det.node_probability_, dense_det.node_probability_, atol=2e-3, rtol=0)
+        stored = replaced.data.x != 0
+        got = sparse_det.probability_.to_dense()[stored]
+        torch.testing.assert_close(got, dense_det.probability_[stored], atol=2e-3, rtol=0)
+
+
+def test_thresholds(replaced, fitted):
+    rows = {c: fitted("context", replaced.data, contamination=c).flagged_rows().float().mean() for c in (0.05, 0.2)}
+    assert abs(float(rows[0.05]) - 0.05) < 0.02
+    assert abs(float(rows[0.2]) - 0.2) < 0.05
+    strict, loose = (fitted("context", replaced.data, fdr=q).flagged_rows() for q in (0.02, 0.3))
+    assert bool((loose | ~strict).all())
+    assert int(strict.sum()) < int(loose.sum())
+    wrong = float((~replaced.nodes[loose]).float().mean())
+    assert wrong < 0.45
+    cells = fitted("zscore", datasets.synthetic(200, 10, kind="continuous"), contamination=0.01)
+    assert int(cells.flagged_.sum()) <= 25
