@@ -14,6 +14,7 @@ from magnet.tables.coded import CodedTable, Codes, Floats
 from magnet.tables.experts import EXPERTS, Expert, FitContext, Frequency, Novelty
 from magnet.tables.experts.groups import Groups
 from magnet.tables.experts.novelty import tokens_of
+from magnet.tables.experts.point import Point
 from magnet.tables.findings import Finding
 from magnet.tables.options import TableOptions
 from magnet.tables.roles.patterns import number
@@ -22,7 +23,6 @@ KEPT = 0.05  # findings below this probability are dropped at once
 PRUNED = 0.02  # a correction that cannot reach this share of the observed value's mass is not weighed
 EM_STEPS = 30
 STRICT = 1e-3  # weight left to the other experts beside one that holds in truth
-BLANK_CAP = 0.1  # highest prior rate of blanks that should hold a value
 
 
 @dataclass(eq=False)
@@ -32,6 +32,7 @@ class Rates:
     typo: float
     disagreement: float
     missing: float
+    affix: float
 
     def of(self, name: str) -> float:
         return float(getattr(self, name))
@@ -66,6 +67,7 @@ class ColumnModel:
     options: TableOptions
     memory: dict[str, object]
     fresh: bool
+    shared: dict[str, object]
 
     def __post_init__(self) -> None:
         column = self.column = self.table.columns[self.position]
@@ -75,7 +77,7 @@ class ColumnModel:
             {column.values[k]: int(self.counts[k]) for k in np.flatnonzero(self.counts)}, self.options.letters
         )
         self._forget_repeated_typos()
-        context = FitContext(self.table, self.position, self.options, self.memory, self.fresh)
+        context = FitContext(self.table, self.position, self.options, self.memory, self.fresh, self.shared)
         self.experts: list[Expert] = [e for fit in EXPERTS.values() for e in fit(context)]
         self._base: Floats = np.zeros(0)
         self._exceptions: Floats | None = None
@@ -236,6 +238,25 @@ class ColumnModel:
                 out[x] = 1 / (1 + math.exp(min(max(max(slips) - own, -500.0), 500.0)))
         return out
 
+    def _other_cell_wrong(self) -> Floats:
+        """Mass of the reading that a template is off because one of the cells it is made of is misspelled."""
+        read = self.column.read
+        extra = np.zeros(len(read))
+        for weight, expert in zip(self.weights[1:-1], self.experts, strict=True):
+            if not isinstance(expert, Point) or not expert.doubtful:
+                continue
+            rows = np.flatnonzero((expert.predicted >= 0) & (expert.predicted != read))
+            if not len(rows):
+                continue
+            said, told = expert.predicted[rows], read[rows]
+            plain = [
+                self.weights[0] * self.frequency.probability(rows, c) + self.weights[-1] * self.base(c) + 1e-300
+                for c in (told, said)
+            ]
+            slip = self.rates.typo * self._typo_pairs(said, told)
+            extra[rows] += weight * slip * np.minimum(plain[0] / plain[1], 1e6)
+        return extra
+
     # ------------------------------------------------------------------ posterior
 
     def judge(self) -> ColumnJudgement:
@@ -249,10 +270,11 @@ class ColumnModel:
             share[list(real)] = list(real.values())
             share = share[column.read]
             own = own * share + (1 - share) * self.weights[-1] * self.base(column.read)
+        own += self._other_cell_wrong()
         rates = self.rates
         blank = column.read == column.blank
-        own *= np.where(blank, 1 - rates.missing, 1 - rates.typo - rates.disagreement)
-        mass = dict.fromkeys(("typo", "disagreement", "missing"), 0.0)
+        own *= np.where(blank, 1 - rates.missing, 1 - rates.typo - rates.disagreement - rates.affix)
+        mass = dict.fromkeys(("typo", "disagreement", "missing", "affix"), 0.0)
         if not len(pairs.rows):
             return ColumnJudgement({}, mass, {}, [])
         known = np.where(np.isnan(pairs.measure), 0.0, pairs.measure * self.weights[-1])

@@ -18,7 +18,8 @@ class TableOptions:
         passes: contexts are fitted on the repaired table this many times (one pass: F1 .89 instead of .95).
         learn_from: only repairs with this posterior enter the repaired table and train the channel, since learning
             from wrong repairs reinforces itself.
-        typo_rate, disagreement_rate, missing_rate: share of cells hit, before the first estimate.
+        typo_rate, disagreement_rate, missing_rate, affix_rate: share of cells hit, before the first estimate.
+        blank_cap: highest prior share of blanks that should hold a value.
         rate_rows: pseudo-rows that shrink the rate of a column to that of the table.
         rate_cells: pseudo-cells at ``typo_rate`` in the rate of the table, which matter in tables of few cells only.
         exception_share: a column is determined by its contexts if they leave at most this share of rows unexplained.
@@ -47,6 +48,8 @@ class TableOptions:
     typo_rate: float = 0.03
     disagreement_rate: float = 0.003
     missing_rate: float = 0.005
+    affix_rate: float = 0.005
+    blank_cap: float = 0.1
     rate_rows: float = 50.0
     rate_cells: float = 200.0
     exception_share: float = 0.05

@@ -123,26 +123,28 @@ def _passes(table: CodedTable, options: TableOptions, progress: Callable[[str], 
         if progress:
             progress(f"pass {step + 1} of {options.passes}")
         judged: list[ColumnJudgement | None] = []
+        shared: dict[str, object] = {}
         for j, column in enumerate(table.columns):
             if column.name in table.skip or column.role.name == "empty":
                 judged.append(None)
                 continue
-            model = ColumnModel(table, j, channels, rates[j], options, memory[j], step < 2)
+            model = ColumnModel(table, j, channels, rates[j], options, memory[j], step < 2, shared)
             judged.append(model.judge())
         found = {(i, j): f for j, result in enumerate(judged) if result for i, f in result.findings.items()}
         lessons = [pair for result in judged if result for pair in result.lessons]
-        hits = [result.mass["typo"] for result in judged if result]
-        given = options.rate_cells * options.typo_rate
-        mean = (sum(hits) + given) / (len(hits) * n + options.rate_cells)
-        for j, result in enumerate(judged):
-            column = table.columns[j]
-            if result is None:
-                continue
-            column.current = column.read.copy()
-            for row, code in result.repairs.items():
-                column.current[row] = code
-            own = (result.mass["typo"] + options.rate_rows * mean) / (n + options.rate_rows)
-            rates[j].typo = min(max(own, 0.5 * mean, options.rate_floor), options.rate_cap)
+        for name in ("typo", "affix"):
+            hits = [result.mass[name] for result in judged if result]
+            given = options.rate_cells * getattr(options, f"{name}_rate")
+            mean = (sum(hits) + given) / (len(hits) * n + options.rate_cells)
+            for rate, result in zip(rates, judged, strict=True):
+                if result:
+                    own = (result.mass[name] + options.rate_rows * mean) / (n + options.rate_rows)
+                    setattr(rate, name, min(max(own, 0.5 * mean, options.rate_floor), options.rate_cap))
+        for column, result in zip(table.columns, judged, strict=True):
+            if result:
+                column.current = column.read.copy()
+                for row, code in result.repairs.items():
+                    column.current[row] = code
         for channel in channels:
             channel.learn(lessons)
     return found
@@ -151,4 +153,5 @@ def _passes(table: CodedTable, options: TableOptions, progress: Callable[[str], 
 def _first_rates(table: CodedTable, position: int, options: TableOptions) -> Rates:
     column = table.columns[position]
     blanks = float((column.read == column.blank).mean()) if table.num_rows else 0.0
-    return Rates(options.typo_rate, options.disagreement_rate, min(max(blanks, options.missing_rate), 0.1))
+    missing = min(max(blanks, options.missing_rate), options.blank_cap)
+    return Rates(options.typo_rate, options.disagreement_rate, missing, options.affix_rate)

@@ -6,6 +6,8 @@ table. To add one, write a file (see :class:`~magnet.tables.channels.base.Channe
 :data:`~magnet.tables.channels.base.ColumnTest`), and name it here.
 """
 
+from magnet.tables.channels import encoding, frame, missing, moment_format, moved, number_format, swapped, unit
+from magnet.tables.channels.affix import Affix
 from magnet.tables.channels.base import UNKNOWN, Channel, ChannelContext, ColumnTest, Proposals
 from magnet.tables.channels.respell import Respell
 from magnet.tables.channels.typo import Typo
@@ -15,11 +17,21 @@ from magnet.tables.options import TableOptions
 def make_channels(options: TableOptions) -> list[Channel]:
     """Fresh channels for one table, nothing learned yet."""
     typo = Typo(options.digit_discount)
-    return [typo, Respell(typo)]
+    return [typo, Respell(typo), Affix()]
 
 
-REWRITES: dict[str, ColumnTest] = {}
-AUDITS: dict[str, ColumnTest] = {}
+REWRITES: dict[str, ColumnTest] = {
+    "encoding": encoding.rewrite,
+    "missing": missing.rewrite,
+    "unit": unit.rewrite,
+    "number_format": number_format.rewrite,
+    "moment_format": moment_format.rewrite,
+    "moved": moved.rewrite,
+    "swapped": swapped.rewrite,
+}
+AUDITS: dict[str, ColumnTest] = {
+    "frame": frame.audit,
+}
 
 __all__ = [
     "AUDITS",

@@ -3,13 +3,16 @@
 To add one, write a file with a ``fit`` function (see :class:`~magnet.tables.experts.base.Expert`), and name it here.
 """
 
-from magnet.tables.experts import groups
+from magnet.tables.experts import groups, links, sequence, template
 from magnet.tables.experts.base import Expert, Fit, FitContext
 from magnet.tables.experts.frequency import Frequency
 from magnet.tables.experts.novelty import Novelty
 
 EXPERTS: dict[str, Fit] = {
     "groups": groups.fit,
+    "links": links.fit,
+    "template": template.fit,
+    "sequence": sequence.fit,
 }
 
 __all__ = ["EXPERTS", "Expert", "Fit", "FitContext", "Frequency", "Novelty"]

@@ -46,6 +46,7 @@ class FitContext:
         position: which column is judged.
         options: the constants.
         memory: what the expert wants to keep for this column from one pass to the next.
+        shared: what is computed once per pass for all columns.
         fresh: whether contexts are chosen again in this pass.
     """
 
@@ -54,6 +55,7 @@ class FitContext:
     options: TableOptions
     memory: dict[str, object] = field(default_factory=dict)
     fresh: bool = True
+    shared: dict[str, object] = field(default_factory=dict)
 
 
 Fit = Callable[[FitContext], list[Expert]]

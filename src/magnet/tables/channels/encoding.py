@@ -1,0 +1,56 @@
+"""Text decoded with the wrong code page: ``MÃ¼ller`` for ``Müller``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from magnet.tables.coded import CodedTable
+from magnet.tables.findings import Finding
+from magnet.tables.options import TableOptions
+
+try:
+    import ftfy
+except ImportError:
+    ftfy = None  # type: ignore[assignment]
+
+PAGES = ("cp1252", "latin-1")
+PROBABILITY, CONFIDENCE = 0.99, 0.97
+
+
+def repair(text: str) -> str:
+    """The text as it was before it was decoded wrongly; the text itself if nothing is wrong.
+
+    With the package ftfy its heuristics decide; without it, a text that is valid UTF-8 in the bytes of a western code
+    page is taken for one that was decoded wrongly, which hardly ever happens by chance.
+
+    Example:
+        >>> repair("MÃ¼ller"), repair("Müller"), repair("plain")
+        ('Müller', 'Müller', 'plain')
+    """
+    if text.isascii():
+        return text
+    if ftfy is not None:
+        return str(ftfy.fix_encoding(text))
+    for page in PAGES:
+        try:
+            fixed = text.encode(page).decode("utf-8")
+        except UnicodeError:
+            continue
+        if fixed != text:
+            return fixed
+    return text
+
+
+def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
+    """Cells whose text was decoded with the wrong code page."""
+    for j, column in enumerate(table.columns):
+        if column.name in table.skip:
+            continue
+        for code, text in enumerate(column.values[: int(column.read.max(initial=-1)) + 1]):
+            fixed = repair(text)
+            if fixed != text:
+                for row in np.flatnonzero(column.read == code).tolist():
+                    why = f"{text!r} is {fixed!r} read with the wrong code page: encoding"
+                    yield j, Finding(row, fixed, PROBABILITY, CONFIDENCE, "encoding", why)

@@ -1,0 +1,74 @@
+"""Identifiers of one fixed frame (uuid, phone, code): a cell off the frame by one character is wrong."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+from rapidfuzz.distance import OSA
+
+from magnet.tables.coded import CodedColumn, CodedTable
+from magnet.tables.findings import Finding
+from magnet.tables.options import TableOptions
+
+RUN = re.compile(r"[^\W_]+")
+COMMON, ALL_COMMON, RARE = 0.05, 0.7, 0.02  # shares of a usual frame, of the usual ones together, of an exception
+FRAMES = 3  # a column with more usual frames has none
+PROBABILITY = 0.9
+MIN_ROWS = 20
+
+
+def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
+    """Cells whose frame (lengths of the runs of letters and digits, and what is between them) misses all usual ones by
+    one character. The right text is not known."""
+    for j, column in enumerate(table.columns):
+        if column.name in table.skip or column.role.name in ("quantity", "empty", "constant", "unit"):
+            continue
+        for row, example in _exceptions(column):
+            why = f"{column.values[column.read[row]]!r} is written unlike {example!r} and nearly all others: typo"
+            yield j, Finding(row, None, PROBABILITY, 0.0, "typo", why)
+
+
+def frame_of(text: str) -> str:
+    """The frame of a text: one character per run, which stands for its length.
+
+    Example:
+        >>> frame_of("ab-123") == frame_of("xy-907"), frame_of("ab-123") == frame_of("abc-123")
+        (True, False)
+    """
+    return RUN.sub(lambda m: chr(0xE000 + min(len(m.group()), 60)), text)
+
+
+def _exceptions(column: CodedColumn) -> Iterator[tuple[int, str]]:
+    counts = column.counts()
+    held = [k for k in np.flatnonzero(counts).tolist() if column.values[k].strip()]
+    total = int(counts[held].sum()) if held else 0
+    digits = sum(int(counts[k]) for k in held if column.values[k].isdigit())
+    if total < MIN_ROWS or len(held) < 0.5 * total or digits > 0.5 * total:
+        return
+    frames = Counter[str]()
+    for k in held:
+        frames[frame_of(column.values[k])] += int(counts[k])
+    usual = [f for f, c in frames.items() if c >= COMMON * total]
+    if not 1 <= len(usual) <= FRAMES or sum(frames[f] for f in usual) < ALL_COMMON * total:
+        return
+    example = next(column.values[k] for k in held if frame_of(column.values[k]) in usual)
+    for k in held:
+        frame = frame_of(column.values[k])
+        if frame not in usual and frames[frame] <= RARE * total and any(_near(frame, f) for f in usual):
+            for row in np.flatnonzero(column.current == k).tolist():
+                yield row, example
+
+
+def _near(frame: str, usual: str) -> bool:
+    if len(frame) == len(usual):
+        return sum(abs(ord(a) - ord(b)) for a, b in zip(frame, usual, strict=True)) <= 1
+    return OSA.distance(frame, usual) == 1 or (
+        abs(sum(map(_size, frame)) - sum(map(_size, usual))) <= 1 and abs(len(frame) - len(usual)) <= 2
+    )
+
+
+def _size(character: str) -> int:
+    return ord(character) - 0xE000 if ord(character) >= 0xE000 else 1

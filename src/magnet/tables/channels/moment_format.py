@@ -1,0 +1,71 @@
+"""Dates and times in several writings within one column."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from magnet.tables.coded import CodedColumn, CodedTable
+from magnet.tables.findings import Finding
+from magnet.tables.options import TableOptions
+from magnet.tables.roles.dates import Moment, Style, parse_moment, write_moment
+
+LEADING = 0.6  # share of the moments that one writing needs to be the column's own
+PROBABILITY, CONFIDENCE = 0.95, 0.94
+AMBIGUOUS = 0.5  # confidence where day and month may be exchanged
+
+
+def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
+    """Moments in a rarer writing take that of the majority: ``2015-03-04`` among ``3/4/2015``.
+
+    Which of two numbers is the day follows from the values that allow one reading only. Where the writing itself does
+    not say, the suggestion is uncertain.
+    """
+    for j, column in enumerate(table.columns):
+        if column.name in table.skip or column.role.name not in ("date", "time"):
+            continue
+        for code, text, confidence, why in _exceptions(column, options):
+            for row in np.flatnonzero(column.read == code).tolist():
+                yield j, Finding(row, text, PROBABILITY, confidence, "format", why)
+
+
+def _exceptions(column: CodedColumn, options: TableOptions) -> Iterator[tuple[int, str, float, str]]:
+    counts = column.read_counts()
+    held = np.flatnonzero(counts).tolist()
+    day_first = _day_first([column.values[k] for k in held])
+    parsed: dict[int, tuple[Moment, Style]] = {}
+    for k in held:
+        found = parse_moment(column.values[k], day_first) or parse_moment(column.values[k], not day_first)
+        if found:
+            parsed[k] = found
+    total = sum(int(counts[k]) for k in parsed)
+    if total < options.min_rows:
+        return
+    styles = Counter[Style]()
+    for k, (_, style) in parsed.items():
+        styles[style] += int(counts[k])
+    fits = {
+        style: sum(int(counts[k]) for k, (m, _) in parsed.items() if write_moment(m, style) == column.values[k])
+        for style, _ in styles.most_common(4)
+    }
+    style, share = max(fits.items(), key=lambda item: item[1])
+    if share < LEADING * total:
+        return
+    example = next(column.values[k] for k, (m, _) in parsed.items() if write_moment(m, style) == column.values[k])
+    for k, (moment, own) in parsed.items():
+        text = write_moment(moment, style)
+        if text is None or text == column.values[k]:
+            continue
+        small = moment.date is not None and max(moment.date[1:]) <= 12
+        unsure = small and own.layout in ("mdy", "dmy") and (own.layout != style.layout or own.separator == ".")
+        why = f"{share} of {total} are written like {example!r}, this is not: format"
+        yield k, text, AMBIGUOUS if unsure else CONFIDENCE, why
+
+
+def _day_first(texts: list[str]) -> bool:
+    """Whether more texts are dates with the day first only than with the month first only."""
+    month = sum(parse_moment(t) is not None and parse_moment(t, True) is None for t in texts)
+    day = sum(parse_moment(t, True) is not None and parse_moment(t) is None for t in texts)
+    return day > month

@@ -1,0 +1,59 @@
+"""Numbers written with or without thousands separators and trailing decimals, in one column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from magnet.tables.coded import CodedColumn, CodedTable
+from magnet.tables.findings import Finding
+from magnet.tables.options import TableOptions
+
+WHOLE = re.compile(r"[-+]?\d+")
+POINT_ZERO = re.compile(r"[-+]?\d+\.0+")
+COMMAS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+LARGE = re.compile(r"[-+]?\d{4,}(?:\.\d+)?")
+MAJORITY = 0.8  # share of one writing from which the other is an exception
+PROBABILITY, CONFIDENCE = 0.95, 0.94
+
+
+def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
+    """``7000.0`` among whole numbers, and ``1234`` among ``1,234``, take the writing of the majority."""
+    for j, column in enumerate(table.columns):
+        if column.name in table.skip or column.role.name not in ("quantity", "code", "unit"):
+            continue
+        for code, text, why in (*_decimals(column, options), *_separators(column, options)):
+            for row in np.flatnonzero(column.read == code).tolist():
+                yield j, Finding(row, text, PROBABILITY, CONFIDENCE, "format", why)
+
+
+def _share(column: CodedColumn, pattern: re.Pattern[str]) -> tuple[list[int], int]:
+    counts = column.read_counts()
+    hit = [k for k in np.flatnonzero(counts).tolist() if pattern.fullmatch(column.values[k].strip())]
+    return hit, int(counts[hit].sum()) if hit else 0
+
+
+def _decimals(column: CodedColumn, options: TableOptions) -> Iterator[tuple[int, str, str]]:
+    (_, whole), (zero, zeros) = _share(column, WHOLE), _share(column, POINT_ZERO)
+    fractions = _share(column, re.compile(r"[-+]?\d*\.\d*[1-9]\d*"))[1]
+    if whole < options.min_rows or whole < MAJORITY * (whole + zeros) or fractions > 0.02 * whole:
+        return
+    for k in zero:
+        text = column.values[k].strip().split(".")[0]
+        yield k, text, f"{whole} whole numbers are written without decimals, this is not: format"
+
+
+def _separators(column: CodedColumn, options: TableOptions) -> Iterator[tuple[int, str, str]]:
+    (comma, commas), (large, plain) = _share(column, COMMAS), _share(column, LARGE)
+    if commas + plain < options.min_rows:
+        return
+    if commas >= MAJORITY * (commas + plain):
+        for k in large:
+            head, _, tail = column.values[k].strip().partition(".")
+            text = f"{int(head):,}" + (f".{tail}" if tail else "")
+            yield k, text, f"{commas} numbers have thousands separators, this has none: format"
+    elif plain >= MAJORITY * (commas + plain):
+        for k in comma:
+            yield k, column.values[k].strip().replace(",", ""), f"{plain} numbers have no thousands separators: format"

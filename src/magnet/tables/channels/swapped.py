@@ -1,0 +1,57 @@
+"""Two values of a row exchanged between columns, or one copied over another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats
+from magnet.tables.findings import Finding
+from magnet.tables.options import TableOptions
+
+RATE = 1e-3  # rows exchanged, before looking
+REPEATS = 3  # rows in which a value must be at home in the other column
+CONFIDENCE = 0.95
+ROLES = ("category", "text", "code", "constant", "phone", "date", "time")
+
+
+def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
+    r"""Rows whose two values are each at home in the other column.
+
+    .. math::
+        \frac{\mathrm{P(swapped)}}{\mathrm{P(right)}}
+        = r \, \frac{F_a(x_b) \, F_b(x_a)}{F_a^{-i}(x_a) \, F_b^{-i}(x_b)}
+
+    with r the rate of exchanged rows and half a row added to the counts below.
+    """
+    n = table.num_rows
+    if n < options.min_rows:
+        return
+    usable = [j for j, c in enumerate(table.columns) if c.role.name in ROLES and c.name not in table.skip]
+    for at, a in enumerate(usable):
+        for b in usable[at + 1 :]:
+            first, second = table.columns[a], table.columns[b]
+            home_first, away_first = _homes(first, second)
+            home_second, away_second = _homes(second, first)
+            x, y = first.read, second.read
+            candidates = np.flatnonzero((away_first[x] >= REPEATS) & (away_second[y] >= REPEATS) & (x >= 0))
+            if not len(candidates):
+                continue
+            p, q = x[candidates], y[candidates]
+            ratio = RATE * (away_first[p] * away_second[q]) / ((home_first[p] - 0.5) * (home_second[q] - 0.5))
+            for row, odds in zip(candidates.tolist(), ratio.tolist(), strict=True):
+                one, two = first.values[first.read[row]], second.values[second.read[row]]
+                if odds < 1 or one == two or not one or not two:
+                    continue
+                chance = odds / (1 + odds)
+                why = f"{one!r} belongs to {second.name} and {two!r} to {first.name}: swapped"
+                yield a, Finding(row, two, chance, CONFIDENCE * chance, "swapped", why)
+                yield b, Finding(row, one, chance, CONFIDENCE * chance, "swapped", why)
+
+
+def _homes(column: CodedColumn, other: CodedColumn) -> tuple[Floats, Codes]:
+    """How often each value of a column occurs in it, and in another column."""
+    counts, elsewhere = column.read_counts(), other.read_counts()
+    away = np.array([elsewhere[k] if (k := other.index.get(v, -1)) >= 0 else 0 for v in column.values])
+    return counts.astype(np.float64), away
