@@ -196,7 +196,8 @@ def prepare(x: Tensor, trust: Tensor, transform: FrameletTransform, settings: Se
         nu=penalty_weights(settings, transform, start, trust),
         gamma=step_parameter(settings, d, X, trust),
     )
-    return Prepared(problem, start, observed, trust, center, root)
+    own = observed if median is None else torch.where(torch.isfinite(x), x, observed)
+    return Prepared(problem, start, own, trust, center, root)
 
 
 def degree_weights(transform: FrameletTransform, settings: Settings, like: Tensor) -> Tensor:

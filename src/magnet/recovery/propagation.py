@@ -2,7 +2,10 @@ r"""Weighted propagation: the minimizer of a Dirichlet energy, with Feature Prop
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, overload
 
 import numpy as np
 import torch
@@ -12,11 +15,17 @@ from torch import Tensor
 from magnet.framelets import FrameletTransform
 from magnet.graph import Graph
 from magnet.recovery.cg import conjugate_gradients
-from magnet.recovery.io.columns import columns, fill_missing, range_width, read_columns, trust_columns
-from magnet.recovery.io.output import Memory
+from magnet.recovery.io.columns import column_scales, columns, fill_missing, range_width, trust_columns
+from magnet.recovery.io.output import Output, Record, fingerprint, is_path, output_for
+from magnet.recovery.kernels import Backend, choose_backend
+from magnet.recovery.ranges import gathered, run_ranges, wants_progress
 from magnet.recovery.result import RecoveryResult
 
+#: Some columns, the steps that each took, and its relative residual.
+Solved = tuple[Tensor, NDArray[np.int64], NDArray[np.float64]]
 
+
+@overload
 def propagate(
     x: Any,
     trust: Any,
@@ -27,7 +36,49 @@ def propagate(
     solver: Literal["cg", "iterate"] = "cg",
     max_iter: int | None = None,
     tol: float = 1e-5,
-) -> RecoveryResult:
+    backend: Backend = "auto",
+    threads: int | None = None,
+    out: str | os.PathLike[str] | NDArray[Any] | None = None,
+    block_columns: int | None = None,
+    progress: bool | None = None,
+) -> RecoveryResult: ...
+
+
+@overload
+def propagate(
+    x: Any,
+    trust: Any,
+    graph: Graph | FrameletTransform,
+    *,
+    lam: Sequence[float],
+    coordinates: Literal["plain", "degree"] = "plain",
+    solver: Literal["cg", "iterate"] = "cg",
+    max_iter: int | None = None,
+    tol: float = 1e-5,
+    backend: Backend = "auto",
+    threads: int | None = None,
+    out: str | os.PathLike[str] | NDArray[Any] | None = None,
+    block_columns: int | None = None,
+    progress: bool | None = None,
+) -> list[RecoveryResult]: ...
+
+
+def propagate(
+    x: Any,
+    trust: Any,
+    graph: Graph | FrameletTransform,
+    *,
+    lam: float | Sequence[float] = 1.0,
+    coordinates: Literal["plain", "degree"] = "plain",
+    solver: Literal["cg", "iterate"] = "cg",
+    max_iter: int | None = None,
+    tol: float = 1e-5,
+    backend: Backend = "auto",
+    threads: int | None = None,
+    out: str | os.PathLike[str] | NDArray[Any] | None = None,
+    block_columns: int | None = None,
+    progress: bool | None = None,
+) -> RecoveryResult | list[RecoveryResult]:
     r"""Replace each cell by a compromise between what was observed and what its neighbors say.
 
     .. math::
@@ -44,13 +95,21 @@ def propagate(
         trust: ``w`` in [0, 1], ``[n, d]``, ``[n]`` for whole rows, or ``None`` for all ones. It is the weight itself,
             not squared as in :func:`magnet.recover`.
         graph: the graph, or a framelet transform of it.
-        lam: amount of smoothing. (default: ``1``)
+        lam: amount of smoothing, or several of them: then the result is a list, and the columns are read, checked and
+            packed once for all. (default: ``1``)
         coordinates: ``"plain"`` uses the symmetric operator, ``"degree"`` the average ``D^-1 A``, for which constants
             are fixed points.
         solver: ``"cg"`` solves to ``tol``; ``"iterate"`` repeats the fixed-point map ``max_iter`` times (with
             ``lam=0`` and 40 times that is PyG's ``FeaturePropagation``, up to rounding).
         max_iter: (default: ``500`` for ``"cg"``, ``40`` for ``"iterate"``)
         tol: relative residual at which a column stops. (default: ``1e-5``)
+        backend: ``"numba"`` (the fused CPU kernel, ``solver="cg"``), ``"torch"`` (any device, differentiable) or
+            ``"auto"``.
+        threads: CPU threads of the numba backend. (default: as many as torch uses)
+        out: write the result to this ``.npy`` file range by range (a killed run continues where it was), or into
+            this array or memory map.
+        block_columns: columns handled at a time. The result does not depend on it.
+        progress: show a progress bar. (default: when writing to a file from a terminal)
 
     Example:
         >>> g = Graph.from_edges([[0, 1], [1, 2]], num_nodes=3)
@@ -62,54 +121,102 @@ def propagate(
     graph = graph.graph if isinstance(graph, FrameletTransform) else graph
     if not isinstance(graph, Graph):
         raise ValueError(f"graph is a {type(graph).__name__}; it must be a Graph or a FrameletTransform")
-    if not (np.isfinite(lam) and lam >= 0):
-        raise ValueError(f"lam is {lam}; it must be a finite number of at least 0")
+    lams = [float(value) for value in lam] if isinstance(lam, Sequence | np.ndarray) else [float(lam)]
+    for value in lams:
+        if not (np.isfinite(value) and value >= 0):
+            raise ValueError(f"lam is {value}; it must be a finite number of at least 0")
+    if not lams:
+        raise ValueError("lam is empty; at least one amount of smoothing is needed")
     if coordinates not in ("plain", "degree"):
         raise ValueError(f"coordinates is {coordinates!r}; it must be 'plain' or 'degree'")
     if solver not in ("cg", "iterate"):
         raise ValueError(f"solver is {solver!r}; it must be 'cg' or 'iterate'")
+    if out is not None and len(lams) > 1:
+        raise ValueError("out is for one lam at a time")
     X = columns(x, "x")
     if X.shape[0] != graph.num_nodes:
         raise ValueError(f"x has {X.shape[0]} rows; the graph has {graph.num_nodes} nodes")
     M = trust_columns(trust, X)
     max_iter = max_iter or (500 if solver == "cg" else 40)
-    target = Memory(X.shape, X.dtype, X.device, X.is_tensor)
-    differentiable = torch.is_grad_enabled() and any(isinstance(v, Tensor) and v.requires_grad for v in (x, trust))
-    width = X.shape[1] if differentiable else range_width(X, "torch")
-    iterations, residual = [], []
-    for first in range(0, X.shape[1], width):
-        block, w = read_columns(X, M, first, min(first + width, X.shape[1]))
-        observed, median = fill_missing(block, w, first, always=True)
-        assert median is not None
-        solution = _Propagation(graph, observed, w, median, lam, coordinates)
-        U, steps, left = solution.cg(max_iter, tol) if solver == "cg" else solution.iterate(max_iter)
-        iterations.append(steps)
-        residual.append(left)
-        target.write(first, U, (steps, left <= tol, np.zeros((6, 0))))
-    left = np.concatenate(residual)
-    empty = np.zeros(0)
-    return RecoveryResult(
-        x=target.result(),
-        objective=empty,
-        primal=np.array([left.max()]),
-        dual=empty,
-        column_iterations=np.concatenate(iterations),
-        converged=left <= tol,
-        backend="torch",
-    )
+    gradient = torch.is_grad_enabled() and any(isinstance(v, Tensor) and v.requires_grad for v in (x, trust))
+    torch_only = {"a gradient": gradient, "solver='iterate'": solver == "iterate"}
+    name = choose_backend(backend, X.device.type, torch_only | {"propagation": X.device.type != "cpu"})
+    job = _Job(graph, lams, coordinates, solver, max_iter, tol, name, threads)
+    width = X.shape[1] if gradient else range_width(X, name, out is not None, block_columns)
+    key = fingerprint(graph, lams, coordinates, solver, max_iter, tol, name, width, x, trust) if is_path(out) else ""
+    outputs = [output_for(out, X, key) for _ in lams]
+    records = run_ranges(job, X, M, outputs, width, progress=wants_progress(progress, out is not None))
+    results = [_result(output, kept, name) for output, kept in zip(outputs, records, strict=True)]
+    return results if isinstance(lam, Sequence | np.ndarray) else results[0]
+
+
+def _result(output: Output, records: Sequence[Record], backend: str) -> RecoveryResult:
+    """There is no history; the largest relative residual of a column stands for it."""
+    left = max(float(record.residual.max()) for record in records)
+    return replace(gathered(output, records, backend), primal=np.array([left]))
 
 
 def harmonic(x: Tensor, trust: Tensor, graph: Graph) -> Tensor:
     """Untrusted cells by Feature Propagation from the cells of positive trust, the start of ``"propagated"``."""
-    observed, median = fill_missing(x, trust, 0, always=True)
-    assert median is not None
-    return _Propagation(graph, observed, trust, median, 0.0, "plain").cg(500, 1e-4)[0]
+    gradient = torch.is_grad_enabled() and (x.requires_grad or trust.requires_grad)
+    torch_only = {"a gradient": gradient, "propagation": x.device.type != "cpu"}
+    name = choose_backend("auto", x.device.type, torch_only)
+    return _Job(graph, [0.0], "plain", "cg", 500, 1e-4, name, None).solve(x, trust, 0)[0][0]
 
 
-class _Propagation:
+@dataclass(frozen=True)
+class _Job:
+    """Propagates a range of columns, once for each lambda."""
+
+    graph: Graph
+    lams: Sequence[float]
+    coordinates: Literal["plain", "degree"]
+    solver: Literal["cg", "iterate"]
+    max_iter: int
+    tol: float
+    backend: str
+    threads: int | None
+
+    def solve(self, x: Tensor, trust: Tensor, first: int) -> list[tuple[Tensor, Record]]:
+        scales = column_scales(x, trust)
+        scaled = x if scales is None else x / scales
+        solved = self._fused(scaled, trust) if self.backend == "numba" else None
+        if solved is None:
+            solved = self._reference(scaled, trust, first)
+        if scales is not None:
+            solved = [(U * scales, steps, left) for U, steps, left in solved]
+        return [(U, Record(steps, left <= self.tol, residual=left)) for U, steps, left in solved]
+
+    def _fused(self, x: Tensor, trust: Tensor) -> list[Solved] | None:
+        from magnet.recovery.kernels import propagation as kernel
+
+        return kernel.solve(
+            self.graph,
+            x,
+            trust,
+            self.lams,
+            self.coordinates,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            threads=self.threads,
+        )
+
+    def _reference(self, x: Tensor, trust: Tensor, first: int) -> list[Solved]:
+        observed, median = fill_missing(x, trust, first, always=True)
+        assert median is not None
+        own = torch.where(torch.isfinite(x), x, observed)
+        systems = [_System(self.graph, observed, own, trust, median, lam, self.coordinates) for lam in self.lams]
+        if self.solver == "cg":
+            return [system.cg(self.max_iter, self.tol) for system in systems]
+        return [system.iterate(self.max_iter) for system in systems]
+
+
+class _System:
     """The linear system ``(w + lam L) U = w X`` on the free cells of some columns; the others are fixed."""
 
-    def __init__(self, graph: Graph, x: Tensor, w: Tensor, median: Tensor, lam: float, coordinates: str) -> None:
+    def __init__(
+        self, graph: Graph, x: Tensor, own: Tensor, w: Tensor, median: Tensor, lam: float, coordinates: str
+    ) -> None:
         self.operator = graph.operator("normalized", x)
         component = torch.as_tensor(graph.components, dtype=torch.long, device=x.device)
         isolated = torch.as_tensor(graph.isolated, device=x.device).unsqueeze(1)
@@ -128,7 +235,7 @@ class _Propagation:
         self.x = self.root * (known - self.center)
         self.w = torch.zeros_like(x) if lam == 0 else w
         self.lam = lam if lam > 0 else 1.0
-        self.user = known
+        self.user = torch.where(isolated, own, known)
 
     def _normal(self, U: Tensor) -> Tensor:
         return self.free * ((self.w + self.lam) * U - self.lam * (self.operator @ U))
@@ -137,7 +244,7 @@ class _Propagation:
         """Back in user units, the fixed cells to the bit as they were."""
         return torch.where(self.free > 0, U / self.root + self.center, self.user)
 
-    def cg(self, max_iter: int, tol: float) -> tuple[Tensor, NDArray[np.int64], NDArray[np.float64]]:
+    def cg(self, max_iter: int, tol: float) -> Solved:
         """Conjugate gradients on the free cells, every column by itself."""
         fixed = self.x * (1 - self.free)
         right = self.free * (self.w * self.x + self.lam * (self.operator @ fixed))
@@ -146,7 +253,7 @@ class _Propagation:
         )
         return self._finish(U + fixed), steps.cpu().numpy(), left.double().cpu().numpy()
 
-    def iterate(self, max_iter: int) -> tuple[Tensor, NDArray[np.int64], NDArray[np.float64]]:
+    def iterate(self, max_iter: int) -> Solved:
         """The fixed-point map. At ``lam = 0`` unknown cells start at zero, as Feature Propagation does."""
         fixed = self.x * (1 - self.free)
         U = fixed if not bool(self.w.any()) else self.x

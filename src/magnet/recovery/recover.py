@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
-import logging
 import os
-import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -16,14 +13,12 @@ from torch import Tensor
 
 from magnet.framelets import FrameletTransform
 from magnet.recovery import admm, driver
-from magnet.recovery.io.columns import Columns, columns, range_width, read_columns, trust_columns
-from magnet.recovery.io.output import File, Given, Memory, Output, Record, fingerprint
-from magnet.recovery.problem import PRESETS, Inner, Prepared, Settings, prepare
+from magnet.recovery.io.columns import column_scales, columns, range_width, trust_columns
+from magnet.recovery.io.output import Record, fingerprint, is_path, output_for
+from magnet.recovery.kernels import Backend, choose_backend
+from magnet.recovery.problem import PRESETS, Inner, Settings, prepare
+from magnet.recovery.ranges import add_histories, gathered, run_ranges, wants_progress
 from magnet.recovery.result import RecoveryResult
-
-log = logging.getLogger("magnet")
-
-Backend = Literal["auto", "torch", "numba", "triton"]
 
 
 def recover(
@@ -149,78 +144,110 @@ def recover(
     gradient = gradient and torch.is_grad_enabled()
     stateful = keep_state or callback is not None or isinstance(warm_start, RecoveryResult)
     whole = gradient or stateful or settings.penalty == "group"
-    name = _choose_backend(backend, X, transform, settings, gradient or stateful)
+    torch_only = {
+        "gradients, callback and states": gradient or stateful,
+        "penalty='group'": settings.penalty == "group",
+        "balance=True": settings.balance,
+        f"inner={settings.inner!r}": settings.inner != "closed",
+        "method='exact'": transform.method == "exact",
+    }
+    name = choose_backend(backend, X.device.type, torch_only)
     if whole and (out is not None or block_columns is not None):
         raise ValueError(
             "out and block_columns handle columns separately; they do not go with penalty='group', gradients, "
             "callback, keep_state or a warm start from a result"
         )
     width = X.shape[1] if whole else range_width(X, name, out is not None, block_columns)
-    if out is None:
-        target: Output = Memory(X.shape, X.dtype, X.device, X.is_tensor)
-    elif isinstance(out, np.ndarray):
-        target = Given(out, X.shape)
-    else:
-        key = fingerprint(
-            asdict(settings),
-            repr(transform),
-            transform.graph.shifted.data,
-            transform.graph.shifted.indices,
-            width,
-            x,
-            trust,
-        )
-        target = File(out, X.shape, torch.zeros(0, dtype=X.dtype).numpy().dtype, key)
-
-    show = sys.stderr.isatty() and out is not None if progress is None else progress
-    records: list[Record] = []
-    state = None
-    for first in _ranges(X.shape[1], width, show):
-        last = min(first + width, X.shape[1])
-        record = target.finished(first)
-        if record is None:
-            prepared = prepare(*read_columns(X, M, first, last), transform, _columns_of(settings, first, last), first)
-            began = _begin(prepared, warm_start, first, last)
-            solution = _solve(name, prepared.problem, began, history, callback, threads)
-            state = solution.state if keep_state else None
-            record = (solution.iterations, solution.converged, solution.history.sums)
-            target.write(first, prepared.to_user(solution.U), record)
-        records.append(record)
-    total = driver.History(_add_histories([sums for _, _, sums in records]))
-    return RecoveryResult(
-        x=target.result(),
-        objective=total.objective,
-        primal=total.primal,
-        dual=total.dual,
-        column_iterations=np.concatenate([iterations for iterations, _, _ in records]),
-        converged=np.concatenate([converged for _, converged, _ in records]),
-        backend=name,
-        state=state,
-    )
+    key = fingerprint(asdict(settings), transform, width, x, trust, warm_start, history, name) if is_path(out) else ""
+    target = output_for(out, X, key)
+    rescale = not (gradient or stateful)
+    job = _Recovery(transform, settings, name, history, callback, warm_start, threads, rescale)
+    (records,) = run_ranges(job, X, M, [target], width, progress=wants_progress(progress, out is not None))
+    result = gathered(target, records, name)
+    return replace(result, state=job.state) if keep_state else result
 
 
-def _columns_of(settings: Settings, first: int, last: int) -> Settings:
-    """Weights given for every column, cut to the range at hand."""
+@dataclass
+class _Recovery:
+    """Recovers a range of columns; keeps the final iterates of the last one."""
+
+    transform: FrameletTransform
+    settings: Settings
+    backend: str
+    history: bool
+    callback: driver.Callback | None
+    warm_start: Any
+    threads: int | None
+    rescale: bool
+    state: admm.State | None = None
+
+    def solve(self, x: Tensor, trust: Tensor, first: int) -> list[tuple[Tensor, Record]]:
+        settings = _columns_of(self.settings, slice(first, first + x.shape[1]))
+        start = self._start(x, first)
+        scales = column_scales(x, trust, together=settings.penalty == "group") if self.rescale else None
+        if scales is None:
+            return [self._solve(x, trust, settings, start, first)]
+        U = torch.empty_like(x)
+        steps, converged = np.zeros(x.shape[1], dtype=np.int64), np.zeros(x.shape[1], dtype=bool)
+        tables = []
+        for scale in scales.unique().tolist():
+            at = (scales == scale).nonzero().flatten()
+            part = start[:, at] / scale if isinstance(start, Tensor) else None
+            scaled = _scaled(_columns_of(settings, at), scale)
+            U_at, record = self._solve(x[:, at] / scale, trust[:, at], scaled, part, first)
+            U[:, at] = U_at * scale
+            steps[at.cpu().numpy()], converged[at.cpu().numpy()] = record.iterations, record.converged
+            primal, dual = scale**2, scale ** (2 * (settings.q - 1))
+            tables.append(record.sums * np.array([scale**settings.q, primal, dual, primal, primal, dual])[:, None])
+        return [(U, Record(steps, converged, add_histories(tables)))]
+
+    def _solve(
+        self, x: Tensor, trust: Tensor, settings: Settings, start: Tensor | admm.State | None, first: int
+    ) -> tuple[Tensor, Record]:
+        prepared = prepare(x, trust, self.transform, settings, first)
+        if start is None:
+            start = prepared.start
+        elif isinstance(start, Tensor):
+            start = prepared.to_solver(start)
+        solution = _solve(self.backend, prepared.problem, start, self.history, self.callback, self.threads)
+        self.state = solution.state
+        return prepared.to_user(solution.U), Record(solution.iterations, solution.converged, solution.history.sums)
+
+    def _start(self, x: Tensor, first: int) -> Tensor | admm.State | None:
+        if isinstance(self.warm_start, RecoveryResult):
+            if self.warm_start.state is None:
+                raise ValueError("warm_start has no state; make the result with keep_state=True")
+            return self.warm_start.state
+        if self.warm_start is None:
+            return None
+        given = columns(self.warm_start, "warm_start")
+        last = first + x.shape[1]
+        if given.shape[0] != x.shape[0] or given.shape[1] < last:
+            found = list(given.shape)
+            raise ValueError(f"warm_start has shape {found}; x has {x.shape[0]} rows and at least {last} columns")
+        return given.read(first, last).to(x)
+
+
+def _columns_of(settings: Settings, at: slice | Tensor) -> Settings:
+    """Weights given for every column, cut to some columns."""
     nu0, gamma = settings.nu0, settings.gamma
     if isinstance(nu0, Tensor) and nu0.dim() == 2 and nu0.shape[1] > 1:
-        nu0 = nu0[:, first:last]
+        nu0 = nu0[:, at]
     if isinstance(gamma, Tensor) and gamma.dim() == 1 and gamma.shape[0] > 1:
-        gamma = gamma[first:last]
+        gamma = gamma[at]
     return replace(settings, nu0=nu0, gamma=gamma)
 
 
-def _begin(prepared: Prepared, warm_start: Any, first: int, last: int) -> Tensor | admm.State:
-    if warm_start is None:
-        return prepared.start
-    if isinstance(warm_start, RecoveryResult):
-        if warm_start.state is None:
-            raise ValueError("warm_start has no state; make the result with keep_state=True")
-        return warm_start.state
-    given = columns(warm_start, "warm_start")
-    n = prepared.start.shape[0]
-    if given.shape[0] != n or given.shape[1] < last:
-        raise ValueError(f"warm_start has shape {list(given.shape)}; x has {n} rows and at least {last} columns")
-    return prepared.to_solver(given.read(first, last).to(prepared.start))
+def _scaled(settings: Settings, scale: float) -> Settings:
+    r"""The settings with which ``x / scale`` gives the result divided by ``scale``.
+
+    Dividing the objective by :math:`s^q` leaves :math:`\nu s^{p-q}`, and :math:`\gamma s^{2-q}` in the augmented term;
+    ``"auto"`` follows the data by itself.
+    """
+    p = 1.0 if settings.penalty == "group" else settings.p
+    nu0 = settings.nu0 if isinstance(settings.nu0, str) else settings.nu0 * scale ** (p - settings.q)
+    gamma = settings.gamma if isinstance(settings.gamma, str) else settings.gamma * scale ** (2 - settings.q)
+    return replace(settings, nu0=nu0, gamma=gamma)
 
 
 def _solve(
@@ -235,65 +262,9 @@ def _solve(
         began = start if isinstance(start, admm.State) else admm.initial(problem, start)
         return driver.solve(problem, began, history=history, callback=callback)
     if name == "numba":
-        from magnet.recovery.kernels import blocks
+        from magnet.recovery.kernels import admm as fused
 
-        return blocks.solve(problem, start, history=history, threads=threads)
+        return fused.solve(problem, start, history=history, threads=threads)
     from magnet.recovery.kernels import gpu
 
     return gpu.solve(problem, start, history=history)
-
-
-_missing: set[str] = set()
-
-
-def _importable(name: str) -> bool:
-    """Whether a backend's package is there; says once, in one line, that it is not."""
-    if importlib.util.find_spec(name) is not None:
-        return True
-    if name not in _missing:
-        _missing.add(name)
-        log.warning("%s is not installed: recovery falls back to the torch backend", name)
-    return False
-
-
-def _choose_backend(
-    backend: str, X: Columns, transform: FrameletTransform, settings: Settings, needs_torch: bool
-) -> str:
-    if backend not in ("auto", "torch", "numba", "triton"):
-        raise ValueError(f"backend is {backend!r}; it must be 'auto', 'torch', 'numba' or 'triton'")
-    fused = "triton" if X.device.type == "cuda" else "numba"
-    if backend not in ("auto", "torch", fused):
-        raise ValueError(f"backend is {backend!r} but x is on {X.device}; it must be 'torch' or {fused!r}")
-    reasons = {
-        "gradients, callback and states": needs_torch,
-        "penalty='group'": settings.penalty == "group",
-        "balance=True": settings.balance,
-        f"inner={settings.inner!r}": settings.inner != "closed",
-        "method='exact'": transform.method == "exact",
-    }
-    reason = next((text for text, holds in reasons.items() if holds), None)
-    if backend == fused and reason is not None:
-        raise ValueError(f"backend is {backend!r}; {reason} runs on 'torch' only")
-    if backend == "torch" or reason is not None or not _importable(fused):
-        return "torch"
-    return fused
-
-
-def _ranges(columns: int, width: int, show: bool) -> Any:
-    starts = range(0, columns, width)
-    if not show:
-        return starts
-    from rich.console import Console
-    from rich.progress import track
-
-    return track(starts, description="recovering columns", console=Console(stderr=True))
-
-
-def _add_histories(tables: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Sum of tables ``[6, iterations]``; the shorter ones stay at their last values."""
-    longest = max(table.shape[1] for table in tables)
-    total = np.zeros((6, longest))
-    for table in tables:
-        if table.shape[1]:
-            total += np.concatenate([table, np.repeat(table[:, -1:], longest - table.shape[1], axis=1)], axis=1)
-    return total

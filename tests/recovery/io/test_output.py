@@ -1,5 +1,6 @@
 """Out of core: files in, a file out, and a kill in between."""
 
+import errno
 import json
 import os
 import signal
@@ -10,8 +11,11 @@ import time
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+import torch
 
-from magnet import FrameletTransform, recover
+from magnet import FrameletTransform, Graph, propagate, recover
+from magnet.recovery.io.output import File
 
 SETUP = """
 import sys
@@ -120,3 +124,109 @@ def test_bad_files_are_named(files):
     np.save(folder / "objects.npy", np.array([["a", 1]], dtype=object), allow_pickle=True)
     with pytest.raises(ValueError, match=r"cannot be read as a \.npy file"):
         recover(folder / "objects.npy", None, W)
+
+
+def interrupted(monkeypatch, after, *arguments, **options):
+    """Run ``recover`` until so many ranges are written, then fail as a lost machine would."""
+    written = []
+    original = File.write
+
+    def write(self, first, values, record):
+        if len(written) == after:
+            raise KeyboardInterrupt
+        written.append(first)
+        original(self, first, values, record)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(File, "write", write)
+        with pytest.raises(KeyboardInterrupt):
+            recover(*arguments, **options)
+    return written
+
+
+@pytest.mark.parametrize("torn", [b'{"first": 64, "itera', b"\x00\x00\x00\n", b'{"first": 64}\n', b"[]\n"])
+def test_a_torn_journal_line_is_cut_off_and_written_anew(files, monkeypatch, torn):
+    W, x, trust, folder = files
+    options = {"out": folder / "u.npy", "block_columns": 16, "max_iter": 5}
+    interrupted(monkeypatch, 2, x, trust, W, **options)
+    journal = folder / "u.npy.journal"
+    with journal.open("ab") as file:
+        file.write(torn)
+    assert interrupted(monkeypatch, 1, x, trust, W, **options) == [32]
+    assert [json.loads(line).get("first") for line in journal.read_text().splitlines()] == [None, 0, 16, 32]
+    r = recover(x, trust, W, **options)
+    assert np.array_equal(r.x, recover(x, trust, W, max_iter=5).x)
+
+
+def test_a_damaged_partial_file_starts_anew(files, monkeypatch):
+    W, x, trust, folder = files
+    options = {"out": folder / "u.npy", "block_columns": 16, "max_iter": 5}
+    interrupted(monkeypatch, 2, x, trust, W, **options)
+    os.truncate(folder / "u.npy.partial", 100)
+    assert np.array_equal(recover(x, trust, W, **options).x, recover(x, trust, W, max_iter=5).x)
+
+
+@pytest.mark.parametrize("change", ["x", "tensor", "trust", "sparse", "warm_start", "graph", "file"])
+def test_other_contents_are_never_mixed_with_old_ones(files, monkeypatch, change):
+    W, x, trust, folder = files
+    options = {"out": folder / "u.npy", "block_columns": 16, "max_iter": 5}
+    if change == "tensor":
+        x, trust = torch.tensor(x), torch.tensor(trust)
+    if change == "sparse":
+        x = sp.csr_matrix(np.where(x > 0, x, 0))
+    if change == "warm_start":
+        options["warm_start"] = np.zeros_like(x)
+    given = folder / "x.npy" if change == "file" else x
+    interrupted(monkeypatch, 2, given, trust, W, **options)
+    if change in ("x", "tensor"):
+        x[100, 3] += 1
+    if change == "trust":
+        trust[100, 3] = 1 - trust[100, 3]
+    if change == "sparse":
+        x = sp.csr_matrix((x.data, x.indices, x.indptr), copy=True)
+        x.data[0] += 1
+    if change == "warm_start":
+        options["warm_start"] = np.ones_like(x)
+    if change == "graph":
+        adjacency = W.graph.adjacency.copy()
+        W = FrameletTransform(Graph(adjacency[::-1][:, ::-1].tocsr()))
+    if change == "file":
+        x[100, 3] += 1
+        stat = os.stat(given)
+        np.save(given, x)
+        os.utime(given, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    r = recover(given if change == "file" else x, trust, W, **options)
+    options.pop("out")
+    assert np.array_equal(r.x, recover(x, trust, W, **options).x)
+
+
+def test_a_full_disk_is_an_error_before_any_work(files, monkeypatch):
+    W, x, trust, folder = files
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(ValueError, match=r"out: .*u\.npy cannot be written: No space left.*\(0\.1 MiB are needed\)"):
+        recover(x, trust, W, out=folder / "u.npy")
+    assert sorted(path.name for path in folder.iterdir()) == ["trust.npy", "x.npy"]
+
+
+def test_space_is_taken_not_only_announced(files, monkeypatch):
+    W, x, trust, folder = files
+    interrupted(monkeypatch, 0, x, trust, W, out=folder / "u.npy", block_columns=16)
+    stat = os.stat(folder / "u.npy.partial")
+    assert stat.st_blocks * 512 >= stat.st_size > x.nbytes
+
+
+def test_propagation_goes_to_a_file_and_continues_too(files, monkeypatch):
+    W, x, trust, folder = files
+    expected = propagate(x, trust, W, lam=2.0)
+    r = propagate(folder / "x.npy", trust, W, lam=2.0, out=folder / "u.npy", block_columns=16)
+    assert np.array_equal(r.x, expected.x)
+    assert np.array_equal(r.column_iterations, expected.column_iterations)
+    assert r.primal == expected.primal
+    with pytest.raises(ValueError, match="out is for one lam at a time"):
+        propagate(x, trust, W, lam=[1.0, 2.0], out=folder / "u.npy")
+    with pytest.raises(ValueError, match="out is a int"):
+        propagate(x, trust, W, out=3)

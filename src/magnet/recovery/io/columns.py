@@ -18,6 +18,14 @@ from torch import Tensor
 RANGE_BYTES = {"torch": 3 << 19, "numba": 32 << 20, "file": 128 << 20, "cuda": 256 << 20}
 
 
+#: An untrusted number so many times larger than every trusted one of its column is handled as missing. Conjugate
+#: gradients in float32 gain about seven digits over their start: this leaves four of them.
+FAR_OUT = 1024.0
+
+#: Columns whose largest trusted number lies between 2 to plus and minus this power are solved as they are.
+ORDINARY_BITS = {torch.float32: 40, torch.float64: 400}
+
+
 @dataclass(frozen=True)
 class Columns:
     """A matrix ``[n, d]`` that hands out dense column ranges.
@@ -41,6 +49,8 @@ def columns(value: Any, name: str) -> Columns:
     """Wrap a tensor (dense or sparse), array, memory map, SciPy sparse matrix or path of a ``.npy`` file."""
     if isinstance(value, str | os.PathLike):
         value = _open(value, name)
+    if (isinstance(value, Tensor) and value.is_complex()) or (sp.issparse(value) and value.dtype.kind not in "fiub"):
+        raise ValueError(f"{name} has dtype {value.dtype}; it must hold real numbers")
     if isinstance(value, Tensor) and value.layout == torch.strided:
         _check_shape(value.shape, name)
         tensor = value if value.is_floating_point() else value.to(torch.get_default_dtype())
@@ -93,6 +103,28 @@ def read_columns(x: Columns, trust: Columns, first: int, last: int) -> tuple[Ten
     return block, weights
 
 
+def column_scales(x: Tensor, trust: Tensor, together: bool = False) -> Tensor | None:
+    """A power of two for each column ``[d]`` by which to divide it, or ``None`` where all are of an ordinary size.
+
+    Norms are sums of squares: beyond about 1e18 (float32) they overflow, below 1e-19 they vanish. Dividing by a power
+    of two is exact. What counts is the largest trusted number of a column.
+
+    Args:
+        x, trust: some columns ``[n, d]``.
+        together: one scale for all columns. (default: ``False``)
+    """
+    with torch.no_grad():
+        usable = torch.where(torch.isfinite(x) & (trust > 0), x, torch.zeros((), dtype=x.dtype, device=x.device))
+        largest = usable.abs().amax(dim=0)
+        if together:
+            largest = largest.amax().expand_as(largest)
+        bits = ORDINARY_BITS[x.dtype]
+        odd = (largest > 2.0**bits) | ((largest > 0) & (largest < 2.0**-bits))
+        if not bool(odd.any()):
+            return None
+        return torch.where(odd, torch.exp2(torch.log2(largest).floor()), torch.ones_like(largest))
+
+
 def range_width(X: Columns, backend: str, from_file: bool = False, block_columns: int | None = None) -> int:
     """How many columns are handled at a time, in multiples of 64 (``block_columns`` where it is given)."""
     if block_columns is not None:
@@ -103,26 +135,33 @@ def range_width(X: Columns, backend: str, from_file: bool = False, block_columns
 
 
 def fill_missing(x: Tensor, trust: Tensor, first: int, always: bool = False) -> tuple[Tensor, Tensor | None]:
-    """Check x and trust; put the trusted column median where an untrusted cell holds no number.
+    """Check x and trust; put the trusted column median where an untrusted cell holds no usable number.
 
-    Returns the filled x and the medians (``None`` where nothing was missing, unless ``always``).
+    A number that is ``FAR_OUT`` times as large as every trusted one of its column is as good as none: it may not count,
+    and as a place to start from it would cost the digits of all others.
+
+    Returns the filled x and the medians (``None`` where nothing was filled, unless ``always``).
     """
     lowest, highest = torch.aminmax(trust.detach())
     if not (lowest >= 0 and highest <= 1):
         bad = trust[~((trust >= 0) & (trust <= 1))][0].item()
         raise ValueError(f"trust holds {bad:g}; every trust must lie in [0, 1]")
-    finite = torch.isfinite(x)
-    complete = bool(finite.all())
-    if not complete and bool((~finite & (trust > 0)).any()):
-        row, column = (~finite & (trust > 0)).nonzero()[0].tolist()
+    usable = torch.isfinite(x)
+    if not bool(usable.all()) and bool((~usable & (trust > 0)).any()):
+        row, column = (~usable & (trust > 0)).nonzero()[0].tolist()
         raise ValueError(
             f"x holds {x[row, column].item()} at node {row}, feature {first + column}, whose trust is "
             f"{trust[row, column].item():g}; a cell without a finite number needs trust 0"
         )
+    if lowest == 0:
+        size = torch.where(usable, x.detach(), torch.zeros((), dtype=x.dtype, device=x.device)).abs()
+        largest = torch.where(trust > 0, size, torch.zeros_like(size)).amax(dim=0)
+        usable &= (trust > 0) | (size / FAR_OUT <= largest) | (largest == 0)
+    complete = bool(usable.all())
     if complete and not always:
         return x, None
-    median = trusted_median(x, trust, finite)
-    return (x if complete else torch.where(finite, x, median)), median
+    median = trusted_median(x, trust, usable)
+    return (x if complete else torch.where(usable, x, median)), median
 
 
 def trusted_median(x: Tensor, trust: Tensor, finite: Tensor) -> Tensor:
@@ -137,7 +176,7 @@ def trusted_median(x: Tensor, trust: Tensor, finite: Tensor) -> Tensor:
 def _from_array(value: Any, name: str) -> Columns:
     array = value if isinstance(value, np.ndarray) else np.asarray(value)
     if array.dtype.kind not in "fiub":
-        raise ValueError(f"{name} has dtype {array.dtype}; it must hold numbers")
+        raise ValueError(f"{name} has dtype {array.dtype}; it must hold real numbers")
     _check_shape(array.shape, name)
     dtype = _float(array.dtype)
 

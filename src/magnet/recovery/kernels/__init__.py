@@ -1,7 +1,49 @@
 """Fused kernels: Numba on the CPU, Triton on CUDA. The torch functions beside this folder are their reference."""
 
+from __future__ import annotations
+
+import importlib.util
+import logging
+from collections.abc import Mapping
+from functools import cache
+from typing import Literal
+
+log = logging.getLogger("magnet")
+
+Backend = Literal["auto", "torch", "numba", "triton"]
+
 #: How a scalar map is computed: one or two vector instructions, or a loop over the lanes.
 SOFT, HARD, GENERAL, QUADRATIC = 0, 1, 2, 3
 
 #: A cell that must be kept gets this fidelity weight where the weight cannot be infinite.
 KEEP = 1e30
+
+
+def choose_backend(backend: str, device: str, torch_only: Mapping[str, bool]) -> str:
+    """The implementation that runs.
+
+    Args:
+        backend: what the user asked for: ``"auto"``, ``"torch"``, ``"numba"`` or ``"triton"``.
+        device: the type of the device that the features are on.
+        torch_only: what the kernels cannot do, in words, and whether it is asked for.
+    """
+    if backend not in ("auto", "torch", "numba", "triton"):
+        raise ValueError(f"backend is {backend!r}; it must be 'auto', 'torch', 'numba' or 'triton'")
+    fused = "triton" if device == "cuda" else "numba"
+    if backend not in ("auto", "torch", fused):
+        raise ValueError(f"backend is {backend!r} but x is on {device}; it must be 'torch' or {fused!r}")
+    reason = next((text for text, holds in torch_only.items() if holds), None)
+    if backend == fused and reason is not None:
+        raise ValueError(f"backend is {backend!r}; {reason} runs on 'torch' only")
+    if backend == "torch" or reason is not None or not _importable(fused):
+        return "torch"
+    return fused
+
+
+@cache
+def _importable(name: str) -> bool:
+    """Whether a backend's package is there; says once, in one line, that it is not."""
+    if importlib.util.find_spec(name) is not None:
+        return True
+    log.warning("%s is not installed: recovery falls back to the torch backend", name)
+    return False

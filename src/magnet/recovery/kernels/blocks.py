@@ -1,11 +1,17 @@
-"""Runs the fused CPU kernels over blocks of columns, several blocks at a time in threads."""
+"""Column blocks on the CPU: their threads, their memory, and the sparse matrix in the form that the kernels read.
+
+A block is ``LANES`` columns, stored ``[n, LANES]``: one cache line per node for float32. A thread takes a block,
+runs all iterations on it while it stays in cache, and takes the next one. That is the only level of parallelism, and
+the threads meet only at the end: a core that another process keeps busy delays its own block and no other.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,191 +20,64 @@ from numba import njit
 from numpy.typing import NDArray
 
 from magnet.graph import Graph
-from magnet.recovery.driver import History, Solution
-from magnet.recovery.kernels import GENERAL, HARD, KEEP, QUADRATIC, SOFT, cpu
-from magnet.recovery.kernels.simd import LANES
-from magnet.recovery.problem import Problem
+from magnet.recovery.kernels.simd import LANES, load, prefetch
+
+#: How many edges ahead rows are asked for; the index array goes on that long after its end.
+AHEAD = 24
+
+#: Below so many cells times iterations one thread is enough: about 2 ms of work, against 0.2 ms for starting threads.
+WORTH_A_THREAD = 1 << 20
+
+Space = TypeVar("Space")
+Done = TypeVar("Done")
 
 
-def available_threads() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def default_threads() -> int:
+    """As many threads as torch uses (``OMP_NUM_THREADS``, ``torch.set_num_threads``), at most one per core."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cores, torch.get_num_threads()))
 
 
-def solve(problem: Problem, start: torch.Tensor, *, history: bool, threads: int | None = None) -> Solution:
-    """The CPU counterpart of :func:`magnet.recovery.driver.solve`, elementwise penalty only."""
-    settings = problem.settings
-    columns = problem.X.shape[1]
-    tracked = history or settings.tol > 0 or not problem.low_pass_is_implicit
-    run = _Run(problem, start, tracked)
+def run_blocks(
+    columns: int,
+    make_space: Callable[[], Space],
+    work: Callable[[int, Space], Done],
+    *,
+    threads: int | None,
+    cost: int,
+) -> list[Done]:
+    """``work(first, space)`` for every block, several at a time.
+
+    Args:
+        columns: how many columns there are; blocks start at multiples of ``LANES``.
+        make_space: makes the arrays of one thread, which are used again for every block that it takes.
+        work: handles one block; it must release the interpreter lock.
+        threads: (default: :func:`default_threads`, one where the work is small)
+        cost: cells times iterations.
+    """
     starts = range(0, columns, LANES)
-    threads = min(threads or available_threads(), len(starts))
-    free: SimpleQueue[_Workspace] = SimpleQueue()
+    if threads is None:
+        threads = default_threads() if cost >= WORTH_A_THREAD else 1
+    threads = min(threads, len(starts))
+    if threads == 1:
+        space = make_space()
+        return [work(first, space) for first in starts]
+    free: SimpleQueue[Space] = SimpleQueue()
     for _ in range(threads):
-        free.put(_Workspace(run))
+        free.put(make_space())
 
-    def one(first: int) -> NDArray[np.float64]:
+    def one(first: int) -> Done:
         space = free.get()
         try:
-            return run.block(first, space)
+            return work(first, space)
         finally:
             free.put(space)
 
-    if threads == 1:
-        tables = [one(first) for first in starts]
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            tables = list(pool.map(one, starts))
-    rounds = int(run.iterations.max())
-    sums = np.sum(tables, axis=0)[:, :rounds] if history else np.zeros((6, 0))
-    return Solution(torch.from_numpy(run.result), run.iterations, run.converged, History(sums))
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(one, starts))
 
 
-class _Workspace:
-    """The arrays of one thread, used again for every block it takes."""
-
-    def __init__(self, run: _Run) -> None:
-        def block() -> NDArray[Any]:
-            return _aligned(run.n * LANES, run.dtype)
-
-        def band_blocks() -> tuple[NDArray[Any], ...]:
-            return tuple(block() for _ in range(run.bands))
-
-        inertial = run.settings.inertia > 0
-        self.X, self.weight, self.U, self.source, self.target = (block() for _ in range(5))
-        self.bands = [band_blocks() for _ in range(5 if run.tracked else 1 + inertial)]
-        if run.tracked:
-            self.out = block()
-        else:
-            self.bands += [] if inertial else [self.bands[0]]  # never touched then
-            self.U_before = block() if inertial else self.source
-
-
-class _Run:
-    """Everything the blocks of one solve share, as arrays the kernels take."""
-
-    def __init__(self, problem: Problem, start: torch.Tensor, tracked: bool) -> None:
-        settings, graph = problem.settings, problem.transform.graph
-        self.settings = settings
-        self.tracked = tracked
-        self.x, self.trust, self.start = (
-            np.ascontiguousarray(t.detach().numpy()) for t in (problem.X, problem.M, start)
-        )
-        self.dtype = self.x.dtype
-        self.n, columns = self.x.shape
-        self.order, indptr, indices, doubled = kernel_matrix(graph)
-        self.sparse = (indptr, indices, doubled.astype(self.dtype))
-        first = 0 if tracked else 1
-        self.bands = problem.transform.num_bands - first
-        self.coefficients = problem.transform.coefficients[first:].T.astype(self.dtype).ravel()
-        self.d = problem.d.detach().numpy().ravel()[self.order].astype(self.dtype)
-        self.gamma = np.broadcast_to(problem.gamma.detach().numpy().astype(np.float64), (columns,))
-        nu = problem.nu.detach().numpy()[first:].astype(np.float64)
-        self.penalty = np.broadcast_to(nu, (nu.shape[0], columns)) / self.gamma
-        self.prox_p = {1.0: SOFT, 0.0: HARD}.get(float(settings.p), GENERAL)
-        self.prox_q = {1.0: SOFT, 2.0: QUADRATIC}.get(float(settings.q), GENERAL)
-        rooted = self.prox_p == HARD and settings.hard == "exact"
-        self.threshold = np.sqrt(2 * self.penalty) if rooted else self.penalty
-        self.spread = np.stack([np.sqrt(self.d) if rooted else self.d, self.d])
-        self.released = settings.variant == "released" and settings.q == 1
-        self.result = np.empty_like(self.x)
-        self.iterations = np.full(columns, settings.max_iter, dtype=np.int64)
-        self.converged = np.zeros(columns, dtype=bool)
-
-    def block(self, first: int, space: _Workspace) -> NDArray[np.float64]:
-        """Solve columns ``first`` to ``first + LANES``; returns their history ``[6, max_iter]``."""
-        settings, kind = self.settings, self.dtype.type
-        width = min(LANES, self.x.shape[1] - first)
-        columns = slice(first, first + width)
-        gamma = _padded(self.gamma[columns], 1.0)
-        _pack(
-            self.x,
-            self.trust,
-            self.start,
-            self.order,
-            self.d,
-            gamma,
-            first,
-            width,
-            (space.X, space.weight, space.U),
-            (settings.q, self.prox_q == QUADRATIC, settings.keep_trusted, self.released),
-        )
-        for bands in space.bands:
-            for band in bands:
-                band[:] = 0
-        threshold = _lanes(self.threshold[:, columns], self.dtype)
-        maps = (self.prox_p, kind(settings.p), self.prox_q, kind(settings.q))
-        if not self.tracked:
-            cpu.solve_fast(
-                *self.sparse,
-                self.coefficients,
-                self.spread[0],
-                threshold,
-                space.X,
-                space.weight,
-                space.U,
-                space.source,
-                space.target,
-                *space.bands,
-                space.U_before,
-                settings.max_iter,
-                kind(settings.inertia),
-                *maps,
-            )
-            _unpack(space.U, self.order, first, width, self.result)
-            return np.zeros((6, 0))
-        measured = np.zeros((settings.max_iter, 6, LANES))
-        stopped = np.zeros(LANES, dtype=np.int64)
-        cpu.solve_tracked(
-            *self.sparse,
-            self.coefficients,
-            self.spread,
-            _lanes(self.penalty[:, columns], self.dtype),
-            threshold,
-            space.X,
-            space.weight,
-            space.U,
-            space.source,
-            space.target,
-            *space.bands,
-            space.out,
-            measured,
-            stopped,
-            settings.tol,
-            kind(settings.inertia),
-            *maps,
-        )
-        _unpack(space.out, self.order, first, width, self.result)
-        self.converged[columns] = stopped[:width] > 0
-        self.iterations[columns] = np.where(stopped > 0, stopped, settings.max_iter)[:width]
-        if (stopped > 0).all():
-            measured[stopped.max() :] = measured[stopped.max() - 1]
-        measured[:, 0] *= gamma
-        measured[:, [2, 5]] *= gamma**2
-        return measured[:, :, :width].sum(axis=2).T
-
-
-def kernel_matrix(graph: Graph) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """The order in which the kernels keep the nodes, and twice the shifted Laplacian in that order (cached).
-
-    Neighbours are brought close together (reverse Cuthill-McKee), so that they are in the nearest cache when
-    they are gathered. The last index of each row is stored as ``~index``; see :mod:`magnet.recovery.kernels.cpu`.
-    """
-    if "kernel" not in graph.cache:
-        order = sp.csgraph.reverse_cuthill_mckee(graph.shifted, symmetric_mode=True).astype(np.int64)
-        matrix = graph.shifted[order][:, order].tocsr()
-        matrix.sort_indices()
-        # positions are counted in elements of a block, so that they must fit with LANES in the product
-        small = graph.num_nodes * LANES < 2**31
-        indices = matrix.indices.astype(np.int32 if small else np.int64)
-        last = matrix.indptr[1:] - 1
-        indices[last] = ~indices[last]
-        indices = np.concatenate([indices, np.zeros(cpu.AHEAD + 1, indices.dtype)])
-        graph.cache["kernel"] = (order, matrix.indptr.astype(np.int64), indices, 2 * matrix.data)
-    found: tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]] = graph.cache["kernel"]
-    return found
-
-
-def _aligned(size: int, dtype: Any) -> NDArray[Any]:
+def aligned(size: int, dtype: Any) -> NDArray[Any]:
     """Zeros that begin at a cache line, so that a row of a block is one line and not parts of two."""
     line = 64
     raw = np.zeros(size * np.dtype(dtype).itemsize + line, np.uint8)
@@ -206,58 +85,57 @@ def _aligned(size: int, dtype: Any) -> NDArray[Any]:
     return raw[shift : shift + size * np.dtype(dtype).itemsize].view(dtype)
 
 
-def _padded(values: NDArray[np.float64], fill: float) -> NDArray[np.float64]:
-    return np.concatenate([values, np.full(LANES - values.size, fill)])
+def kernel_matrix(
+    graph: Graph, name: Literal["shifted", "normalized"]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """The order in which the kernels keep the nodes, and a matrix of the graph in that order (cached).
+
+    Neighbors are brought close together (reverse Cuthill-McKee), so that they are in the nearest cache when
+    they are gathered. The last index of each row is stored as ``~index``: a loop that ends at a sign, not at a count,
+    is one that the compiler does not unroll, and rows are short. Every row stores something: the isolated nodes of
+    ``"normalized"`` get a 1 on the diagonal, which nothing reads.
+    """
+    key = ("kernel", name)
+    if key not in graph.cache:
+        order = sp.csgraph.reverse_cuthill_mckee(graph.shifted, symmetric_mode=True).astype(np.int64)
+        matrix = graph.shifted
+        if name == "normalized":
+            matrix = graph.normalized + sp.diags(graph.isolated.astype(np.float64))
+        matrix = matrix[order][:, order].tocsr()
+        matrix.sort_indices()
+        # positions are counted in elements of a block, so that they must fit with LANES in the product
+        small = graph.num_nodes * LANES < 2**31
+        indices = matrix.indices.astype(np.int32 if small else np.int64)
+        last = matrix.indptr[1:] - 1
+        indices[last] = ~indices[last]
+        indices = np.concatenate([indices, np.zeros(AHEAD + 1, indices.dtype)])
+        graph.cache[key] = (order, matrix.indptr.astype(np.int64), indices, matrix.data)
+    found: tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]] = graph.cache[key]
+    return found
 
 
-def _lanes(values: NDArray[np.float64], dtype: Any) -> NDArray[Any]:
-    """``[bands, width]`` padded with zeros to ``[bands, LANES]`` and flattened."""
-    padded = np.zeros((values.shape[0], LANES), dtype)
-    padded[:, : values.shape[1]] = values
-    return padded.ravel()
+@njit(nogil=True, cache=True, error_model="numpy")
+def gather(indptr: Any, indices: Any, values: Any, source: Any, i: Any) -> Any:
+    """Row i of the sparse product with a block.
 
-
-@njit(nogil=True, cache=True)
-def _pack(
-    x: Any,
-    trust: Any,
-    start: Any,
-    order: Any,
-    d: Any,
-    gamma: Any,
-    first: Any,
-    width: Any,
-    blocks: Any,
-    options: Any,
-) -> None:
-    """Copy columns into blocks ``[n, LANES]`` and turn the trust into the weights of the U-step."""
-    X, weight, U = blocks
-    q, quadratic, keep, released = options
-    for i in range(x.shape[0]):
-        node = order[i]
-        for c in range(LANES):
-            at = i * LANES + c
-            if c >= width:
-                X[at] = 0
-                U[at] = 0
-                weight[at] = 0
-                continue
-            m = trust[node, first + c]
-            X[at] = x[node, first + c]
-            U[at] = start[node, first + c]
-            power = m * m if quadratic else (m if q == 1 else m**q)
-            omega = d[i] * power / gamma[c]
-            if released:
-                omega *= gamma[c] ** 2
-            kept = keep and m == 1
-            if quadratic:
-                weight[at] = 0 if kept else 1 / (1 + omega)
-            else:
-                weight[at] = KEEP if kept else omega / 2
-
-
-@njit(nogil=True, cache=True)
-def _unpack(block: Any, order: Any, first: Any, width: Any, result: Any) -> None:
-    for i in range(order.size):
-        for c in range(width):
-            result[order[i], first + c] = block[i * LANES + c]
+    Rows are asked for some edges before their turn: the processor cannot look that far through loops whose
+    lengths it has to guess.
+    """
+    edge = indptr[i]
+    j = indices[edge]
+    soon = indices[edge + AHEAD]
+    prefetch(source, max(soon, ~soon) * LANES)
+    if j < 0:
+        return load(source, ~j * LANES) * values[edge]
+    total = load(source, j * LANES) * values[edge]
+    edge += 1
+    j = indices[edge]
+    while j >= 0:
+        soon = indices[edge + AHEAD]
+        prefetch(source, max(soon, ~soon) * LANES)
+        total = total + load(source, j * LANES) * values[edge]
+        edge += 1
+        j = indices[edge]
+    soon = indices[edge + AHEAD]
+    prefetch(source, max(soon, ~soon) * LANES)
+    return total + load(source, ~j * LANES) * values[edge]

@@ -18,9 +18,7 @@ happens in the last step of the recurrence.
 for loose transforms.
 
 Arrays are flat blocks ``[n, LANES]``. Bands come as tuples of such arrays: their number is then known when the
-kernel is compiled, and the loops over them disappear. The sparse matrix is CSR with the last index of each row
-stored as ``~index``: a loop that ends at a sign, not at a count, is one the compiler does not unroll, and rows
-are short.
+kernel is compiled, and the loops over them disappear.
 """
 
 from __future__ import annotations
@@ -31,43 +29,14 @@ import numpy as np
 from numba import njit
 
 from magnet.recovery.kernels import SOFT
+from magnet.recovery.kernels.blocks import gather
 from magnet.recovery.kernels.maps import add_fidelity, add_penalty, move, rest
-from magnet.recovery.kernels.simd import LANES, load, prefetch, store
-
-#: How many edges ahead rows are asked for; the index array goes on that long after its end.
-AHEAD = 24
+from magnet.recovery.kernels.simd import LANES, load, store
 
 #: Rows summed in the working precision before they are added to the float64 totals.
 FLUSH = 64
 
 _jit = njit(nogil=True, cache=True, error_model="numpy")
-
-
-@_jit
-def _gather(indptr: Any, indices: Any, values: Any, source: Any, i: Any) -> Any:
-    """Row i of the sparse product; every row of the shifted Laplacian stores something.
-
-    Rows are asked for some edges before their turn: the processor cannot look that far through loops whose
-    lengths it has to guess.
-    """
-    edge = indptr[i]
-    j = indices[edge]
-    soon = indices[edge + AHEAD]
-    prefetch(source, max(soon, ~soon) * LANES)
-    if j < 0:
-        return load(source, ~j * LANES) * values[edge]
-    total = load(source, j * LANES) * values[edge]
-    edge += 1
-    j = indices[edge]
-    while j >= 0:
-        soon = indices[edge + AHEAD]
-        prefetch(source, max(soon, ~soon) * LANES)
-        total = total + load(source, j * LANES) * values[edge]
-        edge += 1
-        j = indices[edge]
-    soon = indices[edge + AHEAD]
-    prefetch(source, max(soon, ~soon) * LANES)
-    return total + load(source, ~j * LANES) * values[edge]
 
 
 @_jit
@@ -104,7 +73,7 @@ def _ascend(
         if j % 3 < 2:
             for i in range(n):
                 position = i * LANES
-                row = _gather(indptr, indices, doubled, source, i)
+                row = gather(indptr, indices, doubled, source, i)
                 if j == 1:
                     row = row * half
                 else:
@@ -114,7 +83,7 @@ def _ascend(
             for i in range(n):
                 position = i * LANES
                 oldest, middle = load(target, position), load(source, position)
-                row = _gather(indptr, indices, doubled, source, i) - oldest
+                row = gather(indptr, indices, doubled, source, i) - oldest
                 store(target, position, row)
                 for b in range(bands):
                     total = row * coefficients[j * bands + b]
@@ -135,7 +104,7 @@ def _descend(indptr: Any, indices: Any, doubled: Any, coefficients: Any, F: Any,
     for k in range(degree - 1, 0, -1):
         for i in range(n):
             position = i * LANES
-            row = _gather(indptr, indices, doubled, current, i)
+            row = gather(indptr, indices, doubled, current, i)
             if k < degree - 1:
                 row = row - load(other, position)
             store(other, position, row + _mix(coefficients, F, position, k))
@@ -190,7 +159,7 @@ def solve_fast(
         source, target = _ascend(indptr, indices, doubled, coefficients, F, source, target, False)
         for i in range(n):
             position = i * LANES
-            row = _gather(indptr, indices, doubled, source, i)
+            row = gather(indptr, indices, doubled, source, i)
             if degree > 1:
                 row = row - load(target, position)
             else:
@@ -215,7 +184,7 @@ def solve_fast(
         source, target = _descend(indptr, indices, doubled, coefficients, F, source, target)
         for i in range(n):
             position = i * LANES
-            row = _gather(indptr, indices, doubled, source, i) * half
+            row = gather(indptr, indices, doubled, source, i) * half
             row = row + _mix(coefficients, F, position, 0)
             if degree > 1:
                 row = row - load(target, position)
@@ -304,7 +273,7 @@ def solve_tracked(
             source, target = _descend(indptr, indices, doubled, coefficients, Y, source, target)
             for i in range(n):
                 position = i * LANES
-                row = _gather(indptr, indices, doubled, source, i) * half
+                row = gather(indptr, indices, doubled, source, i) * half
                 row = row + _mix(coefficients, Y, position, 0)
                 if degree > 1:
                     row = row - load(target, position)
@@ -319,7 +288,7 @@ def solve_tracked(
         source, target = _ascend(indptr, indices, doubled, coefficients, fresh, source, target, True)
         for i in range(n):
             position = i * LANES
-            row = _gather(indptr, indices, doubled, source, i)
+            row = gather(indptr, indices, doubled, source, i)
             if degree > 1:
                 row = row - load(target, position)
             else:

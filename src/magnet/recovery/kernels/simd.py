@@ -134,6 +134,15 @@ drop_above = _binary(_emit_drop)
 drop_above.__doc__ = "The first vector with 0 in the lanes whose magnitude exceeds the second."
 
 
+def _emit_where(builder: Any, value: Any, mask: Any) -> Any:
+    zero = ir.Constant(value.type, None)
+    return builder.select(builder.fcmp_ordered(">", mask, zero), value, zero)
+
+
+keep_where = _binary(_emit_where)
+keep_where.__doc__ = "The first vector with 0 in the lanes where the second is not positive."
+
+
 def _overload(symbol: Any, vectors: Any, scaled: Any = None) -> None:
     @overload(symbol, strict=False)
     def choose(left: Any, right: Any) -> Any:
