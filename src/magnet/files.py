@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
-from collections.abc import Iterator
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks: there the unfinished work of a killed process stays
+    fcntl = None  # type: ignore[assignment]
+
+PART = ".part"
+LONGEST_NAME = 200  # bytes of a name that still has room for more; file systems allow 255
 
 
 def cache_folder() -> Path:
@@ -18,13 +29,95 @@ def cache_folder() -> Path:
 
 @contextmanager
 def complete_or_absent(path: Path) -> Iterator[Path]:
-    """A name to write to; it becomes ``path`` when the block ends well, and disappears when it does not."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    """A name to write to; it becomes ``path`` when the block ends well, and disappears when it does not.
+
+    It is a hidden file beside ``path``; those that killed processes left there are removed.
+    """
+    remove_left_behind(path.parent, path.name)
+    part, locked = locked_part(path.name, path.parent, _new_file)
     try:
+        part.chmod(0o666 & ~umask())
         yield part
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
+        if locked is not None:
+            os.close(locked)
+
+
+def locked_part(name: str, place: Path, make: Callable[[str, Path], str]) -> tuple[Path, int | None]:
+    """Something new and hidden in ``place`` to prepare a file or folder called ``name`` in, and its lock (or None)."""
+    while True:
+        part = Path(make(part_prefix(name), place))
+        locked = lock(part, wait=True)
+        if part.exists():
+            return part, locked
+        if locked is not None:  # another process took it for one left behind, before it was locked
+            os.close(locked)
+
+
+def _new_file(prefix: str, place: Path) -> str:
+    handle, name = tempfile.mkstemp(prefix=prefix, suffix=PART, dir=place)
+    os.close(handle)
+    return name
+
+
+def remove_left_behind(folder: Path, name: str) -> None:
+    """Remove what unfinished processes left in ``folder`` for a file or folder called ``name``.
+
+    A process locks what it works on, and the system takes the lock away when the process ends, however it ends: what
+    can be locked belongs to nobody.
+    """
+    if not folder.is_dir():
+        return
+    for path in folder.glob(f"{glob.escape(part_prefix(name))}*{PART}"):
+        if path.is_symlink():
+            continue
+        locked = lock(path)
+        if locked is not None:
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+            os.close(locked)
+
+
+def part_prefix(name: str) -> str:
+    """How the name of unfinished work for a file or folder begins."""
+    if len(name.encode()) > LONGEST_NAME:  # longer names could not be made longer still
+        name = hashlib.sha256(name.encode()).hexdigest()[:32]
+    return f".{name}.magnet-"
+
+
+def lock(path: Path, wait: bool = False) -> int | None:
+    """A descriptor that holds a lock on a file or folder; None where another process holds it, or none can be had."""
+    if fcntl is None:
+        return None
+    descriptor = None
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        if descriptor is not None:
+            os.close(descriptor)
+        return None
+    return descriptor
+
+
+def umask() -> int:
+    """What new files may not be."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def refuse_overwriting(inputs: Iterable[Path | None], targets: Iterable[Path]) -> None:
+    """Raise a ``ValueError`` where something that is to be written is one of the inputs, also through links."""
+    read = [path for path in inputs if path is not None and path.exists()]
+    for target in targets:
+        for path in read:
+            if target.exists() and target.samefile(path):
+                raise ValueError(f"{target} would be overwritten, and it is read as {path}; write somewhere else")
 
 
 def sha256_of(path: Path) -> str:

@@ -54,7 +54,9 @@ def test_accepted_suggestions_are_written_and_nothing_else(decisions: Path, tmp_
 def test_typed_tables_keep_their_types(tmp_path: Path) -> None:
     frame = pd.DataFrame({"id": ["a", "b"], "n": [1, 200], "v": [0.5, 1.5]})
     frame.to_parquet(tmp_path / "n.parquet")
-    content = {"format": "magnet decisions", "version": 1, "cells": [cell(1, "n", 2), cell(0, "v", 0.25)]}
+    digest = hashlib.sha256((tmp_path / "n.parquet").read_bytes()).hexdigest()
+    cells = [cell(1, "n", 2), cell(0, "v", 0.25)]
+    content = {"format": "magnet decisions", "version": 1, "sha256": digest, "cells": cells}
     (tmp_path / "d.json").write_text(json.dumps(content))
     assert run("apply", tmp_path / "d.json", tmp_path / "n.parquet", "-o", tmp_path / "m.parquet")[0] == 0
     expected = frame.assign(n=[1, 2], v=[0.25, 1.5])
@@ -66,7 +68,7 @@ def test_typed_tables_keep_their_types(tmp_path: Path) -> None:
     [
         ({"format": "other"}, "was not exported by a report"),
         ({"version": 2}, "has version 2"),
-        ({"sha256": "0" * 64}, "is not the file that the decisions are about"),
+        ({"sha256": "0" * 64}, "may not be the file that the decisions are about"),
         ({"nodes": None}, "does not say which table"),
         ({"nodes": "gone.csv"}, "gone.csv does not exist"),
         ({"cells": [cell(9, "age", "1")]}, "row is 9; the table has rows 0 to 2"),

@@ -67,7 +67,7 @@ def test_corrupt_does_not_overwrite_unasked(tmp_path: Path) -> None:
         (("digits", "--kind", "cells-flip", "-o", "OUT.npz"), 2, "all 0 or 1"),
         (("texas", "--kind", "inject-far", "--split", "99", "-o", "OUT.npz"), 2, "texas has splits 0 to 9"),
         (("digits", "--kind", "inject-far", "-o", "OUT.csv"), 2, "must be an .npz file"),
-        (("wordnet", "--kind", "inject-far", "-o", "OUT.npz"), 1, "wordnet_synsets.npz not found"),
+        (("wordnet", "--kind", "inject-far", "-o", "OUT.npz"), 2, "wordnet_synsets.npz not found"),
         (("digits", "--kind", "inject-far", "-o", "file/OUT.npz"), 1, "cannot write"),
     ],
 )

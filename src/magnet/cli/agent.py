@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from magnet.cli.clean import clear_errors, fail
+from magnet.cli.errors import clear_errors, fail
 
 if TYPE_CHECKING:
     from magnet.cleaner import CleanResult
@@ -188,7 +188,7 @@ class Workspace:
             raise ValueError(f"{output}: the table is a {path.suffix} file, and so must be what is written")
         cells = self._with_suggestions(nodes, edges, decisions)
         source, _ = read_nodes(path)
-        changes = accepted(cells, source.frame, Path("decisions"))
+        changes = accepted(cells, source, Path("decisions"))
         preview = [
             {**cell, "observed": plain(source.frame[cell["column"]].iloc[cell["row"]]), "accept": True}
             for cell in cells

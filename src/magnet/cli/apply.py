@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from magnet.cli.clean import clear_errors
+from magnet.cli.errors import clear_errors
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from collections.abc import Callable
 
+    from magnet.tables.table import Source
     from magnet.tables.values import Change
 
 FORMAT = "magnet decisions"
@@ -31,7 +32,7 @@ def apply(
 
 
 def _apply(decisions: Path, nodes: Path | None, output: Path | None, force: bool) -> None:
-    from magnet.files import complete_or_absent, sha256_of
+    from magnet.files import complete_or_absent, refuse_overwriting, sha256_of
     from magnet.tables.readers.read import find_files, read_nodes
 
     content = read_decisions(decisions)
@@ -39,15 +40,16 @@ def _apply(decisions: Path, nodes: Path | None, output: Path | None, force: bool
     target = output if output is not None else decisions.with_name(f"{path.stem}.cleaned{path.suffix}")
     if target.suffix.lower() != path.suffix.lower():
         raise ValueError(f"{target}: the table is a {path.suffix} file, and so must be what is written")
-    if target.exists() and (not force or target.samefile(path)):
-        reason = (
-            "is the table itself, which is never changed" if target.samefile(path) else "exists; --force overwrites it"
-        )
-        raise FileExistsError(f"{target} {reason}")
-    if content.get("sha256") and content["sha256"] != sha256_of(path) and not force:
-        raise ValueError(f"{path} is not the file that the decisions are about (its checksum differs); --force goes on")
+    if target.exists() and target.samefile(path):
+        raise FileExistsError(f"{target} is the table itself, which is never changed")
+    refuse_overwriting([decisions], [target])
+    if target.exists() and not force:
+        raise FileExistsError(f"{target} exists; --force overwrites it")
+    if content.get("sha256") != sha256_of(path) and not force:
+        reason = "its checksum differs" if content.get("sha256") else "they hold no checksum"
+        raise ValueError(f"{path} may not be the file that the decisions are about ({reason}); --force goes on")
     source, _ = read_nodes(path, content.get("encoding"))
-    changes = accepted(content["cells"], source.frame, decisions)
+    changes = accepted(content["cells"], source, decisions)
     target.parent.mkdir(parents=True, exist_ok=True)
     with complete_or_absent(target) as part:
         source.write(part, changes)
@@ -70,8 +72,8 @@ def read_decisions(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise FileNotFoundError(f"{path} does not exist")
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not a JSON file: {error}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT or not isinstance(content.get("cells"), list):
         raise ValueError(f"{path} was not exported by a report of MAGnet")
@@ -83,27 +85,67 @@ def read_decisions(path: Path) -> dict[str, Any]:
     return content
 
 
-def accepted(cells: list[Any], frame: pd.DataFrame, path: Path) -> dict[str, Change]:
-    """The changes that were accepted, by column."""
+def _no_number(word: str) -> Any:
+    raise ValueError(f"it holds {word}, which is no number of JSON's")
+
+
+def accepted(cells: list[Any], source: Source, path: Path) -> dict[str, Change]:
+    """The changes that were accepted, by column, each value in the type of its column."""
     import numpy as np
 
-    from magnet.tables.fields import is_text
-
+    frame = source.frame
     names = {str(name) for name in frame.columns}
-    text = {name: is_text(frame[name]) for name in names}
+    parsers: dict[str, Callable[[str], Any]] = {}
     found: dict[str, dict[int, Any]] = {}
     for place, cell in enumerate(cells):
         where = f"{path}: decision {place + 1}"
         if not isinstance(cell, dict) or not isinstance(cell.get("accept"), bool):
             raise ValueError(f"{where} has no 'accept' that is true or false")
         row, column, value = cell.get("row"), cell.get("column"), cell.get("suggested")
-        if column not in names:
+        if not isinstance(column, str) or column not in names:
             raise ValueError(f"{where}: the table has no column {str(column)[:60]!r}")
         if isinstance(row, bool) or not isinstance(row, int) or not 0 <= row < len(frame):
-            raise ValueError(f"{where}: row is {row!r}; the table has rows 0 to {len(frame) - 1}")
+            raise ValueError(f"{where}: row is {str(row)[:60]}; the table has rows 0 to {len(frame) - 1}")
         if not cell["accept"]:
             continue
-        if not isinstance(value, str | int | float | bool) or (isinstance(value, str) and not text[column]):
-            raise ValueError(f"{where}: {str(value)[:60]!r} cannot be written to column {column[:60]!r}")
-        found.setdefault(column, {})[row] = value
+        if column not in parsers:
+            parsers[column] = _checked_parser(source, column)
+        try:
+            found.setdefault(column, {})[row] = parsers[column](_text(value))
+        except ValueError as error:
+            raise ValueError(
+                f"{where}: {str(value)[:60]!r} cannot be written to column {column[:60]!r} ({error})"
+            ) from None
     return {name: (np.array(list(rows), dtype=np.int64), list(rows.values())) for name, rows in found.items()}
+
+
+def _text(value: Any) -> str:
+    """A decision's value as text."""
+    from magnet.tables.values import cell_text
+
+    if not isinstance(value, str | int | float | bool):
+        raise ValueError("a text or a number is needed")
+    return cell_text(value)
+
+
+def _checked_parser(source: Source, column: str) -> Callable[[str], Any]:
+    """What makes a value of a text; in a column of numbers it must be a finite one."""
+    import math
+
+    from magnet.tables.schema import infer_field
+    from magnet.tables.values import simplified
+
+    parse = source.parser(column)
+    numeric = infer_field(simplified(source.frame[column])[0]).kind in ("count", "continuous")
+
+    def checked(text: str) -> Any:
+        if numeric:
+            try:
+                finite = math.isfinite(float(text))
+            except ValueError:
+                finite = True  # a number in the column's own notation, or a word: the user has seen it
+            if not finite:
+                raise ValueError("it is no finite number")
+        return parse(text)
+
+    return checked

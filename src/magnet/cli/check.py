@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from magnet.cli.clean import clear_errors, fail
+from magnet.cli.errors import TOO_MUCH, clear_errors, fail
 
 if TYPE_CHECKING:
     from magnet.cleaner import CleanResult, MAGnet
 
-TOO_MUCH = 3  # exit code
 MOST_LISTED = 1000  # cells in the report; all of them are counted
 
 
@@ -51,7 +50,7 @@ def check(
         fail("--model judges with a saved model and fits none; leave out --save-model", 2)
     with clear_errors(verbose):
         reading = {"id": id, "label": label, "exclude": None if exclude is None else exclude.split(",")}
-        report = judge(nodes, edges, max_wrong, model, max_drift, save_model, schema, seed, reading)
+        report = judge(nodes, edges, max_wrong, model, max_drift, save_model, schema, seed, reading, output)
         text = json.dumps(report, indent=1, ensure_ascii=False) + "\n"
         if output is not None:
             from magnet.files import complete_or_absent
@@ -77,14 +76,18 @@ def judge(
     schema: Path | None,
     seed: int,
     reading: dict[str, Any],
+    output: Path | None = None,
 ) -> dict[str, Any]:
     """The report: what was judged, how much of it looks wrong, and whether that is too much."""
     from magnet import tables
     from magnet.cleaner import CleanResult, MAGnet
+    from magnet.files import refuse_overwriting
     from magnet.tables.readers.read import find_files
 
     override = tables.read_override(schema) if schema is not None else None
     node_path, edge_path = find_files(nodes, edges)
+    written = [path for path in (save_model, output) if path is not None]
+    refuse_overwriting((node_path, edge_path, model, schema), written)
     saved = MAGnet.load(model) if model is not None else None
     table = tables.read(node_path, edge_path, **reading, override=override)
     if saved is None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import shlex
-import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from magnet.cli.errors import clear_errors, fail
 
 if TYPE_CHECKING:
     from magnet.tables import Table
@@ -61,6 +62,9 @@ def clean(
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     device: Annotated[str | None, typer.Option(help="cpu or cuda.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="CPU threads.")] = None,
+    allow_unknown_ids: Annotated[
+        bool, typer.Option("--allow-unknown-ids", help="Go on where most edges name nodes that are not in the table.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace files of an earlier run.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what was read, and stop.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the schema and the worst cells.")] = False,
@@ -77,6 +81,7 @@ def clean(
         "columns": _names(columns),
         "exclude": _names(exclude),
         "encoding": encoding,
+        "allow_unknown_ids": allow_unknown_ids,
     }
     settings = {
         "fix": fix,
@@ -118,8 +123,9 @@ def _run(
         stage("reading")
         from magnet import tables
         from magnet.cleaner import CleanResult, MAGnet
-        from magnet.files import sha256_of
+        from magnet.files import refuse_overwriting, sha256_of
         from magnet.report import write_folder
+        from magnet.report.folder import targets
         from magnet.tables.readers.read import find_files
         from magnet.tables.readers.trusted import read_trusted
 
@@ -128,6 +134,9 @@ def _run(
         override = tables.read_override(schema) if schema is not None else None
         node_path, edge_path = find_files(nodes, edges)
         table = tables.read(node_path, edge_path, **reading, override=override)
+        assert table.source is not None
+        if output is not None and not dry_run:
+            refuse_overwriting((node_path, edge_path, trusted, schema), targets(output, table.source.suffix))
         known = read_trusted(trusted, table) if trusted is not None else None
         if dry_run:
             stage(None)
@@ -215,54 +224,6 @@ def _stages() -> Iterator[Callable[[str | None], None]]:
             progress.update(task, completed=done, description=name or "done")
 
         yield stage
-
-
-@contextmanager
-def clear_errors(verbose: bool = False) -> Iterator[None]:
-    """One line instead of a traceback: 2 for what was asked wrongly, 1 for what could not be done."""
-    from magnet.tables.errors import BadTable
-
-    def stopped(*_: Any) -> NoReturn:
-        raise SystemExit(143)  # lets half-written folders be removed on the way out
-
-    try:
-        previous = signal.signal(signal.SIGTERM, stopped)
-    except ValueError:  # not the main thread: whoever runs us there deals with signals
-        previous = None
-    try:
-        yield
-    except (typer.Exit, typer.Abort):
-        raise
-    except BadTable as error:
-        fail(str(error), 1)
-    except (FileNotFoundError, FileExistsError) as error:
-        fail(_words(error), 2)
-    except ValueError as error:
-        fail(str(error), 1 if str(error).startswith("damaged file") else 2)
-    except MemoryError:
-        fail("not enough memory for this table", 1)
-    except (OSError, ImportError, RuntimeError) as error:
-        fail(_words(error), 1)
-    except Exception as error:
-        if verbose:
-            raise
-        fail(f"a defect of magnet ({type(error).__name__}: {error}); -v shows where, please report it", 1)
-    finally:
-        if previous is not None:
-            signal.signal(signal.SIGTERM, previous)
-
-
-def _words(error: BaseException) -> str:
-    """What an error says, without its number; the file that it is about is named."""
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
-    return str(error)
-
-
-def fail(message: str, code: int) -> NoReturn:
-    line = " ".join(message.split())
-    typer.echo(f"magnet: {line}".encode(errors="replace").decode(), err=True)
-    raise typer.Exit(code)
 
 
 def _names(text: str | None) -> list[str] | None:

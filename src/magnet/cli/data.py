@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
+
+from magnet.cli.errors import FAILED, clear_errors, fail
 
 
 def datasets(
@@ -88,9 +90,9 @@ def corrupt(
 ) -> None:
     """Corrupt a dataset and write it, with the truth about every cell, to an .npz file."""
     if output.suffix != ".npz":
-        _fail(f"{output}: the output must be an .npz file", 2)
+        fail(f"{output}: the output must be an .npz file", 2)
     if output.exists() and not force:
-        _fail(f"{output} exists; --force overwrites it", 2)
+        fail(f"{output} exists; --force overwrites it", 2)
 
     from magnet.corruption import kinds
     from magnet.datasets import load
@@ -104,26 +106,17 @@ def corrupt(
         "flips_per_step": flips_per_step,
         "device": device,
     }
-    try:
+    with clear_errors():
         allowed = kinds.check_options(kind, options)
         if "progress" in allowed:
             options["progress"] = True
         result = kinds.corrupt(load(dataset, root=root, split=split), kind, seed, **options)
-    except ValueError as error:
-        _fail(str(error), 1 if str(error).startswith("damaged file") else 2)
-    except (OSError, ImportError, RuntimeError) as error:
-        _fail(str(error), 1)
-    try:
-        result.save(output)
-    except OSError as error:
-        _fail(f"cannot write {output}: {error.strerror or error}", 1)
+        try:
+            result.save(output)
+        except OSError as error:
+            fail(f"cannot write {output}: {error.strerror or error}", FAILED)
     cells, nodes = int(result.cells.sum()), int(result.nodes.sum())
     typer.echo(
         f"{output}: {cells} wrong cells ({result.info['cell_share']:.3%}) on {nodes} nodes "
         f"({result.info['node_share']:.1%}), checksum {result.info['checksum'][:12]}"
     )
-
-
-def _fail(message: str, code: int) -> NoReturn:
-    typer.echo(f"magnet: {message}", err=True)
-    raise typer.Exit(code)

@@ -23,7 +23,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Which pixels, and what they become.")] = 0,
 ) -> None:
     """Make pixels of the embedded digits wrong, find and repair them, and show before and after."""
-    from magnet.cli.clean import clear_errors
+    from magnet.cli.errors import clear_errors
 
     with clear_errors():
         _demo(out, share, ratio, seed)

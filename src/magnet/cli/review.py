@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from magnet.cli.clean import clear_errors
+from magnet.cli.errors import clear_errors
 
 
 def review(

@@ -35,7 +35,12 @@ def write_folder(result: CleanResult, target: Path, run: dict[str, Any], force: 
         write_report(result, work / "report.html", run)
         text = json.dumps(_record(result, run), indent=1, ensure_ascii=False, default=str)
         (work / "run.json").write_text(text + "\n", encoding="utf-8", errors="replace")
-    return [target / file for file in (name, "suspicious_cells.csv", "report.html", "run.json")]
+    return targets(target, source.suffix)
+
+
+def targets(folder: Path, suffix: str) -> list[Path]:
+    """The files that :func:`write_folder` writes for a table of a file with this suffix."""
+    return [folder / name for name in (f"cleaned{suffix}", "suspicious_cells.csv", "report.html", "run.json")]
 
 
 def _record(result: CleanResult, run: dict[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,14 @@ import pandas as pd
 from magnet import __version__
 from magnet.cleaner import CleanResult
 from magnet.tables.cells import say
+from magnet.tables.values import cell_text
 
 MOST_CELLS = 50_000
 MOST_NEIGHBOURS = 24
 MOST_ROWS, MOST_COLUMNS = 40, 40
 DIGITS = 9  # of probabilities: those in the list and those that are counted are the same
 BINS = 50
+LARGEST_EXACT = 2**53 - 1  # whole numbers that a browser's numbers hold
 ACTIONS = ("corrected", "filled", "kept")
 
 
@@ -65,7 +68,7 @@ def payload(result: CleanResult, run: dict[str, Any] | None = None) -> dict[str,
             *([name, value] for name, value in table.links.facts.items()),
         ],
         "repeat": run.get("command", "result = magnet.clean(nodes, edges)  # with the same arguments"),
-        "apply": f"magnet apply decisions.json {run.get('nodes', 'NODES')} -o FILE",
+        "apply": f"magnet apply decisions.json {shlex.quote(str(run.get('nodes', 'NODES')))} -o FILE",
         "decisions": {
             "format": "magnet decisions",
             "version": 1,
@@ -256,4 +259,6 @@ def _json(value: Any) -> Any:
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else say(value)
-    return value if isinstance(value, bool | int | float | str) else str(value)
+    if isinstance(value, int) and abs(value) > LARGEST_EXACT:
+        return str(value)  # a browser would round it
+    return value if isinstance(value, bool | int | float | str) else cell_text(value)

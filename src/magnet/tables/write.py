@@ -5,145 +5,139 @@ from __future__ import annotations
 import csv
 import errno
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pandas as pd
 
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks: there the folder of a killed run stays
-    fcntl = None  # type: ignore[assignment]
+from magnet.files import PART, locked_part, remove_left_behind, umask
+from magnet.tables.values import cell_text, is_null
 
-_RUNS = ("=", "+", "-", "@", "\t", "\r", "\n")
+MEASURES = ("score", "probability")  # columns of the list that are ours; six digits are enough for them
+# at the start of a cell, or of what a spreadsheet takes for one when it cuts at another mark
+_RUNS = re.compile(r"(^|[;,\t\r\n])([ ]*[=+\-@\t\r])")
 
 
 def write_cells(cells: pd.DataFrame, path: Path) -> None:
     """Write suspicious cells as CSV. Numbers stay plain; text that a spreadsheet would run gets a leading ``'``."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(cells.columns)
-        for line in zip(*(cells[name].tolist() for name in cells.columns), strict=True):
-            writer.writerow([_cell(value) for value in line])
+        writer.writerow([harmless(str(name)) for name in cells.columns])
+        for line in zip(*(_words(cells[name], str(name) in MEASURES) for name in cells.columns), strict=True):
+            writer.writerow(line)
 
 
-def _cell(value: Any) -> str:
-    if value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value)):
-        return ""
-    if isinstance(value, bool | np.bool_):
-        return str(bool(value))
-    if isinstance(value, float | np.floating):
-        number = float(value)
-        return f"{number:.6g}" if abs(number) < 1e6 else repr(number)
-    return harmless(str(value))
+def _words(column: pd.Series, measure: bool) -> list[str]:
+    if measure:
+        return ["" if is_null(value) else f"{float(value):.6g}" for value in column]
+    return [harmless(cell_text(value)) for value in column]
 
 
 def harmless(text: str) -> str:
-    """Text that a spreadsheet shows instead of running it.
+    """Text that a spreadsheet shows instead of running it, also where it cuts cells at another mark than a comma.
 
     Example:
-        >>> [harmless(text) for text in ("=1+1", "-12.5", "+49 30", "@sum", "plain", "-1e-3")]
-        ["'=1+1", '-12.5', "'+49 30", "'@sum", 'plain', '-1e-3']
+        >>> [harmless(text) for text in ("=1+1", "-12.5", "+49 30", "@sum", "plain", "-1e-3", "a;=1+1", "1,5")]
+        ["'=1+1", '-12.5', "'+49 30", "'@sum", 'plain', '-1e-3', "a;'=1+1", '1,5']
     """
-    bare = text.lstrip(" ")
-    if not bare.startswith(_RUNS):
+    if not _RUNS.search(text) or _is_number(text.strip(" ")):
         return text
+    return _RUNS.sub(r"\1'\2", text)
+
+
+def _is_number(text: str) -> bool:
     try:
-        float(bare)
+        float(text)
     except ValueError:
-        return "'" + text
-    return text
+        return False
+    return True
 
 
 @contextmanager
 def whole_folder(target: Path, force: bool = False) -> Iterator[Path]:
     """A folder to write into; its files appear in ``target`` when the block ends well, and vanish when it does not.
 
-    A new ``target`` appears by a single renaming. In one that holds files already (``force``), each file is replaced by
-    itself, and what else lies there stays. Until then it is a hidden folder beside ``target``; those that killed
-    processes left there are removed.
+    A new ``target`` appears by a single renaming. In one that holds files already (``force``), or that cannot be
+    renamed (a mount point), each file is moved by itself, and what else lies there stays. Until then the files are in a
+    hidden folder beside ``target`` or, where they could not be moved from there, in it.
     """
+    target = Path(os.path.realpath(target))
     check_target(target, force)
     target.parent.mkdir(parents=True, exist_ok=True)
-    remove_left_behind(target)
-    work, lock = _locked_folder(target)
+    inside = _needs_work_inside(target)
+    work, locked = locked_part(target.name, target if inside else target.parent, _new_folder)
     try:
         yield work
-        work.chmod(0o777 & ~_umask())
-        if not target.exists() or not any(target.iterdir()):
-            os.replace(work, target)
-            return
-        for path in sorted(work.iterdir()):
-            os.replace(path, target / path.name)
+        work.chmod(0o777 & ~umask())
+        if inside or (force and target.exists() and _others(target)):
+            _move_files(work, target, force)
+        else:
+            _rename(work, target)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-        if lock is not None:
-            os.close(lock)
+        if locked is not None:
+            os.close(locked)
 
 
-def remove_left_behind(target: Path) -> None:
-    """Remove unfinished folders for ``target`` whose process is gone.
-
-    A process locks its folder, and the system takes the lock away when the process ends, however it ends: what can be
-    locked belongs to nobody.
-    """
-    for path in target.parent.iterdir():
-        if path.name.startswith(_prefix(target)) and path.name.endswith(".part") and not path.is_symlink():
-            lock = _lock(path, wait=False)
-            if lock is not None:
-                shutil.rmtree(path, ignore_errors=True)
-                os.close(lock)
+def _needs_work_inside(target: Path) -> bool:
+    """Whether a folder beside ``target`` could not become it: other file system, parent read-only, or in use."""
+    if not target.exists():
+        return False
+    parent = target.parent
+    return (
+        os.path.ismount(target)
+        or target.stat().st_dev != parent.stat().st_dev
+        or not os.access(parent, os.W_OK | os.X_OK)
+    )
 
 
-def _prefix(target: Path) -> str:
-    return f".{target.name}.magnet-"
-
-
-def _locked_folder(target: Path) -> tuple[Path, int | None]:
-    """A new hidden folder beside ``target`` and its lock (None where there are no locks)."""
-    while True:
-        work = Path(tempfile.mkdtemp(prefix=_prefix(target), suffix=".part", dir=target.parent))
-        lock = _lock(work, wait=True)
-        if work.exists():
-            return work, lock
-        if lock is not None:  # another process took it for one left behind, before it was locked
-            os.close(lock)
-
-
-def _lock(folder: Path, wait: bool) -> int | None:
-    """A lock on a folder, None where another process holds it or the file system has none."""
-    if fcntl is None:
-        return None
-    descriptor = None
+def _rename(work: Path, target: Path) -> None:
     try:
-        descriptor = os.open(folder, os.O_RDONLY)
-        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        if descriptor is not None:
-            os.close(descriptor)
-        return None
-    return descriptor
+        os.replace(work, target)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            raise FileExistsError(
+                errno.EEXIST, f"{target} was filled by another process meanwhile; nothing was written"
+            ) from None
+        if error.errno not in (errno.EBUSY, errno.EXDEV, errno.EPERM, errno.EACCES) or not target.exists():
+            raise
+        _move_files(work, target, force=False)
+
+
+def _move_files(work: Path, target: Path, force: bool) -> None:
+    files = sorted(work.iterdir())
+    taken = next((path.name for path in files if (target / path.name).exists()), None)
+    if taken is not None and not force:
+        raise FileExistsError(errno.EEXIST, f"{target / taken} appeared meanwhile; nothing was written")
+    for path in files:
+        os.replace(path, target / path.name)
+
+
+def _new_folder(prefix: str, place: Path) -> str:
+    return tempfile.mkdtemp(prefix=prefix, suffix=PART, dir=place)
+
+
+def _others(target: Path) -> list[Path]:
+    """What lies in a folder besides unfinished work."""
+    return [path for path in target.iterdir() if not (path.name.startswith(".") and path.name.endswith(PART))]
 
 
 def check_target(target: Path, force: bool = False) -> None:
-    """Refuse a folder that cannot be written to, before the work begins."""
+    """Refuse a folder that cannot be written to, before the work begins; remove what killed runs left for it."""
+    target = Path(os.path.realpath(target))
+    remove_left_behind(target.parent, target.name)
     if target.exists() and not target.is_dir():
         raise FileExistsError(errno.EEXIST, f"{target} is a file; a folder is needed")
-    if target.exists() and any(target.iterdir()) and not force:
+    if target.exists():
+        remove_left_behind(target, target.name)
+    if target.exists() and _others(target) and not force:
         raise FileExistsError(errno.EEXIST, f"{target} is not empty; --force replaces the files in it")
     base = target if target.exists() else next(p for p in target.absolute().parents if p.exists())
     if not base.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, f"{base} is a file; there can be no folder in it")
     if not os.access(base, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, f"{base} is read-only; choose another folder")
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

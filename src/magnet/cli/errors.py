@@ -1,0 +1,103 @@
+"""How every command ends: one line instead of a traceback, and an exit code that says which kind of end it was.
+
+====  ==========================================================================================
+code  meaning
+====  ==========================================================================================
+0     done
+1     could not be done: a file is damaged or no table, no memory, no space, no permission
+2     asked wrongly: an option, a name or a combination; a file that is not there, or already is
+3     ``magnet check``: done, and more looks wrong than is allowed
+130   stopped by Ctrl-C
+143   stopped by SIGTERM; what was half written is removed
+====  ==========================================================================================
+"""
+
+from __future__ import annotations
+
+import signal
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import typer
+
+FAILED = 1
+USAGE = 2
+TOO_MUCH = 3
+INTERRUPTED = 130
+TERMINATED = 143
+
+
+@contextmanager
+def clear_errors(verbose: bool = False) -> Iterator[None]:
+    """Run a command: whatever it raises becomes one line on the error stream and an exit code of the table above.
+
+    Args:
+        verbose: show the traceback of what nobody foresaw. (default: ``False``)
+    """
+    from magnet.tables.errors import BadTable
+
+    def stopped(*_: Any) -> NoReturn:
+        raise SystemExit(TERMINATED)  # lets half-written folders be removed on the way out
+
+    try:
+        previous = signal.signal(signal.SIGTERM, stopped)
+    except ValueError:  # not the main thread: whoever runs us there deals with signals
+        previous = None
+    try:
+        with _one_line_warnings():
+            yield
+    except (typer.Exit, typer.Abort):
+        raise
+    except KeyboardInterrupt:
+        fail("stopped", INTERRUPTED)
+    except BadTable as error:
+        fail(str(error), FAILED)
+    except (FileNotFoundError, FileExistsError) as error:
+        fail(_words(error), USAGE)
+    except ValueError as error:
+        fail(str(error), FAILED if str(error).startswith("damaged file") else USAGE)
+    except MemoryError:
+        fail("not enough memory", FAILED)
+    except (OSError, ImportError, RuntimeError) as error:
+        fail(_words(error), FAILED)
+    except Exception as error:
+        if verbose:
+            raise
+        fail(f"a defect of magnet ({type(error).__name__}: {error}); -v shows where, please report it", FAILED)
+    finally:
+        if previous is not None:
+            signal.signal(signal.SIGTERM, previous)
+
+
+@contextmanager
+def _one_line_warnings() -> Iterator[None]:
+    """What a user should know about a table, as lines of our own; warnings of libraries are not for him."""
+    from magnet.tables.errors import TableWarning
+
+    def show(message: Warning | str, category: type[Warning], *_: Any) -> None:
+        typer.echo(_one_line(f"warning: {message}"), err=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", TableWarning)
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
+
+
+def fail(message: str, code: int = USAGE) -> NoReturn:
+    """End with a line on the error stream."""
+    typer.echo(_one_line(message), err=True)
+    raise typer.Exit(code)
+
+
+def _one_line(message: str) -> str:
+    return ("magnet: " + " ".join(message.split())).encode(errors="replace").decode()
+
+
+def _words(error: BaseException) -> str:
+    """What an error says, without its number; the file that it is about is named."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
+    return str(error) or type(error).__name__
