@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
+from torch_geometric.data import Data
 
 from magnet import datasets
 
@@ -57,3 +59,24 @@ def test_thresholds(replaced, fitted):
     assert wrong < 0.45
     cells = fitted("zscore", datasets.synthetic(200, 10, kind="continuous"), contamination=0.01)
     assert int(cells.flagged_.sum()) <= 25
+
+
+@pytest.mark.parametrize("name", ["auto", "context", "cosine"])
+@pytest.mark.parametrize("share", [0.01, 0.1])
+def test_contamination_is_the_share_of_flagged_rows(name, share, fitted):
+    """Also where many more cells are suspicious: heavy-tailed columns."""
+    graph = datasets.synthetic(500, 16, 4, 8.0, 0.9, seed=0)
+    x = torch.from_numpy(np.random.default_rng(0).standard_t(1.5, size=(500, 12))).float()
+    found = fitted(name, Data(x=x, edge_index=graph.edge_index), contamination=share)
+    assert int(found.flagged_nodes_.sum()) == round(500 * share)
+    assert torch.equal(found.flagged_.any(dim=1), found.flagged_nodes_)
+    top = found.node_scores_.argsort(descending=True)[: round(500 * share)]
+    assert bool(found.flagged_nodes_[top].all())
+
+
+def test_contamination_flags_the_wild_cell_and_not_its_row(town_table, fitted):
+    data, columns, _ = town_table
+    wild = data.clone()
+    wild.x[0, 4] = 1e6
+    found = fitted("auto", wild, columns, contamination=0.01)
+    assert found.flagged_[0].tolist() == [False] * 4 + [True, False]

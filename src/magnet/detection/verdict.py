@@ -103,6 +103,13 @@ class Verdict:
         return flag_threshold(torch.cat([self.cells(*r)[1].flatten() for r in self.data.ranges()]), fdr=self.rule.fdr)
 
     @cached_property
+    def _top_nodes(self) -> Tensor | None:
+        """Bool ``[n]``: the share of the rows that was asked for, by score; None where there is none."""
+        if self.rule.contamination is None or self.p_row_swapped is None:
+            return None
+        return self.node_scores > top_share_score(self.node_scores, self.rule.contamination)
+
+    @cached_property
     def _score_threshold(self) -> float | None:
         """The score above which a cell is flagged, where a share of the cells was asked for."""
         if self.rule.contamination is None or self.p_row_swapped is not None or self.cells is None:
@@ -118,6 +125,8 @@ class Verdict:
             scores, probability = self.cells(first, last)
             limit = self._score_threshold
             distrusted = probability > self.threshold if limit is None else scores > limit
+            if self._top_nodes is not None:
+                distrusted = distrusted & self._top_nodes.to(data.device)[:, None]
         else:
             scores = probability = torch.zeros(shape, device=data.device)
             distrusted = torch.zeros(shape, dtype=torch.bool, device=data.device)
@@ -210,9 +219,15 @@ class Verdict:
     @cached_property
     def flagged_rows(self) -> Tensor:
         """Bool ``[n]``: rows judged to be swapped."""
-        if self.rule.contamination is not None and self.p_row_swapped is not None:
-            return self.node_scores > top_share_score(self.node_scores, self.rule.contamination)
-        return self.row_probability > self.row_threshold
+        swapped = self.row_probability > self.row_threshold
+        if self._top_nodes is None:
+            return swapped
+        if self.cells is None:
+            return self._top_nodes
+        wrong_cell = torch.zeros(self.data.num_nodes, dtype=torch.bool, device=self.data.device)
+        for first, last in self.data.ranges():
+            wrong_cell |= (self.cells(first, last)[1] > self.threshold).any(dim=1)
+        return self._top_nodes & (swapped | ~wrong_cell.to(swapped.device))
 
     @cached_property
     def flagged_nodes(self) -> Tensor:
