@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
+
 from magnet.detection.base import Detector
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.data.row_vectors import duplicate_counts
@@ -12,9 +14,10 @@ from magnet.detection.verdict import Verdict
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Duplicates(Detector):
-    """Of ``c`` equal rows at most one belongs to its node: ``P = (c - 1) / c``, where equality is no coincidence."""
+    """Of ``c`` equal rows at most one belongs to its node, where equality is no coincidence. The row belongs to one of
+    these nodes or to another one, all equally likely: ``P = c / (c + 1)`` for ``c > 1``, and 0 for single rows."""
 
     def _detect(self, data: DetectionData) -> Verdict:
         count = duplicate_counts(data)
-        probability = (count - 1) / count
+        probability = torch.where(count > 1, count / (count + 1), torch.zeros_like(count))
         return Verdict(data, count, probability, float(probability.mean()), p_row_swapped=probability)
