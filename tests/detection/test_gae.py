@@ -54,7 +54,8 @@ def test_large_graphs_train_ten_times_as_long(data, monkeypatch):
     monkeypatch.setattr("magnet.detection.gae.track", lambda items, *_: counted.append(len(items)) or items[:1])
     GAE().fit(data)
     monkeypatch.setattr("magnet.detection.gae.LARGE_NODES", 100)
-    GAE().fit(data)
+    with pytest.warns(UserWarning, match="10000 epochs on graphs of 100 nodes"):
+        GAE().fit(data)
     assert counted == [1000, 10_000]
 
 

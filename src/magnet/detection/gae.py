@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -85,6 +86,12 @@ class GAE(Detector):
             network.train()
             train = _recorded(step) if on_gpu and len(blocks) == 1 else step
             epochs = self.epochs or (SMALL_EPOCHS if data.num_nodes < LARGE_NODES else LARGE_EPOCHS)
+            if self.epochs is None and epochs == LARGE_EPOCHS and not on_gpu:
+                warnings.warn(
+                    f"gae trains {epochs} epochs on graphs of {LARGE_NODES} nodes and more (here {data.num_nodes}): "
+                    "hours on a CPU; give fewer epochs, or device='cuda'",
+                    stacklevel=3,
+                )
             for _ in track(range(epochs), "training the autoencoder", self.progress):
                 loss = train()
             network.eval()
