@@ -31,7 +31,8 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
     Args:
         threshold: flag what is wrong with more than this probability. (default: ``"posterior"``, which is 1/2)
         fdr: instead, flag as much as possible while the expected share of false alarms stays below this.
-        contamination: instead, flag this share: of the rows, for detectors of rows; of the cells, for the others.
+        contamination: instead, flag this share, by rank: of the rows, for detectors that judge rows (in a row that is
+            not swapped, only its wrong cells); of the cells, for the others.
         seed: seed of everything random. (default: ``0``)
         device: where to compute. (default: where ``data.x`` is)
         progress: show a progress bar. (default: ``False``)
@@ -67,24 +68,23 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
         """Find what is wrong in ``data``.
 
         Args:
-            data: a graph with ``x`` ``[n, d]`` (dense, NaN = missing; or sparse CSR) and ``edge_index``;
-                ``edge_weight`` counts where it is there, and ``edges_from_rows = True`` says that the edges are
-                nearest neighbors by ``x`` itself. Results are on the device of ``x``. Or data prepared by
+            data: a graph with ``x`` ``[n, d]`` (a tensor, NumPy array or SciPy matrix of numbers; dense with NaN =
+                missing, or sparse CSR) and ``edge_index``; ``edge_weight`` counts where it is there, and
+                ``edges_from_rows = True`` says that the edges are nearest neighbors by ``x`` itself. Results are on the
+                device of ``x``. Or data prepared by
                 :meth:`DetectionData.from_data <magnet.detection.data.dataset.DetectionData.from_data>`.
             columns: what the features are. (default: :func:`~magnet.detection.infer_columns`)
             trusted: bool ``[n, d]`` or ``[n]``: cells, or rows, known to be right. They are never flagged.
             reference: a fitted detector whose column scales and thresholds are used.
         """
         self.check_parameters()
-        home: torch.device | None = None
-        if not isinstance(data, DetectionData):
+        if isinstance(data, DetectionData):
+            prepared, home = data, data.device
+        else:
             scales = reference.scales_ if reference is not None else None
             prepared = DetectionData.from_data(data, columns, trusted, scales, self.device)
-            home = data.x.device
-        else:
-            prepared = data
+            home = getattr(data.x, "device", torch.device("cpu"))  # an array has none
         verdict = self._detect(prepared)
-        home = home or prepared.device
         self.verdict_: Verdict = replace(
             verdict,
             node_scores=verdict.node_scores.to(home),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 from torch_geometric.data import Data
 
@@ -26,6 +28,8 @@ def test_full_rows_among_bags_do_not_hide_that_they_are_bags(sparse):
     ("change", "message"),
     [
         ({"x": None}, "data.x is missing"),
+        ({"x": np.array([["a"], ["b"]])}, "data.x is a ndarray of <U1"),
+        ({"x": torch.zeros(2, 1, dtype=torch.complex64)}, "complex64"),
         ({"x": torch.zeros(3)}, "shape"),
         ({"x": torch.tensor([[float("inf")], [0.0]])}, "inf at node 0, feature 0"),
         ({"edge_index": None}, "no edge_index"),
@@ -42,3 +46,16 @@ def test_bad_trusted(shape, message):
     data = datasets.synthetic(100, 4)
     with pytest.raises(ValueError, match=message):
         detection.make("zscore").fit(data, trusted=torch.zeros(shape, dtype=torch.bool))
+
+
+@pytest.mark.parametrize(
+    "make_x", [torch.Tensor.bool, torch.Tensor.long, torch.Tensor.double, np.asarray, sp.csr_matrix]
+)
+def test_features_of_any_type_give_the_same_answer(make_x, replaced):
+    other = replaced.data.clone()
+    other.x = make_x(replaced.data.x)
+    found, expected = detection.make("cell").fit(other), detection.make("cell", rounds=1).fit(replaced.data)
+    if make_x is not sp.csr_matrix:  # sparse features take one round
+        expected = detection.make("cell").fit(replaced.data)
+    torch.testing.assert_close(found.node_probability_, expected.node_probability_, atol=2e-3, rtol=0)
+    assert [c.kind for c in found.columns_] == ["binary"] * replaced.data.num_features

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
 
-from magnet.arrays import is_sparse, to_scipy
+from magnet.arrays import is_sparse, to_scipy, to_torch_csr
 
 Kind = Literal["binary", "count", "continuous", "categorical"]
 
@@ -30,16 +33,39 @@ class Column:
     stop: int
 
 
+def feature_tensor(x: Any) -> Tensor:
+    """Features as a floating-point tensor ``[n, d]``, dense or sparse CSR, from a tensor, a NumPy array or a SciPy
+    matrix of numbers or bools.
+
+    Example:
+        >>> feature_tensor(np.array([[True, False]])).tolist()
+        [[1.0, 0.0]]
+    """
+    if sp.issparse(x):
+        x = to_torch_csr(sp.csr_matrix(x, dtype=np.float32))
+    elif isinstance(x, np.ndarray) and x.dtype.kind in "fiub":
+        x = torch.from_numpy(np.ascontiguousarray(x))
+    if not isinstance(x, Tensor) or x.is_complex():
+        held = "is missing" if x is None else f"is a {type(x).__name__} of {getattr(x, 'dtype', 'objects')}"
+        raise ValueError(
+            f"data.x {held}; it must be a tensor, NumPy array or SciPy matrix of numbers [nodes, features]"
+        )
+    if x.dim() != 2 or x.shape[1] == 0:
+        raise ValueError(f"data.x has shape {tuple(x.shape)}; it must be [nodes, features] with at least one feature")
+    x = x.detach()
+    return x if x.is_floating_point() else x.to(torch.float32)
+
+
 def infer_columns(x: Any) -> list[Column]:
     """One column per feature: binary where all values are 0 or 1, a count where they are whole numbers from 0, else
     continuous. Missing values (NaN) do not matter.
 
     Example:
-        >>> import torch
         >>> x = torch.tensor([[0.0, 0.0, 0.5], [1.0, 3.0, -1.0], [float("nan"), 1.0, 2.0]])
         >>> [c.kind for c in infer_columns(x)]
         ['binary', 'count', 'continuous']
     """
+    x = feature_tensor(x)
     features = int(x.shape[1])
     if is_sparse(x):
         matrix = to_scipy(x).tocsc()

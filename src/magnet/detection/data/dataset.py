@@ -14,7 +14,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from magnet.arrays import csr_tensor, is_sparse, to_scipy
-from magnet.detection.data.columns import Column, check_columns, infer_columns
+from magnet.detection.data.columns import Column, check_columns, feature_tensor, infer_columns
 from magnet.detection.data.scales import Scales, log_unit, robust_scales
 from magnet.detection.options import DATA
 from magnet.graph import Graph
@@ -57,10 +57,7 @@ class DetectionData:
         device: Any = None,
     ) -> DetectionData:
         """Check the data and put it on the device (that of ``data.x`` unless another is named)."""
-        x = getattr(data, "x", None)
-        if not isinstance(x, Tensor) or x.dim() != 2 or x.shape[1] == 0:
-            found = "missing" if x is None else f"of shape {tuple(x.shape)}"
-            raise ValueError(f"data.x is {found}; it must be a tensor [nodes, features] with at least one feature")
+        x = feature_tensor(getattr(data, "x", None))
         if getattr(data, "edge_index", None) is None:
             raise ValueError("data has no edge_index; a graph without links has an empty one of shape [2, 0]")
         where = torch.device(device) if device is not None else x.device
@@ -72,7 +69,7 @@ class DetectionData:
             if not np.isfinite(matrix.data).all():
                 raise ValueError("data.x is sparse and holds NaN or infinity; missing values need a dense matrix")
         else:
-            dense = x.detach().to(where, torch.float32)
+            dense = x.to(where, torch.float32)
             if bool(dense.isinf().any()):
                 row, column = dense.isinf().nonzero()[0].tolist()
                 raise ValueError(
