@@ -22,7 +22,6 @@ from magnet.tables.roles.patterns import number
 KEPT = 0.05  # findings below this probability are dropped at once
 PRUNED = 0.02  # a correction that cannot reach this share of the observed value's mass is not weighed
 EM_STEPS = 30
-GUESSED = 0.79  # highest confidence of a correction by shape alone: below what is learned from or written
 STRICT = 1e-3  # weight left to the other experts beside one that holds in truth
 
 
@@ -149,11 +148,11 @@ class ColumnModel:
             found = channel.propose(context)
             if not len(found.observed):
                 continue
-            strength = self.rates.of(channel.rate) * found.likelihood
-            for at_pair in np.flatnonzero(np.isnan(found.measure)).tolist():
-                known = self.near.setdefault(int(found.observed[at_pair]), [])
-                known.append((int(found.candidate[at_pair]), float(strength[at_pair])))
+            if channel.name == "typo":
+                for x, v, chance in zip(found.observed, found.candidate, found.likelihood, strict=True):
+                    self.near.setdefault(int(x), []).append((int(v), float(chance)))
             which, rows = self._expand(found.observed)
+            strength = self.rates.of(channel.rate) * found.likelihood
             bound = strength * np.where(np.isnan(found.measure), 1.0, found.measure * self.weights[-1])
             keep = bound[which] > PRUNED * own[rows]
             which, rows = which[keep], rows[keep]
@@ -185,8 +184,8 @@ class ColumnModel:
         r"""Rate of the disagreement channel per row.
 
         Where contexts nearly determine the column, isolated exceptions cannot be told from chance by likelihood alone;
-        they are wrong with stated odds, which grow with every context that speaks against them. Exceptions that gather
-        in some groups are genuine.
+        they are wrong with stated odds, which grow with every context that speaks against them. Exceptions that come
+        back within their group are genuine.
         """
         if self._exceptions is not None:
             return self._exceptions
@@ -199,9 +198,9 @@ class ColumnModel:
         wild = self.frequency.probability(np.arange(len(own)), read) + self.base(read)
         against, said, genuine = np.zeros(len(own)), np.full(len(own), -1), False
         for group in groups:
-            voice, spread = group.agreement()
+            voice, once, repeated = group.agreement()
             if group is groups[0]:
-                genuine = spread > self.options.dispersion
+                genuine = repeated > 0.2 * (once + repeated)
             speaks = (voice >= 0) & (voice != read) & ((said < 0) | (said == voice))
             said = np.where(speaks, voice, said)
             against += speaks
@@ -231,9 +230,9 @@ class ColumnModel:
             own = math.log(self.weights[-1] * self.novelty(self.column.values[x]) + 1e-300)
             own += math.lgamma(count) - (count - 1) * math.log(n)
             slips = [
-                count * math.log(strength * self.counts[v] / n)
-                for v, strength in near
-                if self.counts[v] > count and strength > 0
+                count * math.log(self.rates.typo * chance * self.counts[v] / n)
+                for v, chance in near
+                if self.counts[v] > count and chance > 0
             ]
             if slips:
                 out[x] = 1 / (1 + math.exp(min(max(max(slips) - own, -500.0), 500.0)))
@@ -306,9 +305,7 @@ class ColumnModel:
         for row, (value_mass, s) in best.items():
             span = slice(starts[s], leads[s])
             code, by = int(codes[starts[s]]), int(channel[span][weight[span].argmax()])
-            confidence = 0.0 if code == UNKNOWN else float(value_mass / total[row])
-            if by >= 0 and self.channels[by].name == "respell" and self._guessed(row, code):
-                confidence = min(confidence, GUESSED)
+            confidence = 0.0 if code == UNKNOWN else value_mass / total[row]
             kind = {_MISSING: "missing", _DISAGREEMENT: "disagreement"}.get(by) or self.channels[by].kind
             suggested = None if code == UNKNOWN else column.values[code]
             reason = self._reason(row, code, kind) if wrong[row] >= self.options.list_from else ""
@@ -318,18 +315,6 @@ class ColumnModel:
                 if by >= 0:
                     lessons.append((column.values[column.read[row]], column.values[code]))
         return ColumnJudgement(findings, mass, repairs, lessons)
-
-    def _guessed(self, row: int, code: int) -> bool:
-        """Whether a correction rests on the shape of the text alone, in a column of free words."""
-        if self.column.role.name not in ("text", "category", "unit"):
-            return False
-        words = tokens_of(self.column.values[code])[0]
-        return all(w.isdigit() or not self.novelty.unknown(w, "") for w in tokens_of(self._read_text(row))[0]) or any(
-            w.isalpha() and self.novelty.unknown(w, self.column.values[code]) for w in words
-        )
-
-    def _read_text(self, row: int) -> str:
-        return self.column.values[self.column.read[row]]
 
     def _reason(self, row: int, code: int, kind: str) -> str:
         observed = self.column.values[self.column.read[row]]

@@ -26,8 +26,7 @@ def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Fin
 
     A text of the list (``N/A``, ``***``) is one unless it fills most of the column; a word that may also name a
     category (``unknown``) only in columns of numbers, dates and codes. A number or date of the list (``-999``,
-    ``1900-01-01``) is one if it comes back and lies outside the range of all others by half that range,
-    or is the only negative one.
+    ``1900-01-01``) is one if it comes back and lies outside the range of all others by half that range.
     """
     for j, column in enumerate(table.columns):
         if column.name in table.skip or column.role.name == "empty":
@@ -63,8 +62,6 @@ def _sentinel(code: int, column: CodedColumn, counts: np.ndarray) -> bool:
         if own is None or len(others) < 10:
             return False
         low, high = min(others), max(others)
-        if own < 0 <= low:
-            return True
         if role == "date":
             low, high = np.quantile(others, [0.01, 0.99]).tolist()
         return own < low - 0.5 * (high - low) or own > high + 0.5 * (high - low)
