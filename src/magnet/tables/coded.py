@@ -86,6 +86,8 @@ class CodedTable:
         links: sparse matrix of rows, or None.
         link_by: names of columns whose equal values link rows.
         strict: ``(determining columns, column)``: dependencies that hold in truth, from rules.
+        skip: names of columns that are not judged.
+        not_judged: columns that were left alone, and why; filled by the tests.
     """
 
     columns: list[CodedColumn]
@@ -93,6 +95,7 @@ class CodedTable:
     link_by: tuple[str, ...] = ()
     strict: tuple[tuple[tuple[str, ...], str], ...] = ()
     skip: frozenset[str] = field(default_factory=frozenset)
+    not_judged: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, columns: Mapping[str, Sequence[str]]) -> CodedTable:

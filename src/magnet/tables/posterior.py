@@ -86,7 +86,7 @@ def judge_table(
         for (row, j), finding in sorted(cells.items())
         if finding.probability >= options.list_from and table.columns[j].name not in table.skip
     ]
-    not_judged = dict.fromkeys(skip, "left out by the user")
+    not_judged = table.not_judged | dict.fromkeys(skip, "left out by the user")
     return TableVerdict(listed, {c.name: c.role for c in table.columns}, not_judged)
 
 

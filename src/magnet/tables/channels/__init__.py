@@ -6,7 +6,18 @@ table. To add one, write a file (see :class:`~magnet.tables.channels.base.Channe
 :data:`~magnet.tables.channels.base.ColumnTest`), and name it here.
 """
 
-from magnet.tables.channels import encoding, frame, missing, moment_format, moved, number_format, swapped, unit
+from magnet.tables.channels import (
+    constant,
+    encoding,
+    frame,
+    missing,
+    moment_format,
+    moved,
+    number_format,
+    outlier,
+    swapped,
+    unit,
+)
 from magnet.tables.channels.affix import Affix
 from magnet.tables.channels.base import UNKNOWN, Channel, ChannelContext, ColumnTest, Proposals
 from magnet.tables.channels.respell import Respell
@@ -28,9 +39,11 @@ REWRITES: dict[str, ColumnTest] = {
     "moment_format": moment_format.rewrite,
     "moved": moved.rewrite,
     "swapped": swapped.rewrite,
+    "constant": constant.rewrite,
 }
 AUDITS: dict[str, ColumnTest] = {
     "frame": frame.audit,
+    "outlier": outlier.audit,
 }
 
 __all__ = [

@@ -1,0 +1,102 @@
+"""A column of numbers that should hold one value everywhere, with scattered exceptions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.stats import norm, spearmanr
+
+from magnet.tables.coded import CodedTable, Codes, Floats, distinct
+from magnet.tables.findings import Finding
+from magnet.tables.numbers import read_numbers
+from magnet.tables.numbers.arrays import Bools
+from magnet.tables.options import TableOptions
+
+MIN_ROWS = 30
+MODE_SHARE = 0.65  # of the rows that hold the constant; leaves room for a quarter of errors and more in small tables
+SECOND_SHARE = 0.12  # of the constant's count; a second value that frequent is another state
+SIDE_SHARE = 0.15  # of the exceptions on each side: a constant at the edge is a floor or a ceiling
+COLLISIONS = 3.0  # times as many equal pairs of exceptions as a normal distribution of them would give
+EXPLAINED = 0.15  # share of the uncertainty about where exceptions are that another column may remove
+RELATED = 0.5  # rank correlation of the exceptions with another number
+PROBABILITY, CONFIDENCE = 0.95, 0.93
+
+
+def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
+    """Columns with one value in most rows, and exceptions that nothing explains.
+
+    Errors are scattered: their values differ, lie on both sides of the constant and hardly repeat, and nothing else in
+    the row tells where they are or how large. Where any of this fails, the exceptions are genuine variation.
+    """
+    n = table.num_rows
+    if n < MIN_ROWS:
+        return
+    for j, column in enumerate(table.columns):
+        if column.name in table.skip or column.role.name in ("empty", "constant", "identifier", "phone"):
+            continue
+        counts = column.read_counts()
+        mode = int(counts.argmax())
+        if counts[mode] < MODE_SHARE * n:
+            continue
+        values = read_numbers(column.values)
+        x = values[column.read]
+        constant = float(values[mode])
+        apart = np.isfinite(x) & (x != constant)
+        if not np.isfinite(constant) or constant == 0 or np.isfinite(x).sum() < 0.95 * n:
+            continue
+        if _scattered(x[apart], constant, int(counts[mode])) and not _explained(table, j, apart, x):
+            said = f"{int(counts[mode])} of {n} rows say {column.values[mode]!r}"
+            for row in np.flatnonzero(apart).tolist():
+                why = f"{said} and nothing explains the others, this says {column.values[column.read[row]]!r}: outlier"
+                yield j, Finding(row, column.values[mode], PROBABILITY, CONFIDENCE, "outlier", why)
+
+
+def _scattered(others: Floats, constant: float, count: int) -> bool:
+    """Whether exceptions are as different as errors would be."""
+    values, repeats = np.unique(others, return_counts=True)
+    if values.size < 3 or repeats.max() > max(2, SECOND_SHARE * count):
+        return False
+    below = int((others < constant).sum())
+    if min(below, others.size - below) < max(1, SIDE_SHARE * others.size):
+        return False
+    # equal pairs, against those of normal values rounded to the resolution of the column
+    step = float(np.diff(values).min())
+    spread = float(np.std(others))
+    grid = values[0] + step * np.arange(min(int((values[-1] - values[0]) / step) + 2, 100_000))
+    mass = np.diff(norm.cdf(np.append(grid - step / 2, grid[-1] + step / 2), others.mean(), max(spread, 1e-12)))
+    pairs = others.size * (others.size - 1) / 2
+    expected = pairs * float((mass * mass).sum())
+    return bool((repeats * (repeats - 1) / 2).sum() <= COLLISIONS * expected + 2)
+
+
+def _explained(table: CodedTable, position: int, apart: Bools, x: Floats) -> bool:
+    """Whether another column, or the row before, tells where the exceptions are or how large they are."""
+    hit = apart.astype(np.int64)
+    sources = [np.concatenate([[0], hit[:-1]])]
+    for k, other in enumerate(table.columns):
+        if k == position:
+            continue
+        codes, levels = distinct(other.read)
+        if levels <= 0.5 * len(hit):
+            sources += [codes, (codes != np.bincount(codes).argmax()).astype(np.int64)]
+        numbers = read_numbers(other.values)[other.read]
+        both = apart & np.isfinite(numbers)
+        known = np.isfinite(numbers)
+        if known.sum() > 0.5 * len(hit) and levels > 8:
+            cuts = np.quantile(numbers[known], [0.25, 0.5, 0.75])
+            sources.append(np.where(known, np.searchsorted(cuts, np.nan_to_num(numbers)), 4))
+            if both.sum() >= 8 and np.unique(numbers[both]).size > 2:
+                correlation = spearmanr(numbers[both], x[both])
+                if abs(correlation.statistic) > RELATED and correlation.pvalue < 0.01:
+                    return True
+    share = hit.mean()
+    plain = -float(np.mean(np.where(hit == 1, np.log(share), np.log1p(-share))))
+    return any(_loss(codes, hit, share) < (1 - EXPLAINED) * plain for codes in sources)
+
+
+def _loss(codes: Codes, hit: Codes, share: float) -> float:
+    """Leave-one-out log loss of the exceptions given a grouping of the rows, with two rows at the overall share."""
+    total, hits = np.bincount(codes)[codes] - 1, np.bincount(codes, weights=hit)[codes] - hit
+    chance = (hits + 2 * share) / (total + 2)
+    return -float(np.mean(np.where(hit == 1, np.log(chance), np.log1p(-chance))))

@@ -1,0 +1,139 @@
+"""Numbers that cannot be right where they stand: slipped decimal points, lost signs, far values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
+
+import numpy as np
+import scipy.sparse as sp
+
+from magnet.tables.coded import CodedColumn, CodedTable, Codes, distinct
+from magnet.tables.findings import Finding
+from magnet.tables.numbers import FACTORS, FAR, Category, ColumnVerdict, judge_numbers, read_numbers, written_like
+from magnet.tables.options import TableOptions
+from magnet.tables.roles.dates import parse_moment
+from magnet.tables.roles.patterns import number
+
+GROUPING = ("category", "code", "text", "constant", "phone", "date")  # roles whose equal values make groups of rows
+MAX_LEVEL_SHARE = 0.5  # distinct values over rows; more make no groups
+STEP_SHARE = 0.9  # share of the numbers that need no more decimals
+
+
+def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
+    """Numbers judged against the column, the rest of their row, groups, links and neighboring rows; see
+    :func:`~magnet.tables.numbers.judge_numbers`. Columns that could not be judged are noted in ``table.not_judged``."""
+    places = [j for j, c in enumerate(table.columns) if c.role.arithmetic and c.name not in table.skip]
+    if not places or not table.num_rows:
+        return
+    columns = [table.columns[j] for j in places]
+    values = np.column_stack([read_numbers(c.values)[c.read] for c in columns])
+    verdicts = judge_numbers(
+        values,
+        [_step(c) for c in columns],
+        _categories(table),
+        _links(table),
+        _orders(table),
+        [c.name for c in columns],
+    )
+    for j, column, verdict in zip(places, columns, verdicts, strict=True):
+        if verdict.reason:
+            table.not_judged[column.name] = verdict.reason
+        for row in np.flatnonzero(verdict.wrong >= options.list_from).tolist():
+            yield j, _finding(column, verdict, row)
+
+
+def _finding(column: CodedColumn, verdict: ColumnVerdict, row: int) -> Finding:
+    observed = column.values[column.read[row]]
+    probability, confidence = float(verdict.wrong[row]), float(verdict.confidence[row])
+    kind = int(verdict.kind[row])
+    if row in verdict.relations:
+        why, value = verdict.relations[row], verdict.suggestion[row]
+        suggested = written_like(Decimal(repr(float(value))), column.values)
+        return Finding(row, suggested, probability, confidence, "outlier", f"{why}, this says {observed}: outlier")
+    if kind == FAR:
+        low, high = verdict.expected(row)
+        texts = [
+            written_like(Decimal(repr(float(v))), column.values, width=high - low)
+            for v in (verdict.suggestion[row], low, high)
+        ]
+        why = f"{_speaker(verdict.blocks)} expects {texts[1]} to {texts[2]}, this says {observed}: outlier"
+        return Finding(row, texts[0], probability, confidence, "outlier", why)
+    try:
+        exact = Decimal(observed.strip().replace(",", "")) / Decimal(repr(FACTORS[kind]))
+    except InvalidOperation:
+        exact = Decimal(repr(float(verdict.suggestion[row])))
+    suggested = written_like(exact, column.values, exact=True)
+    slip = "the sign is lost" if FACTORS[kind] < 0 else f"{FACTORS[kind]:g} times as large"
+    why = f"{_speaker(verdict.blocks)} expects about {suggested}, this says {observed} ({slip}): outlier"
+    return Finding(row, suggested, probability, confidence, "outlier", why)
+
+
+def _speaker(blocks: tuple[str, ...]) -> str:
+    said = {"row": "the rest of the row", "links": "linked rows", "linked rows": "linked rows", "squares": ""}
+    words = []
+    for name in blocks:
+        kind, _, what = name.partition(":")
+        if kind == "group":
+            words.append(f"rows with the same {what}")
+        else:
+            words.append("the rows before and after" if kind == "order" else said[kind])
+    known = list(dict.fromkeys(w for w in words if w))
+    return " and ".join(known) + (" together" if len(known) > 1 else "") if known else "the column"
+
+
+def _step(column: CodedColumn) -> float:
+    """Distance of neighboring numbers as written: 0.01 where nine of ten need no more than two decimals."""
+    counts = column.read_counts()
+    places: dict[int, int] = {}
+    for k in np.flatnonzero(counts).tolist():
+        text = column.values[k].strip()
+        if number(text) is not None:
+            decimals = len(text.partition(".")[2].rstrip("0")) if "e" not in text.lower() else 0
+            places[decimals] = places.get(decimals, 0) + int(counts[k])
+    total, seen = sum(places.values()), 0
+    for decimals in sorted(places):
+        seen += places[decimals]
+        if seen >= STEP_SHARE * total:
+            return float(10.0**-decimals)
+    return 1.0
+
+
+def _categories(table: CodedTable) -> list[Category]:
+    out = []
+    for column in table.columns:
+        if column.role.name in GROUPING:
+            codes, levels = distinct(column.current)
+            if 2 <= levels <= MAX_LEVEL_SHARE * table.num_rows:
+                out.append(Category(column.name, codes))
+    return out
+
+
+def _links(table: CodedTable) -> sp.csr_matrix | None:
+    """The given links as a symmetric matrix without loops."""
+    if table.links is None:
+        return None
+    links = sp.csr_matrix(table.links, dtype=np.float64)
+    links = ((abs(links) + abs(links).T) > 0).astype(np.float64).tocsr()
+    links.setdiag(0)
+    links.eliminate_zeros()
+    return links if links.nnz else None
+
+
+def _orders(table: CodedTable) -> list[tuple[str, Codes]]:
+    """The rows as given, and by date where they are not sorted so."""
+    rows = np.arange(table.num_rows)
+    orders = [("rows", rows)]
+    for column in table.columns:
+        if column.role.name != "date":
+            continue
+        days = np.full(len(column.values), np.inf)
+        for k, text in enumerate(column.values):
+            found = parse_moment(text)
+            if found and found[0].date:
+                year, month, day = found[0].date
+                days[k] = (year * 12 + month) * 31 + day
+        order = np.argsort(days[column.current], kind="stable")
+        if np.mean(np.abs(np.diff(order)) == 1) < 0.9:
+            orders.append((column.name, order))
+    return orders

@@ -1,0 +1,145 @@
+"""What a number is predicted from: its row, rows with the same category, linked rows, and rows before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse as sp
+
+from magnet.tables.numbers.arrays import Bools, Floats, Ints
+
+CUT = 5.0  # spreads; farther values count like this one, so that one wrong cell cannot bend the others
+MAX_SQUARE = 9.0  # that of a value three spreads out
+MAX_OTHERS = 40  # columns of the row, and as many of the linked rows, that one column is predicted from
+MAX_LEVELS = 20  # of a category that enters as indicators
+MIN_LEVEL_ROWS = 5
+LINK_SHRINK = 0.5  # linked rows at the column's mean that every row has besides its own
+GROUP_SHRINK = 1.0  # rows at the column's mean that every group has besides its own
+
+
+@dataclass(frozen=True, eq=False)
+class Category:
+    """A column whose equal values make groups of rows: ``codes`` ``[n]``, 0..levels-1."""
+
+    name: str
+    codes: Ints
+
+    @property
+    def levels(self) -> int:
+        return int(self.codes.max(initial=-1)) + 1
+
+
+@dataclass(eq=False)
+class Context:
+    """Everything that can predict a column, on the common scale.
+
+    Args:
+        cells: values ``[n, q]``, clipped, 0 where unknown; doubted cells hold their prediction.
+        whole: the same, not clipped.
+        known: bool ``[n, q]``: cells that count in means over other rows.
+        categories: grouping columns.
+        links: sparse ``[n, n]`` matrix of weights, or None.
+        orders: ``(name, permutation)``: orders of the rows in which values may change smoothly.
+    """
+
+    cells: Floats
+    whole: Floats
+    known: Bools
+    categories: Sequence[Category] = ()
+    links: sp.csr_matrix | None = None
+    orders: Sequence[tuple[str, Ints]] = ()
+    near: Floats | None = field(default=None, init=False)
+    far: Floats | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        if self.links is not None:
+            self.near, self.far = link_means(self.links, np.where(self.known, self.cells, 0.0), self.known)
+
+    def blocks(self, j: int) -> dict[str, list[Floats]]:
+        """Candidate features of column j by kind; each is a list of arrays ``[n]`` or ``[n, p]``."""
+        others = self.related(j)
+        out: dict[str, list[Floats]] = {}
+        if others.size:
+            row = self.cells[:, others]
+            out["row"] = [row]
+            out["squares"] = [np.minimum(row * row, MAX_SQUARE)]
+        own, there = np.where(self.known[:, j], self.cells[:, j], 0.0), self.known[:, j]
+        if self.near is not None and self.far is not None:
+            out["links"] = [self.near[:, j], self.far[:, j]]
+            if others.size:
+                out["linked rows"] = [self.near[:, others]]
+        for name, order in self.orders:
+            out[f"order:{name}"] = _along(order, own, there)
+        for category in self.categories:
+            parts: list[Floats] = []
+            if category.levels <= MAX_LEVELS:
+                sizes = np.bincount(category.codes)
+                parts += [(category.codes == k).astype(float) for k in np.flatnonzero(sizes >= MIN_LEVEL_ROWS)]
+            if category.levels > MAX_LEVELS:
+                parts.append(group_means(category.codes, own, there))
+            out[f"group:{category.name}"] = parts
+        return out
+
+    def related(self, j: int) -> Ints:
+        """The columns most correlated with column j, other than itself."""
+        others = np.array([k for k in range(self.cells.shape[1]) if k != j], dtype=np.int64)
+        if others.size <= MAX_OTHERS:
+            return others
+        rows = slice(None, None, max(1, len(self.cells) // 5000))
+        x = self.cells[rows] - self.cells[rows].mean(axis=0)
+        norm = np.linalg.norm(x, axis=0)
+        norm[norm == 0] = np.inf
+        link = np.abs(x.T @ x[:, j]) / norm
+        return np.sort(others[np.argsort(-link[others], kind="stable")[:MAX_OTHERS]])
+
+
+def link_means(links: sp.csr_matrix, value: Floats, known: Bools) -> tuple[Floats, Floats]:
+    """Means over linked rows and over rows two links away, neither with the row itself ``[n, q]`` each.
+
+    Example:
+        >>> path = sp.csr_matrix(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], dtype=float))
+        >>> near, far = link_means(path, np.array([[3.0], [0.0], [9.0]]), np.ones((3, 1), dtype=bool))
+        >>> float(near[1, 0]), round(float(far[0, 0]), 2)  # with half a row at the mean, 4
+        (5.6, 7.33)
+    """
+    counted = known.astype(float)
+    mean = value.sum(axis=0) / np.maximum(counted.sum(axis=0), 1)
+
+    def average(total: Floats, weight: Floats) -> Floats:
+        return np.asarray((total + LINK_SHRINK * mean) / (weight + LINK_SHRINK))
+
+    one, weight = links @ value, links @ counted
+    back = np.asarray(links.multiply(links.T).sum(axis=1)).reshape(-1, 1)
+    two = links @ one - back * value
+    return average(one, weight), average(two, np.maximum(links @ weight - back * counted, 0.0))
+
+
+def group_means(codes: Ints, value: Floats, known: Bools) -> Floats:
+    """Mean of the other rows of the same group ``[n]``, shrunk to the mean of the column.
+
+    Example:
+        >>> group_means(np.array([0, 0, 1]), np.array([2.0, 4.0, 0.0]), np.array([True, True, True]))
+        array([3., 2., 2.])
+    """
+    counted = known.astype(float)
+    mean = float((value * counted).sum() / max(counted.sum(), 1))
+    total = np.bincount(codes, weights=value * counted)[codes] - value * counted
+    count = np.bincount(codes, weights=counted)[codes] - counted
+    return np.asarray((total + GROUP_SHRINK * mean) / (count + GROUP_SHRINK))
+
+
+def _along(order: Ints, value: Floats, known: Bools) -> list[Floats]:
+    """Means of the rows one and two steps before and after, in an order of the rows."""
+    n = order.size
+    v, k = np.pad(value[order], 2), np.pad(known[order].astype(float), 2)
+    mean = float((value * known).sum() / max(int(known.sum()), 1))
+    parts = []
+    for step in (1, 2):
+        total = v[2 - step : n + 2 - step] + v[2 + step : n + 2 + step]
+        count = k[2 - step : n + 2 - step] + k[2 + step : n + 2 + step]
+        along = np.empty(n)
+        along[order] = np.where(count > 0, total / np.maximum(count, 1), mean)
+        parts.append(along)
+    return parts

@@ -1,0 +1,149 @@
+"""How numbers go wrong: a slipped decimal point, a lost sign, a changed digit, or any other value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from magnet.tables.numbers.arrays import Bools, Floats
+from magnet.tables.numbers.scales import Scale
+from magnet.tables.numbers.tails import log_far, log_t
+
+FACTORS = (10.0, 100.0, 1000.0, 0.1, 0.01, 0.001, -1.0)  # observed over right value
+FAR = len(FACTORS)  # position of "any other value" among the kinds
+PRIOR_COUNTS = (1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.5, 5.0)  # of kinds, before any error is seen
+DEGREES = 4.0  # of the t distribution of right values, before their tail is known
+APART = 5.0  # spreads between the observed and the corrected value: a factor within the usual variation proves nothing
+KNOWN = 10.0  # wrong cells of a column that count as much as the broad density of far values
+COUNTED = 0.05  # probability from which a cell tells where wrong values lie
+BINS, BINS_PER_SPREAD = 60, 4  # bins of the histogram of wrong values to each side of the median
+GRID = 1e-6  # tolerance, in steps, for a number to count as one that the column could hold
+
+
+@dataclass
+class ErrorKinds:
+    """How often each kind of error happens, given that one does; learned from the errors found in the table."""
+
+    shares: Floats = field(default_factory=lambda: np.array(PRIOR_COUNTS) / sum(PRIOR_COUNTS))
+
+    def learn(self, counts: Floats) -> None:
+        total = np.array(PRIOR_COUNTS) + counts
+        self.shares = total / total.sum()
+
+
+@dataclass(frozen=True, eq=False)
+class WrongDensity:
+    """Log densities of the observed values if they are wrong, on the common scale.
+
+    Args:
+        total: ``[n]``, over all kinds.
+        by_kind: ``[n, kinds]``, with the share of each kind.
+    """
+
+    total: Floats
+    by_kind: Floats
+
+
+def wrong_density(
+    x: Floats,
+    y: Floats,
+    center: Floats,
+    spread: Floats,
+    scale: Scale,
+    step: float,
+    kinds: ErrorKinds,
+    wrong: Floats,
+) -> WrongDensity:
+    r"""Density of observed values that are wrong.
+
+    .. math::
+        f_{\text{wrong}}(o) = \sum_k \pi_k \, p(o / f_k \mid \text{context}) \, \Big|\frac{dv}{do}\Big|
+        + \pi_{\text{far}} \big(\tfrac12 \mathrm{Cauchy}(0, 3) + \tfrac12 t_4\big)(y_o)
+
+    over the factors :math:`f_k`. A value multiplied by 10, 100 or 1000 is still a number of as few digits, so
+    :math:`o / f_k` must be one that the column could hold; that one in :math:`f_k` numbers passes is evidence.
+
+    Args:
+        x, y: observed values, in units of the column and on the common scale.
+        center, spread: what the context expects, on the common scale.
+        scale: the scale of the column.
+        step: distance of neighboring values as written.
+        kinds: shares of the kinds.
+        wrong: probability that each cell is wrong, as far as it is known.
+    """
+    out = np.full((len(x), len(FACTORS) + 1), -np.inf)
+    y = np.where(np.isfinite(y), y, 0.0)
+    slope = scale.log_slope(x)
+    for k, factor in enumerate(FACTORS):
+        v = x / factor
+        possible: Bools = np.isfinite(x) & (x != 0)
+        if factor > 1 and step > 0:
+            possible &= np.abs(v / step - np.round(v / step)) < GRID * np.maximum(1, np.abs(v / step))
+        moved = scale.forward(v)
+        possible &= np.abs(moved - y) > APART * spread
+        u = (moved - center) / spread
+        density = log_t(u, DEGREES) - np.log(spread) + scale.log_slope(v) - slope
+        if factor < 1:
+            density = density - np.log(abs(factor))
+        out[:, k] = np.where(possible, density + np.log(kinds.shares[k]), -np.inf)
+    out[:, FAR] = far_density(y, wrong) + np.log(kinds.shares[FAR])
+    return WrongDensity(np.logaddexp.reduce(out, axis=1), out)
+
+
+def far_density(y: Floats, wrong: Floats) -> Floats:
+    r"""Log density of far values ``[n]``: :math:`(m f_0 + N h) / (m + N)`.
+
+    Wrong values of a column are often alike. h is the smoothed histogram of the N cells found wrong so far, each time
+    without the cell itself, and :math:`m = 10` cells of the broad density :math:`f_0` stand for what is not known.
+
+    Args:
+        y: values on the common scale.
+        wrong: probability that each cell is wrong.
+    """
+    weight = np.where(wrong > COUNTED, wrong, 0.0)
+    if not weight.any():
+        return log_far(y)
+    place = np.floor(np.clip(y, -BINS / BINS_PER_SPREAD, BINS / BINS_PER_SPREAD) * BINS_PER_SPREAD).astype(int) + BINS
+    inside = (place >= 0) & (place < 2 * BINS)
+    place = np.clip(place, 0, 2 * BINS - 1)
+    histogram = np.bincount(place, weights=weight * inside, minlength=2 * BINS)
+    kernel = np.array([1.0, 4.0, 6.0, 4.0, 1.0]) / 16
+    near = np.maximum(np.convolve(histogram, kernel, "same")[place] - kernel[2] * weight, 0) * inside
+    others = np.maximum(weight.sum() - weight, 0)
+    return np.asarray(np.log((KNOWN * np.exp(log_far(y)) + BINS_PER_SPREAD * near) / (KNOWN + others)))
+
+
+def digit_edits(text: str) -> list[tuple[str, float]]:
+    """Numbers that differ from a written one by one digit replaced, inserted, dropped or swapped with the next.
+
+    Returns:
+        ``(candidate, chance)``: the chance that exactly this slip turns the candidate into the text.
+
+    Example:
+        >>> sorted(c for c, _ in digit_edits("12") if len(c) == 1)
+        ['1', '2']
+    """
+    places = [k for k, c in enumerate(text) if c.isdigit()]
+    found: dict[str, float] = {}
+    share = 0.25 / max(len(places), 1)
+    for k in places:
+        for d in "0123456789":
+            if d != text[k]:
+                _count(found, text[:k] + d + text[k + 1 :], share / 9)
+            _count(found, text[:k] + d + text[k:], share)
+        if len(places) > 1:
+            _count(found, text[:k] + text[k + 1 :], share / 10)
+        if k + 1 < len(text) and text[k + 1].isdigit() and text[k + 1] != text[k]:
+            _count(found, text[:k] + text[k + 1] + text[k] + text[k + 2 :], share)
+    for d in "0123456789":
+        if places:
+            _count(found, text[: places[-1] + 1] + d + text[places[-1] + 1 :], share)
+    found.pop(text, None)
+    return list(found.items())
+
+
+def _count(found: dict[str, float], candidate: str, chance: float) -> None:
+    body = candidate.lstrip("-+")
+    if body and not (len(body) > 1 and body[0] == "0" and body[1].isdigit()):
+        found[candidate] = max(found.get(candidate, 0.0), chance)

@@ -1,0 +1,261 @@
+"""The numeric half of the table engine: which numbers are wrong, and what they should be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.stats import binom
+from threadpoolctl import threadpool_limits
+
+from magnet.tables.numbers.arrays import Bools, Floats, Ints
+from magnet.tables.numbers.context import CUT, Category, Context
+from magnet.tables.numbers.errors import FACTORS, FAR, ErrorKinds, WrongDensity, wrong_density
+from magnet.tables.numbers.predict import MIN_ROWS, predict
+from magnet.tables.numbers.scales import Scale, fit_scale
+from magnet.tables.numbers.tails import judge_tails, row_spread
+
+PASSES = 5  # doubted cells join one per row and pass, so that one wrong cell does not convict its row
+SETTLED = 2  # passes after which a column is judged as a whole
+DOUBTED = 0.5
+RATE = 0.01  # share of wrong cells before any is seen
+RATE_ROWS = 50.0  # rows that this share, and that of the table for a column, counts for
+MIN_VALUES = 8  # distinct values of a column that is judged as a quantity
+MAX_CONTEXT_SHARE = 0.04  # of cells that disagree with their context; more are another kind of row, not errors
+MAX_ORDER_SHARE = 0.02  # the same for rows predicted from those before and after: some are out of order
+MAX_FAR_SHARE = 0.05  # of far values, unless a gap separates them from the others
+UNUSUAL = 1e-3  # chance of so many scattered errors in one row
+FAR_OUT = 3.0  # spreads of the column
+GAP = 1.5  # ratio of the nearest far value to the farthest near one
+COMMON_COUNT, COMMON_SHARE = 5, 0.01  # a value that more cells hold is one that the column has, however far out
+SPIKE_SHARE = 0.1  # a value that fills more of the column, and thrice as much as the next, is a state, not a size
+SPIKE_LEAD = 3.0
+
+
+@dataclass(eq=False)
+class ColumnVerdict:
+    """What was found about one column.
+
+    Args:
+        wrong: probability that each cell is wrong ``[n]``; 0 where nothing was judged.
+        suggestion: value in the units of the column ``[n]``.
+        confidence: probability that the suggestion is right, given all that is known ``[n]``.
+        kind: position in :data:`~magnet.tables.numbers.errors.FACTORS`, or FAR ``[n]``.
+        center, spread: what the context expects, on the common scale ``[n]``.
+        scale: the scale, None if the column was not judged.
+        blocks: what the prediction uses.
+        reason: why the column was not judged; empty if it was.
+        relations: rows whose value breaks an exact relation, and which.
+    """
+
+    wrong: Floats
+    suggestion: Floats
+    confidence: Floats
+    kind: Ints
+    center: Floats
+    spread: Floats
+    scale: Scale | None
+    blocks: tuple[str, ...] = ()
+    reason: str = ""
+    relations: dict[int, str] = field(default_factory=dict)
+
+    def expected(self, row: int) -> tuple[float, float]:
+        """Where two spreads around the prediction of a cell lie, in the units of the column."""
+        if self.scale is None:
+            return float("nan"), float("nan")
+        middle, width = self.center[row], 2 * self.spread[row]
+        low, high = self.scale.inverse(np.array([middle - width, middle + width]))
+        return float(low), float(high)
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    x: Floats
+    y: Floats
+    scale: Scale
+    step: float
+    judged: Bools
+    floor: Floats
+    common: Bools
+
+
+def judge_numbers(
+    values: Floats,
+    steps: Sequence[float],
+    categories: Sequence[Category] = (),
+    links: sp.csr_matrix | None = None,
+    orders: Sequence[tuple[str, Ints]] = (),
+    names: Sequence[str] = (),
+) -> list[ColumnVerdict]:
+    """Judge every number of a table.
+
+    Args:
+        values: ``[n, q]``, NaN where there is no number.
+        steps: distance of neighboring values as written in each column, 0.01 for two decimals.
+        categories: columns whose equal values make groups of rows (default: none).
+        links: sparse matrix of rows ``[n, n]`` (default: none).
+        orders: ``(name, permutation)``, orders of the rows in which values may change smoothly (default: none).
+        names: headers, for the reasons (default: positions).
+    """
+    with threadpool_limits(1):
+        return _judge(values, steps, categories, links, orders)
+
+
+def _judge(
+    values: Floats,
+    steps: Sequence[float],
+    categories: Sequence[Category],
+    links: sp.csr_matrix | None,
+    orders: Sequence[tuple[str, Ints]],
+) -> list[ColumnVerdict]:
+    n, q = values.shape
+    prepared = [_prepare(values[:, j], steps[j]) for j in range(q)]
+    y = np.column_stack([p.y if isinstance(p, _Column) else np.full(n, np.nan) for p in prepared] or [np.zeros((n, 0))])
+    judged = [j for j in range(q) if isinstance(prepared[j], _Column)]
+    doubt = np.zeros((n, q), dtype=bool)
+    wrong, center, spread = np.zeros((n, q)), np.zeros((n, q)), np.ones((n, q))
+    kinds, rates = ErrorKinds(), dict.fromkeys(judged, RATE)
+    blocks: dict[int, tuple[str, ...]] = {}
+    densities: dict[int, WrongDensity] = {}
+    alone: set[int] = set()
+    reasons: dict[int, str] = {}
+    for step in range(PASSES):
+        reasons.clear()
+        finite = np.isfinite(y)
+        cells = np.where(finite, np.clip(y, -CUT, CUT), 0.0)
+        whole = np.where(finite, y, 0.0)
+        if step:
+            cells = np.where(doubt | ~finite, np.clip(center, -CUT, CUT), cells)
+            whole = np.where(doubt | ~finite, cells, whole)
+        context = Context(cells[:, judged], whole[:, judged], (finite & ~doubt)[:, judged], categories, links, orders)
+        u = np.full((n, q), np.nan)
+        for place, j in enumerate(judged):
+            c = prepared[j]
+            assert isinstance(c, _Column)
+            known = c.judged & ~doubt[:, j]
+            chosen = () if j in alone else blocks.get(j) if step > 1 else None
+            found = predict(context, place, c.y, known, chosen, c.floor)
+            if found is None:
+                continue
+            blocks[j], center[:, j], spread[:, j] = found.blocks, found.center, found.spread
+            u[c.judged, j] = ((c.y - found.center) / found.spread)[c.judged]
+        wilder = row_spread(u)
+        spread[:, judged] *= wilder[:, None]
+        u /= wilder[:, None]
+        mean = float(np.mean(list(rates.values()))) if rates else RATE
+        counts = np.zeros(len(FACTORS) + 1)
+        for j in judged:
+            c = prepared[j]
+            assert isinstance(c, _Column)
+            densities[j] = wrong_density(c.x, c.y, center[:, j], spread[:, j], c.scale, c.step, kinds, wrong[:, j])
+            fit = judge_tails(u[:, j], densities[j].total + np.log(spread[:, j]), mean, RATE_ROWS)
+            wrong[:, j], rates[j] = np.where(c.common, 0.0, fit.wrong), fit.rate
+            sure = fit.wrong > 0.8
+            part = np.exp(densities[j].by_kind[sure] - densities[j].total[sure, None])
+            counts += part.sum(axis=0)
+            share = float(np.mean(wrong[c.judged, j] > DOUBTED))
+            if step < SETTLED:
+                continue
+            ordered = any(name.startswith("order:") for name in blocks.get(j, ()))
+            if blocks.get(j) and share > (MAX_ORDER_SHARE if ordered else MAX_CONTEXT_SHARE):
+                alone.add(j)
+                wrong[:, j] = 0.0
+            elif share > MAX_FAR_SHARE and not _gap(u[:, j], fit.wrong):
+                reasons[j] = f"{share:.0%} of the numbers lie far out and no gap separates them from the others"
+                wrong[:, j] = 0.0
+        kinds.learn(counts)
+        if step == PASSES - 1:
+            wrong[_unusual(wrong, y, u)] = 0.0
+        if step < PASSES - 1:
+            doubt = _doubted(wrong, u, doubt)
+    return [
+        _verdict(
+            reasons.get(j, prepared[j]), wrong[:, j], center[:, j], spread[:, j], densities.get(j), blocks.get(j, ())
+        )
+        for j in range(q)
+    ]
+
+
+def _unusual(wrong: Floats, y: Floats, u: Floats) -> Bools:
+    """Cells judged wrong in rows with more of them than scattered errors ever give: the row is unusual as a whole.
+
+    Cells that are far out in their column are counted apart from those that only disagree with their row: one wrong
+    cell may make others look wrong, but it does not make them far out.
+    """
+    flagged = wrong > DOUBTED
+    size = np.abs(np.nan_to_num(y))
+    far = flagged & (size > np.maximum(FAR_OUT, np.where(flagged, 0.0, size).max(axis=0)))
+    return np.asarray((flagged & ~far & _crowded(flagged, u)[:, None]) | (far & _crowded(far, u)[:, None]))
+
+
+def _crowded(flagged: Bools, u: Floats) -> Bools:
+    count, judged = flagged.sum(axis=1), np.isfinite(u).sum(axis=1)
+    rate = max(float(count.sum()) / max(int(judged.sum()), 1), 1 / max(len(u), 1))
+    return np.asarray((count >= 3) & (binom.sf(count - 1, judged, rate) < UNUSUAL))
+
+
+def _gap(u: Floats, wrong: Floats) -> bool:
+    """Whether the cells judged wrong lie clearly farther out than all others."""
+    flagged = wrong > DOUBTED
+    size = np.abs(u)
+    near = float(np.nanmax(size[~flagged & np.isfinite(u)], initial=0.0))
+    return float(size[flagged].min(initial=np.inf)) > GAP * near
+
+
+def _doubted(wrong: Floats, u: Floats, before: Bools) -> Bools:
+    """Cells doubted in the next pass: those that still are, and the farthest other cell of each row."""
+    doubt = before & (wrong > DOUBTED)
+    rest = np.where((wrong > DOUBTED) & ~doubt, np.abs(u), 0.0)
+    if rest.shape[1]:
+        worst = rest.argmax(axis=1)
+        rows = np.flatnonzero(rest[np.arange(len(rest)), worst] > 0)
+        doubt[rows, worst[rows]] = True
+    return doubt
+
+
+def _prepare(x: Floats, step: float) -> _Column | str:
+    """The column on its scale, or why it is not judged."""
+    known = np.isfinite(x)
+    values, counts = np.unique(x[known], return_counts=True)
+    if values.size < MIN_VALUES or known.sum() < MIN_ROWS:
+        return f"{values.size} different numbers in {int(known.sum())} cells are too few"
+    judged = known.copy()
+    order = np.argsort(-counts, kind="stable")
+    if counts[order[0]] > SPIKE_SHARE * known.sum() and counts[order[0]] > SPIKE_LEAD * counts[order[1]]:
+        judged &= x != values[order[0]]
+    if judged.sum() < MIN_ROWS or np.unique(x[judged]).size < MIN_VALUES:
+        return f"{int((known & ~judged).sum())} of {int(known.sum())} cells hold the same number"
+    scale = fit_scale(np.where(judged, x, np.nan), step)
+    if scale is None:
+        return "the numbers do not vary"
+    y = scale.forward(x)
+    floor = np.full(len(x), 1e-6)
+    if step > 0:
+        floor = np.maximum(floor, 0.3 * step * np.exp(scale.log_slope(np.where(known, x, 0.0))))
+    often = values[counts > max(COMMON_COUNT, COMMON_SHARE * known.sum())]
+    return _Column(x, y, scale, step, judged, floor, np.isin(x, often))
+
+
+def _verdict(
+    column: _Column | str,
+    wrong: Floats,
+    center: Floats,
+    spread: Floats,
+    density: WrongDensity | None,
+    blocks: tuple[str, ...],
+) -> ColumnVerdict:
+    n = len(wrong)
+    if isinstance(column, str) or density is None:
+        reason = column if isinstance(column, str) else "too few rows"
+        empty = np.zeros(n)
+        return ColumnVerdict(empty, np.full(n, np.nan), empty, np.full(n, FAR), center, spread, None, (), reason)
+    kind = density.by_kind.argmax(axis=1)
+    part = np.exp(density.by_kind[np.arange(n), kind] - density.total)
+    factors = np.array([*FACTORS, np.nan])
+    expected = column.scale.inverse(center)
+    suggestion = np.where(kind == FAR, expected, column.x / factors[kind])
+    mass = np.minimum(column.step * np.exp(column.scale.log_slope(expected)) * 0.375 / spread, 1.0)
+    confidence = wrong * np.where(kind == FAR, mass, part)
+    return ColumnVerdict(wrong, suggestion, confidence, kind, center, spread, column.scale, blocks)

@@ -1,0 +1,174 @@
+"""A number predicted from everything but itself: the experts that prove useful, stacked by robust regression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from magnet.tables.numbers.arrays import Bools, Floats, Ints
+from magnet.tables.numbers.context import Context
+from magnet.tables.numbers.ridge import Ridge, fit_ridge, log_loss
+from magnet.tables.numbers.scales import mad
+
+MAX_FIT = 20_000  # rows that one regression is fitted on
+MAX_SELECT = 3_000  # rows on which the blocks of features are chosen
+MIN_ROWS = 20
+MIN_GAIN = 3.0  # standard errors by which a block must lower the leave-one-out loss; 3 leaves 1 chance in 700
+ROWS_PER_FEATURE = 4.0
+EXTREME, MIN_EXTREME, EXTREME_SHARE = 3.0, 3, 0.25  # spreads, cells and share of cells that make a row extreme
+LEVELS = 4  # steps of the prediction, and of the number of links, in which the spread may differ
+BORROWED = 50  # rows at the overall spread that every step has besides its own
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """What the context expects of a column on the common scale: ``center``, ``spread`` ``[n]``, and the blocks used."""
+
+    center: Floats
+    spread: Floats
+    blocks: tuple[str, ...]
+
+
+def predict(
+    context: Context, j: int, y: Floats, judged: Bools, blocks: tuple[str, ...] | None, floor: Floats
+) -> Prediction | None:
+    """Predict column j for every row, always without the row's own value.
+
+    Args:
+        context: what it may be predicted from.
+        j: the column.
+        y: its values on the common scale, NaN where there is none.
+        judged: rows that the regression is fitted on.
+        blocks: blocks of features to use; None chooses those that lower the leave-one-out loss.
+        floor: the least spread ``[n]``: half of the last digit written.
+    """
+    rows = np.flatnonzero(judged).astype(np.int64)
+    if rows.size < MIN_ROWS:
+        return None
+    offered = context.blocks(j)
+    if blocks is None:
+        blocks = _useful(offered, y, _some(rows, MAX_SELECT))
+    target = np.clip(y, -20, 20)
+    fitted_on = _some(rows, MAX_FIT)
+    parts = [part for name in blocks for part in offered[name]]
+    model = fit_ridge(_matrix(parts, fitted_on), target[fitted_on])
+    center = np.empty(len(y))
+    for start in range(0, len(y), 50_000):
+        block = np.arange(start, min(start + 50_000, len(y)), dtype=np.int64)
+        center[block] = model.predict(_matrix(parts, block))
+    if parts:
+        center[fitted_on] = target[fitted_on] - model.left_out
+    if "row" in blocks:
+        center = _extreme_rows(context, j, y, center, model, blocks, offered)
+    inside = target[fitted_on]
+    center = np.clip(center, inside.min(), inside.max())
+    widening = np.ones(len(y))
+    widening[fitted_on] = 1 / np.sqrt(1 - model.leverage)
+    degree = None if context.links is None or "links" not in blocks else np.diff(context.links.indptr)
+    spread = _spread((y - center) / widening, center, judged, degree, floor)
+    return Prediction(center, spread * widening, blocks)
+
+
+def _extreme_rows(
+    context: Context,
+    j: int,
+    y: Floats,
+    center: Floats,
+    model: Ridge,
+    blocks: tuple[str, ...],
+    offered: dict[str, list[Floats]],
+) -> Floats:
+    """Predictions of rows with several extreme values.
+
+    Clipped features foretell too little where the row as a whole is extreme, whole ones too much where one cell is
+    wrong. The row gets the benefit of the doubt: of both predictions and all between, the one next to its value.
+    """
+    others = context.related(j)
+    excess = context.whole[:, others] - context.cells[:, others]
+    extreme = (np.abs(context.whole) > EXTREME).sum(axis=1)
+    several = (extreme >= MIN_EXTREME) & (extreme >= EXTREME_SHARE * context.whole.shape[1])
+    rows = np.flatnonzero((excess != 0).any(axis=1) & several)
+    start = 0
+    for name in blocks:
+        if name == "row":
+            break
+        start += sum(1 if part.ndim == 1 else part.shape[1] for part in offered[name])
+    slope = model.coefficients[start : start + others.size]
+    moved = center[rows] + excess[rows] @ slope
+    low, high = np.minimum(center[rows], moved), np.maximum(center[rows], moved)
+    out = center.copy()
+    out[rows] = np.where(np.isfinite(y[rows]), np.clip(y[rows], low, high), center[rows])
+    return out
+
+
+def _some(rows: Ints, count: int) -> Ints:
+    return rows if rows.size <= count else rows[np.linspace(0, rows.size - 1, count).astype(int)]
+
+
+def _matrix(parts: list[Floats], rows: Ints) -> Floats:
+    if not parts:
+        return np.zeros((len(rows), 0))
+    return np.column_stack([part[rows] for part in parts])
+
+
+def _useful(offered: dict[str, list[Floats]], y: Floats, rows: Ints) -> tuple[str, ...]:
+    """Blocks by forward selection: each must lower the leave-one-out log loss by :data:`MIN_GAIN` standard errors."""
+    target = np.clip(y[rows], -20, 20)
+    current = fit_ridge(np.zeros((rows.size, 0)), target)
+    alone = []
+    for name, parts in offered.items():
+        features = _matrix(parts, rows)
+        if name == "squares" or features.shape[1] == 0 or features.shape[1] * ROWS_PER_FEATURE > rows.size:
+            continue
+        gain = _gain(current, trial := fit_ridge(features, target))
+        if gain > MIN_GAIN and _follows(name, features, target):
+            alone.append((trial.spread, name))
+    chosen: list[str] = []
+    order = [name for _, name in sorted(alone)]
+    if "row" in order:
+        order.insert(order.index("row") + 1, "squares")
+    for name in order:
+        parts = [part for other in (*chosen, name) for part in offered[other]]
+        features = _matrix(parts, rows)
+        if features.shape[1] * ROWS_PER_FEATURE > rows.size:
+            continue
+        trial = fit_ridge(features, target)
+        if _gain(current, trial) > MIN_GAIN:
+            chosen.append(name)
+            current = trial
+    return tuple(chosen)
+
+
+def _follows(name: str, features: Floats, target: Floats) -> bool:
+    """Whether values follow the mean of related rows; such a mean never predicts the opposite, except by chance:
+    without the row's own value, the mean of an uninformative group is low where the value is high."""
+    if name == "row" or name == "linked rows" or features.shape[1] > 2:
+        return True
+    return bool(np.corrcoef(features[:, 0], np.clip(target, -5, 5))[0, 1] > 0)
+
+
+def _gain(before: Ridge, after: Ridge) -> float:
+    """By how many standard errors the leave-one-out loss falls."""
+    difference = log_loss(before.left_out, max(before.spread, 1e-9)) - log_loss(after.left_out, max(after.spread, 1e-9))
+    error = float(difference.std()) / np.sqrt(difference.size)
+    return float(difference.mean()) / max(error, 1e-12)
+
+
+def _spread(residual: Floats, center: Floats, judged: Bools, degree: Floats | None, floor: Floats) -> Floats:
+    """Robust spread of the residuals by level of the prediction and by number of links ``[n]``."""
+    overall = max(mad(residual[judged]), 1e-9)
+    out = np.full(residual.shape, overall)
+    keys = [np.searchsorted(np.quantile(center[judged], np.arange(1, LEVELS) / LEVELS), center)]
+    if degree is not None:
+        keys.append(np.searchsorted(np.array([0.5, 2.5, 6.5]), degree))
+    for key in keys:
+        scaled = residual / out
+        base = max(mad(scaled[judged]), 1e-9)
+        factor = np.ones(LEVELS)
+        for level in range(LEVELS):
+            members = judged & (key == level)
+            count = int(members.sum())
+            factor[level] = (count * mad(scaled[members]) / base + BORROWED) / (count + BORROWED)
+        out *= np.maximum(factor, 0.1)[key]
+    return np.maximum(out, floor)

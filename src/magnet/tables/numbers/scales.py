@@ -1,0 +1,156 @@
+"""The scale on which the values of a column spread evenly: linear, logarithmic, or logarithmic in both tails."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from magnet.tables.numbers.arrays import Floats
+from magnet.tables.numbers.tails import log_far, log_t
+
+NORMAL_MAD = 1.4826  # a normal distribution's standard deviation over its median absolute deviation
+MAX_FIT = 5_000  # values that choose the scale
+POSITIVE = 0.98  # share of non-negative values from which a column counts as a size
+GAIN = 3.0  # nats that a bent scale must gain over a straight one
+FAR_SHARE = 0.01  # of values that the scale need not explain
+DEGREES = (1.0, 2.0, 4.0, 10.0, 30.0)
+STEPS = 10
+
+
+def mad(values: Floats) -> float:
+    """Standard deviation of a normal distribution with the same median absolute value; 0 without values."""
+    known = values[np.isfinite(values)]
+    return NORMAL_MAD * float(np.median(np.abs(known))) if known.size else 0.0
+
+
+@dataclass(frozen=True)
+class Scale:
+    r"""A monotone map of a column's values onto a common scale: median 0, robust spread 1.
+
+    .. math::
+        y = \frac{g(x) - m}{s}, \qquad
+        g(x) \in \{x,\ \sqrt{x},\ \operatorname{asinh}(x / u),\ \operatorname{asinh}((x - c) / u)\}
+
+    Args:
+        kind: ``linear``, ``root`` (counts, with the sign), ``log`` (sizes; linear around 0 so that zeros and signs
+            survive) or ``asinh`` (two long tails).
+        shift, unit: c and u.
+        center, spread: m and s.
+
+    Example:
+        >>> scale = Scale("linear", center=10.0, spread=2.0)
+        >>> scale.forward(np.array([10.0, 14.0])), scale.inverse(np.array([2.0]))
+        (array([0., 2.]), array([14.]))
+    """
+
+    kind: str
+    shift: float = 0.0
+    unit: float = 1.0
+    center: float = 0.0
+    spread: float = 1.0
+
+    def _bend(self, x: Floats) -> Floats:
+        if self.kind == "linear":
+            return x
+        if self.kind == "root":
+            return np.asarray(np.sign(x) * np.sqrt(np.abs(x)))
+        return np.asarray(np.arcsinh((x - self.shift) / self.unit))
+
+    def forward(self, x: Floats) -> Floats:
+        """Values on the common scale."""
+        return np.asarray((self._bend(x) - self.center) / self.spread)
+
+    def inverse(self, y: Floats) -> Floats:
+        """Values in the units of the column."""
+        bent = np.asarray(y) * self.spread + self.center
+        if self.kind == "linear":
+            return bent
+        if self.kind == "root":
+            return np.asarray(np.sign(bent) * bent * bent)
+        return np.asarray(self.shift + self.unit * np.sinh(np.clip(bent, -300, 300)))
+
+    def log_slope(self, x: Floats) -> Floats:
+        r""":math:`\log |dy / dx|`, which turns densities of y into densities of x."""
+        if self.kind == "linear":
+            return np.full(np.shape(x), -np.log(self.spread))
+        if self.kind == "root":
+            least = np.square(0.5 * self.spread)  # around 0 the slope of half a spread, where the root is vertical
+            return np.asarray(-np.log(2 * self.spread) - 0.5 * np.log(np.maximum(np.abs(x), least)))
+        bent = (x - self.shift) / self.unit
+        return np.asarray(-np.log(self.spread * self.unit) - 0.5 * np.log1p(bent * bent))
+
+
+def fit_scale(x: Floats, step: float = 0.0) -> Scale | None:
+    """The scale on which the values of a column are most likely: a t distribution and a few far values.
+
+    Args:
+        x: values, NaN where there is none.
+        step: distance of neighboring values as written, the least spread (default: ``0.0``).
+
+    Returns:
+        None for a column without spread.
+
+    Example:
+        >>> fit_scale(np.exp(np.random.default_rng(0).normal(size=500) * 2)).kind
+        'log'
+    """
+    known = np.sort(x[np.isfinite(x)])
+    if known.size < 2 or known[0] == known[-1]:
+        return None
+    if known.size > MAX_FIT:
+        known = known[np.linspace(0, known.size - 1, MAX_FIT).astype(int)]
+    candidates = [Scale("linear")]
+    size = np.abs(known[known != 0])
+    if size.size and np.mean(known >= 0) >= POSITIVE:
+        # without zeros the values are logarithms nearly throughout; with zeros the smallest sizes are linear
+        candidates.append(Scale("root"))
+        candidates.append(Scale("log", 0.0, float(np.quantile(size, 0.02)) / (1 if np.mean(known == 0) > 0.02 else 4)))
+    around = mad(known - np.median(known))
+    if around > 0:
+        candidates.append(Scale("asinh", float(np.median(known)), around))
+    best, chosen = -np.inf, None
+    for candidate in candidates:
+        scale = _standardized(candidate, known, step)
+        if scale is None:
+            continue
+        y = scale.forward(known)
+        value = _likelihood(y) + float(scale.log_slope(known).sum()) - (0 if candidate.kind == "linear" else GAIN)
+        if value > best:
+            best, chosen = value, scale
+    return chosen
+
+
+def _standardized(scale: Scale, known: Floats, step: float) -> Scale | None:
+    bent = scale._bend(known)
+    center = float(np.median(bent))
+    spread = mad(bent - center)
+    if spread == 0:
+        low, high = np.quantile(bent, [0.05, 0.95])
+        spread = float(high - low) / 3.29 or float(np.std(bent))
+    if step > 0:
+        near = scale._bend(np.array([np.median(known), np.median(known) + step]))
+        spread = max(spread, 0.5 * float(near[1] - near[0]))
+    return Scale(scale.kind, scale.shift, scale.unit, center, spread) if spread > 0 else None
+
+
+def _likelihood(y: Floats) -> float:
+    """Largest log likelihood of standardized values under a t distribution, each side with its own spread and tail,
+    and a share of far values."""
+    total = 0.0
+    for side in (np.abs(y[y >= 0]), np.abs(y[y < 0])):
+        if not side.size:
+            continue
+        far = np.log(FAR_SHARE) + log_far(side)
+        best = -np.inf
+        for nu in DEGREES:
+            s = max(float(np.median(side)), 1e-9)
+            for _ in range(STEPS):
+                right = np.log1p(-FAR_SHARE) + log_t(side / s, nu) - np.log(s)
+                p = 1 / (1 + np.exp(np.clip(far - right, -700, 700)))
+                pull = p * (nu + 1) / (nu + np.square(side / s))
+                s = max(float(np.sqrt((pull * side * side).sum() / max(float(p.sum()), 1e-9))), 1e-9)
+            right = np.log1p(-FAR_SHARE) + log_t(side / s, nu) - np.log(s)
+            best = max(best, float(np.logaddexp(right, far).sum()))
+        total += best
+    return total

@@ -1,0 +1,159 @@
+"""Right residuals and wrong values told apart: tails of unknown weight against a broad error density."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from magnet.tables.numbers.arrays import Bools, Floats, Ints
+
+T_DEGREES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 10.0)  # from Cauchy on
+POWERS = (1.0, 1.4, 2.0)  # exponential powers from Laplace to normal
+# How often residuals on a fitted scale have these shapes: seldom Cauchy tails.
+PRIOR = (0.005, 0.015, 0.03, 0.1, 0.15, 0.15, 0.15, 0.15, 0.15, 0.1)
+STEPS = 25
+EXACT, BINS = 500, 2000  # farthest residuals of a side that are kept, and bins of the others, when a tail is fitted
+NEGLIGIBLE = 1e-4  # weight below which a shape is left out of the average
+MAX_RATE = 0.3  # share of wrong cells on one side
+LEAST = 1e-12
+WIDE = 3.0  # spreads of the column: width of the Cauchy distribution of far values
+
+
+class TailFit(NamedTuple):
+    """Probabilities that cells are wrong ``[n]``, and the estimated error rate of the column."""
+
+    wrong: Floats
+    rate: float
+
+
+def log_t(u: Floats, degrees: float) -> Floats:
+    """Log density of the standard t distribution."""
+    constant = gammaln((degrees + 1) / 2) - gammaln(degrees / 2) - 0.5 * np.log(degrees * np.pi)
+    return np.asarray(constant - (degrees + 1) / 2 * np.log1p(u * u / degrees))
+
+
+def log_far(y: Floats) -> Floats:
+    """Log density of wrong values of no special kind: half spread like the column, half far beyond it."""
+    beyond = -np.log(np.pi * WIDE) - np.log1p(np.square(y / WIDE))
+    return np.asarray(np.logaddexp(beyond, log_t(y, 4.0)) - np.log(2))
+
+
+def judge_tails(u: Floats, log_wrong: Floats, rate: float, prior_rows: float) -> TailFit:
+    r"""Posterior probability that each residual belongs to a wrong cell.
+
+    Each side of 0 has its own spread s, shape (a t distribution or an exponential power) and error rate
+    :math:`\varepsilon`, fitted by EM to
+
+    .. math::
+        p(u) = (1 - \varepsilon)\, f(u / s) / s + \varepsilon\, f_{\text{wrong}}(u), \qquad
+        f \in \{t_\nu,\ c_\beta e^{-|u|^\beta}\}, \qquad
+        \varepsilon \sim \mathrm{Beta}(m \bar\varepsilon, m (1 - \bar\varepsilon)).
+
+    The answer is the average over shapes, each weighted by its likelihood. So a tail that runs out evenly is a heavy
+    tail and its far values are right; only values that no likely tail reaches are wrong.
+
+    Args:
+        u: residuals over their expected spread, NaN where there is none.
+        log_wrong: log density of the wrong values, in the units of u.
+        rate: error rate of the table, the prior mean.
+        prior_rows: rows that the prior counts for.
+
+    Example:
+        >>> u = np.append(np.random.default_rng(0).normal(size=400), 25.0)
+        >>> wrong = judge_tails(u, np.full(401, np.log(0.01)), 0.01, 50).wrong
+        >>> bool(wrong[-1] > 0.9), bool(wrong[:-1].max() < 0.3)
+        (True, True)
+    """
+    wrong = np.zeros(u.shape)
+    known = int(np.isfinite(u).sum())
+    for side in (u >= 0, u < 0):
+        if side.any():
+            wrong[side] = _judge_side(np.abs(u[side]), log_wrong[side], rate, prior_rows)
+    share = (float(wrong.sum()) + prior_rows * rate) / (known + prior_rows)
+    return TailFit(wrong, share)
+
+
+def _judge_side(size: Floats, log_wrong: Floats, rate: float, prior_rows: float) -> Floats:
+    kept, weight = _compressed(size)
+    a, b = size[kept], log_wrong[kept]
+    shapes = [(nu, True) for nu in T_DEGREES] + [(beta, False) for beta in POWERS]
+    fits = [_fit(a, b, weight, shape, rate, prior_rows) for shape in shapes]
+    likelihood = np.array([f[2] for f in fits]) + np.log(PRIOR)
+    share = np.exp(likelihood - np.logaddexp.reduce(likelihood))
+    share[share < NEGLIGIBLE] = 0.0
+    wrong = np.zeros(size.shape)
+    for part, shape, (s, e, _) in zip(share / share.sum(), shapes, fits, strict=True):
+        if part > 0:
+            wrong += part * _posterior(_log_right(size, s, shape), log_wrong, e)
+    return wrong
+
+
+def _compressed(size: Floats) -> tuple[Ints, Floats]:
+    """Positions that stand for all residuals, and how many each stands for: the farthest for themselves."""
+    order = np.argsort(-size, kind="stable")
+    if size.size <= EXACT + BINS:
+        return order, np.ones(size.size)
+    edges = np.linspace(EXACT, size.size, BINS + 1).astype(np.int64)
+    middle = (edges[:-1] + edges[1:]) // 2
+    weight = np.concatenate([np.ones(EXACT), np.diff(edges).astype(float)])
+    return order[np.concatenate([np.arange(EXACT), middle])], weight
+
+
+def _log_right(size: Floats, s: float, shape: tuple[float, bool]) -> Floats:
+    value, student = shape
+    if student:
+        return log_t(size / s, value) - np.log(s)
+    constant = np.log(value / 2) - gammaln(1 / value)
+    return np.asarray(constant - np.power(size / s, value) - np.log(s))
+
+
+def _posterior(right: Floats, wrong: Floats, rate: float) -> Floats:
+    return np.asarray(1 / (1 + np.exp(np.clip(right - wrong + np.log1p(-rate) - np.log(rate), -700, 700))))
+
+
+def _fit(
+    size: Floats, log_wrong: Floats, weight: Floats, shape: tuple[float, bool], rate: float, prior_rows: float
+) -> tuple[float, float, float]:
+    """Spread, error rate and log posterior of one shape."""
+    value, student = shape
+    e, total = rate, float(weight.sum())
+    s = max(float(np.median(np.repeat(size, weight.astype(int)))), LEAST)
+    for _ in range(STEPS):
+        p = _posterior(_log_right(size, s, shape), log_wrong, e)
+        right = weight * (1 - p)
+        if student:
+            scaled = size / s
+            pull = right * (value + 1) / (value + scaled * scaled)
+            new = float(np.sqrt((pull * size * size).sum() / max(right.sum(), LEAST)))
+        else:
+            new = float(np.power(value * (right * np.power(size, value)).sum() / max(right.sum(), LEAST), 1 / value))
+        e = float(np.clip(((weight * p).sum() + prior_rows * rate) / (total + prior_rows), 1e-6, MAX_RATE))
+        done, s = abs(new - s) < 1e-4 * s, max(new, LEAST)
+        if done:
+            break
+    mixed = np.logaddexp(np.log1p(-e) + _log_right(size, s, shape), np.log(e) + log_wrong)
+    prior = prior_rows * (rate * np.log(e) + (1 - rate) * np.log1p(-e))
+    return s, e, float((weight * mixed).sum() + prior)
+
+
+def row_spread(u: Floats) -> Floats:
+    """By how much the median residual of each row exceeds that of all rows ``[n]``: some rows are wilder as a whole.
+
+    Shrunk by the part of its variance that the median of so few numbers has anyway (1.36 / d for its logarithm).
+
+    Args:
+        u: residuals over their spreads ``[n, d]``, NaN where there is none.
+    """
+    count = np.isfinite(u).sum(axis=1)
+    out = np.ones(len(u))
+    rows: Bools = count >= 6
+    if rows.sum() < 20:
+        return out
+    middle = np.nanmedian(np.abs(u[rows]), axis=1)
+    ratio = np.log(np.maximum(middle, 1e-9) / max(float(np.median(middle)), 1e-9))
+    variance = max((1.4826 * float(np.median(np.abs(ratio)))) ** 2, 1e-9)
+    shrink = np.clip(1 - 1.36 / count[rows] / variance, 0, None)
+    out[rows] = np.exp(np.clip(shrink * ratio, 0, None))
+    return out

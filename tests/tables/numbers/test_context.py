@@ -1,0 +1,33 @@
+"""Means over related rows never contain the row itself."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from magnet.tables.numbers.context import Category, Context, group_means, link_means
+
+
+def test_means_do_not_change_with_the_own_value() -> None:
+    rng = np.random.default_rng(0)
+    links = sp.random(12, 12, 0.3, random_state=0, format="csr")
+    links = ((links + links.T) > 0).astype(float).tocsr()
+    links.setdiag(0)
+    links.eliminate_zeros()
+    value = rng.normal(size=(12, 1))
+    known = np.ones((12, 1), dtype=bool)
+    other = value.copy()
+    other[4] += 100.0
+    shift = 100.0 / 12 * 0.5  # the column's mean, which every row has half of
+    for before, after in zip(link_means(links, value, known), link_means(links, other, known), strict=True):
+        assert abs(after[4, 0] - before[4, 0]) <= shift / 0.5
+    codes = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2])
+    moved = group_means(codes, other[:, 0], known[:, 0]) - group_means(codes, value[:, 0], known[:, 0])
+    assert abs(moved[4]) < 100.0 / 12
+    assert moved[5] > 20
+
+
+def test_blocks_offer_row_links_order_and_groups() -> None:
+    cells = np.random.default_rng(1).normal(size=(30, 3))
+    links = sp.csr_matrix((np.ones(30), (np.arange(30), (np.arange(30) + 1) % 30)), shape=(30, 30))
+    category = Category("city", np.arange(30) % 3)
+    context = Context(cells, cells, np.ones((30, 3), dtype=bool), [category], links, [("rows", np.arange(30))])
+    assert set(context.blocks(0)) == {"row", "squares", "links", "linked rows", "order:rows", "group:city"}

@@ -1,0 +1,76 @@
+"""Numbers judged as a whole: small tables with known errors, and what must not matter."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from magnet.tables.numbers import FACTORS, FAR, judge_numbers
+
+
+def _table(seed: int = 0, rows: int = 300) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    a = rng.normal(50, 10, rows)
+    return np.round(
+        np.column_stack([a, 2 * a + rng.normal(0, 1, rows), rng.normal(0, 5, rows), 60 - a + rng.normal(0, 1, rows)]), 2
+    )
+
+
+def _listed(values: np.ndarray, **context: object) -> set[tuple[int, int]]:
+    found = judge_numbers(values, [0.01] * values.shape[1], **context)  # type: ignore[arg-type]
+    return {(int(row), j) for j, v in enumerate(found) for row in np.flatnonzero(v.wrong >= 0.5)}
+
+
+def test_clean_numbers_are_left_alone() -> None:
+    assert not _listed(_table())
+
+
+def test_slip_sign_far_value_and_contextual_error_are_found() -> None:
+    x = _table()
+    right = x.copy()
+    x[10, 0], x[20, 1], x[30, 2] = x[10, 0] * 100, -x[20, 1], 61.37
+    x[40, 1] = right[:, 1].max() if right[40, 1] < 100 else right[:, 1].min()
+    found = judge_numbers(x, [0.01] * 4)
+    assert {(10, 0), (20, 1), (30, 2), (40, 1)} == _listed(x)
+    assert FACTORS[found[0].kind[10]] == 100.0
+    assert np.isclose(found[0].suggestion[10], right[10, 0])
+    assert found[0].confidence[10] > 0.9
+    assert np.isclose(found[1].suggestion[20], right[20, 1])
+    assert found[2].kind[30] == FAR
+    assert found[2].confidence[30] < 0.5
+    assert abs(found[1].suggestion[40] - right[40, 1]) < 5
+
+
+def test_scaling_and_shifting_a_column_changes_nothing() -> None:
+    x = _table(1)
+    x[5, 0], x[6, 2] = 130.0, -70.0
+    before = _listed(x)
+    assert {(5, 0), (6, 2)} <= before
+    scaled = judge_numbers(x * 10, [0.1] * 4)
+    assert {(int(r), j) for j, v in enumerate(scaled) for r in np.flatnonzero(v.wrong >= 0.5)} == before
+    assert _listed(x + np.array([0.0, 0.0, 40.0, 0.0])) == before
+
+
+def test_permuting_rows_permutes_the_answer() -> None:
+    x = _table(2)
+    x[5, 0], x[6, 2] = 130.0, -70.0
+    order = np.random.default_rng(3).permutation(len(x))
+    where = np.argsort(order)
+    assert {(int(where[row]), j) for row, j in _listed(x)} == _listed(x[order])
+
+
+def test_links_that_mean_nothing_change_nothing_and_others_help() -> None:
+    rng = np.random.default_rng(4)
+    place = rng.integers(20, size=400)
+    x = np.round((rng.normal(0, 10, 20)[place] + rng.normal(0, 1, 400))[:, None], 2)
+    far = int(np.argmax(np.abs(x[:, 0] - x[0, 0])))
+    x[0] = x[far]  # usual for the column, wrong for the place
+    same = sp.csr_matrix((place[:, None] == place[None]).astype(float) - np.eye(400))
+    order = rng.permutation(400)
+    assert (0, 0) in _listed(x, links=same)
+    plain, shuffled = judge_numbers(x, [0.01]), judge_numbers(x, [0.01], links=same[order][:, order].tocsr())
+    assert np.array_equal(plain[0].wrong, shuffled[0].wrong)
+
+
+def test_a_column_of_few_values_is_not_judged_and_says_so() -> None:
+    found = judge_numbers(np.tile([1.0, 2.0, 3.0], 50)[:, None], [1.0])
+    assert "too few" in found[0].reason
+    assert not found[0].wrong.any()
