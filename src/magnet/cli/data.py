@@ -107,7 +107,7 @@ def corrupt(
     if output.exists() and not force:
         fail(f"{output} exists; --force overwrites it", 2)
 
-    from magnet.corruption import kinds
+    from magnet.corruption import registry
     from magnet.datasets import load
 
     options = {
@@ -120,10 +120,10 @@ def corrupt(
         "device": device,
     }
     with clear_errors():
-        allowed = kinds.check_options(kind, options)
+        allowed = registry.check_options(kind, options)
         if "progress" in allowed:
             options["progress"] = not quiet
-        result = kinds.corrupt(load(dataset, root=root, split=split), kind, seed, **options)
+        result = registry.corrupt(load(dataset, root=root, split=split), kind, seed, **options)
         try:
             result.save(output)
         except OSError as error:
