@@ -6,7 +6,7 @@ PIP = $(BIN)/python -m pip --quiet --disable-pip-version-check
 # the tests work on small matrices, where OpenMP threads cost more than they bring
 PYTEST = OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest
 
-.PHONY: setup demo test test-fast test-slow lint bench docs package lowest check-all clean
+.PHONY: setup demo test test-fast test-slow campaign lint bench docs package lowest check-all clean
 
 setup: $(STAMP)
 
@@ -31,6 +31,10 @@ test-fast: $(STAMP)
 
 test-slow: $(STAMP)
 	@$(PYTEST) -m slow
+
+# 10 000 hostile inputs, 50 kills, full disks; counts go to results/faults.md (about half an hour)
+campaign: $(STAMP)
+	@OMP_NUM_THREADS=1 $(BIN)/python tests/faults/campaign.py
 
 lint: $(STAMP)
 	@$(BIN)/ruff check .

@@ -164,6 +164,8 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"max_share is {self.max_share}; it must lie between 0 and 1")
         if isinstance(self.detector, str) and self.detector != "none":
             self._make_detector()
+        if isinstance(self.device, str) and self.device.partition(":")[0] not in ("cpu", "cuda"):
+            raise ValueError(f"device is {self.device!r}; it must be cpu or cuda")
         if self.device is not None and torch.device(self.device).type == "cuda" and not torch.cuda.is_available():
             raise ValueError(f"device is {self.device!r}, but there is no CUDA device")
 

@@ -147,3 +147,13 @@ def test_checksums_cover_what_is_downloaded_file_by_file() -> None:
         assert source is not None
         for file in source.files:
             assert len(known[f"{source.folders[0]}/{file}"]) == 64
+
+
+def test_an_archive_that_unpacks_without_end_is_not_unpacked(tmp_path: Path) -> None:
+    from magnet.datasets.download import LARGEST_UNPACKED, _check_unpacked
+
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("x", b"")
+        archive.infolist()[0].file_size = LARGEST_UNPACKED + 1
+        with pytest.raises(ConnectionError, match="no dataset is larger"):
+            _check_unpacked(archive, "https://example.org/a.zip")

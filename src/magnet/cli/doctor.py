@@ -6,11 +6,9 @@ import json
 import platform
 import sys
 from importlib import metadata, util
-from typing import Any
+from typing import Annotated, Any
 
 import typer
-
-from magnet.cli.options import AsJson
 
 CORE = (
     "torch",
@@ -35,7 +33,7 @@ EXTRAS = {
 
 
 def doctor(
-    as_json: AsJson = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Print versions, devices, threads and data folders, and say what is missing and how to get it."""
     found = examine()

@@ -20,6 +20,7 @@ from typing import Any
 
 from magnet.files import cache_folder, complete_or_absent, sha256_of
 
+LARGEST_UNPACKED = 4 << 30  # bytes; the largest published archive, ogbn-arxiv, unpacks to a quarter of it
 TIMEOUT = 20.0  # seconds without an answer before a download gives up
 
 
@@ -140,11 +141,19 @@ def _where(source: Source, root: str | os.PathLike[str] | None, missing: list[st
 def _check_archive(path: Path, url: str) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
+            _check_unpacked(archive, url)
             damaged = archive.testzip()
     except zipfile.BadZipFile:
         raise ConnectionError(f"{url} is not an intact archive") from None
     if damaged is not None:
         raise ConnectionError(f"{url} is damaged at {damaged}")
+
+
+def _check_unpacked(archive: zipfile.ZipFile, url: str) -> None:
+    """An archive says how large its members are, and more than that is never read of them."""
+    size = sum(member.file_size for member in archive.infolist())
+    if size > LARGEST_UNPACKED:
+        raise ConnectionError(f"{url} unpacks to {size >> 20} MiB; no dataset is larger than {LARGEST_UNPACKED >> 20}")
 
 
 def _download_archive(url: str, inside: str, target: Path, missing: list[str]) -> None:

@@ -73,14 +73,17 @@ def _of_field(
     estimates = _suggestions(
         f, findings.recovered[rows, column.start : column.stop], encoded, column.start, column.stop
     )
-    suggested = [_typed(table, f, estimate, value) for estimate, value in zip(estimates, observed, strict=True)]
+    suggested = [_typed(table, f, estimate) for estimate in estimates]
+    impossible = np.array([value is None for value in suggested], dtype=bool)
+    suggested = [a if none else b for a, b, none in zip(observed, suggested, impossible, strict=True)]
     missing, unreadable = encoded.missing[rows, k], encoded.unreadable[rows, k]
     flagged = findings.flagged[rows, k] | unreadable
     same = np.array([_same(a, b) for a, b in zip(observed, suggested, strict=True)], dtype=bool)
     wanted = (
         np.ones(rows.size, dtype=bool) if fix == "all" else flagged if fix == "confident" else np.zeros(rows.size, bool)
     )
-    action = np.where(missing & (fix != "none"), "filled", np.where(wanted & ~same & ~missing, "corrected", "kept"))
+    filled = missing & ~impossible & (fix != "none")
+    action = np.where(filled, "filled", np.where(wanted & ~same & ~missing & ~impossible, "corrected", "kept"))
     probability = np.where(unreadable, 1.0, findings.probability[rows, k])
     around = Neighbours.of(f, k, encoded, findings.trust[:, k], adjacency)
     if table.links.kind == "nearest":  # these neighbours were chosen by the value itself
@@ -116,12 +119,12 @@ def _suggestions(f: Field, x: NDArray[Any], encoded: Encoded, start: int, stop: 
     return f.decode(x)
 
 
-def _typed(table: Table, f: Field, estimate: Any, observed: Any) -> Any:
-    """An estimate in the column's own type; what the type cannot hold is not suggested."""
+def _typed(table: Table, f: Field, estimate: Any) -> Any:
+    """An estimate in the column's own type, None where the type cannot hold it."""
     try:
         return table.parse_cell(f.name, cell_text(estimate))
     except ValueError:
-        return observed
+        return None
 
 
 def _same(observed: Any, suggested: Any) -> bool:

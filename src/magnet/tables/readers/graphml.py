@@ -97,7 +97,10 @@ class GraphML:
 
     def parser(self, column: str) -> Callable[[str], str]:
         """What makes a cell of a column of a text."""
-        whole = self.types.get(column) in ("int", "long")
+        # a file may break its own declaration; then its numbers count, as they stand
+        whole = self.types.get(column) in ("int", "long") and bool(
+            self.frame[column].dropna().str.fullmatch(r"\s*[+-]?\d+\s*").all()
+        )
 
         def parse(text: str) -> str:
             if _FORBIDDEN.search(text):

@@ -1,1 +1,0 @@
-"""How one row of a table comes about: data, repetitions, training, measures."""

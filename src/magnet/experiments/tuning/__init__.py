@@ -1,1 +1,0 @@
-"""The search for settings, and the settings that were found."""

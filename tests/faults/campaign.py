@@ -1,0 +1,160 @@
+"""The fault campaign: hostile inputs, kills and full disks by the thousand; ``results/faults.md`` holds the counts.
+
+``make campaign`` runs it whole; the test suite runs the first cases of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from full_disk import NotPossible, check_file_limit, check_full_disk  # noqa: E402
+from hostile import make_case, make_flipped  # noqa: E402
+from invariants import check_clean, check_decisions, check_frame  # noqa: E402
+
+KILLED = ("clean", "recover", "save", "corrupt", "reproduce")
+DISKS = (4096, 16384, 32768, 65536)  # bytes: none holds a whole result
+
+
+@dataclass
+class Counts:
+    """What was tried and how it ended, by family."""
+
+    ends: dict[str, Counter[str]] = field(default_factory=dict)
+    broken: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+
+    def add(self, family: str, end: str) -> None:
+        self.ends.setdefault(family, Counter())[end] += 1
+
+
+def try_case(seed: int, counts: Counts) -> None:
+    """The case of a seed: most are tables, every tenth a data frame, every twentieth a decisions file."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if seed % 10 == 7:
+            family, check = "data frames", lambda: check_frame(seed)
+        elif seed % 20 == 3:
+            family, check = "decisions", lambda: check_decisions(seed, folder)
+        elif seed % 10 == 1:
+            case = make_flipped(seed // 10, folder)
+            family, check = case.family, lambda: check_clean(case, folder)
+        else:
+            case = make_case(seed, folder)
+            family, check = case.family, lambda: check_clean(case, folder)
+        try:
+            counts.add(family, check())
+        except Exception as error:
+            counts.add(family, "broken")
+            counts.broken.append(f"seed {seed}, {family}: {type(error).__name__}: {str(error)[:300]}")
+
+
+def try_kills(each: int, seed: int, counts: Counts, works: tuple[str, ...] = KILLED) -> None:
+    """So many kills of each command."""
+    command = [sys.executable, str(HERE / "kills.py"), "--works", ",".join(works), "--each", str(each)]
+    done = subprocess.run([*command, "--seed", str(seed)], capture_output=True, text=True, check=False)
+    for line in done.stdout.splitlines():
+        found = json.loads(line)
+        family = f"kill -9 of {found['work']}"
+        counts.add(family, "held" if found["held"] else "broken")
+        if not found["held"]:
+            counts.broken.append(f"{family}: {found['reason']}")
+    if done.returncode:
+        counts.broken.append(f"kills: {done.stderr[-300:]}")
+
+
+def try_disks(counts: Counts, sizes: tuple[int, ...] = DISKS) -> None:
+    """Full disks, and limits on the size of files."""
+    checks: list[tuple[str, Callable[[Path, int], None]]] = [
+        ("full disk", check_full_disk),
+        ("file-size limit", check_file_limit),
+    ]
+    for family, check in checks:
+        for size in sizes:
+            with tempfile.TemporaryDirectory() as name:
+                try:
+                    check(Path(name), size)
+                    counts.add(family, "held")
+                except NotPossible as reason:
+                    counts.skipped.append(f"{family}: {reason}")
+                    break
+                except Exception as error:
+                    counts.add(family, "broken")
+                    counts.broken.append(f"{family} of {size} bytes: {type(error).__name__}: {str(error)[:300]}")
+
+
+def page(counts: Counts, command: str, commit: str) -> str:
+    """``results/faults.md``."""
+    return "\n".join(_lines(counts, command, commit)) + "\n"
+
+
+def _lines(counts: Counts, command: str, commit: str) -> Iterator[str]:
+    tried = sum(sum(ends.values()) for ends in counts.ends.values())
+    broken = sum(ends["broken"] for ends in counts.ends.values())
+    yield from (
+        "# Fault campaign",
+        "",
+        f"{tried} hostile inputs, kills and full disks: in {tried - broken} every invariant held, in {broken} one "
+        "did not.",
+        "",
+        f"Made by `{command}` at commit {commit}; the seeds are fixed. The invariants are in",
+        "`tests/faults/invariants.py`, the inputs in `tests/faults/hostile.py`.",
+        "",
+        "| what | tried | held | of these cleaned | refused |",
+        "|---|---:|---:|---:|---:|",
+    )
+    for family in sorted(counts.ends):
+        ends = counts.ends[family]
+        total = sum(ends.values())
+        parts = (ends["cleaned"], ends["refused"]) if "held" not in ends else ("", "")
+        yield f"| {family} | {total} | {total - ends['broken']} | {parts[0]} | {parts[1]} |"
+    yield ""
+    if counts.skipped:
+        yield from ("Skipped:", "", *(f"- {reason}" for reason in counts.skipped), "")
+    if counts.broken:
+        yield from ("Broken:", "", *(f"- {reason}" for reason in counts.broken[:50]), "")
+    yield from (
+        "*Cleaned*: the input files are untouched, only listed cells differ, list and table agree, types, index and",
+        "all other bytes are kept, and `magnet apply` with the report's decisions gives the same table. *Refused*: one",
+        "line, exit code 1 or 2, nothing written. After a kill, what is there is whole, and the same command finishes",
+        "the work with the same result and leaves nothing else.",
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=10_000)
+    parser.add_argument("--kills", type=int, default=50, help="in all, spread over the commands")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--output", type=Path, default=HERE.parents[1] / "results" / "faults.md")
+    arguments = parser.parse_args()
+    counts, began = Counts(), time.monotonic()
+    for seed in range(arguments.seed, arguments.seed + arguments.cases):
+        try_case(seed, counts)
+        if (seed + 1) % 500 == 0:
+            print(f"{seed + 1 - arguments.seed} cases, {time.monotonic() - began:.0f} s", flush=True)
+    if arguments.kills:
+        try_kills(max(1, arguments.kills // len(KILLED)), arguments.seed, counts)
+    try_disks(counts)
+    commit = subprocess.run(
+        ["git", "-C", str(HERE), "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    command = f"python tests/faults/campaign.py --cases {arguments.cases} --kills {arguments.kills}"
+    arguments.output.write_text(page(counts, command, commit or "unknown"), encoding="utf-8")
+    print(page(counts, command, commit))
+    sys.exit(1 if counts.broken else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""The first cases of the fault campaign (``make campaign`` runs all of it)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from campaign import Counts, try_case, try_disks, try_kills
+
+CASES, PARTS = 300, 6
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_hostile_inputs_are_cleaned_or_refused_and_nothing_else(part: int) -> None:
+    counts = Counts()
+    for seed in range(part, CASES, PARTS):
+        try_case(seed, counts)
+    assert not counts.broken
+    ends = sum(counts.ends.values(), start=next(iter(counts.ends.values())).__class__())
+    assert ends["cleaned"] >= 10  # a campaign that only refuses would prove little
+    assert ends["refused"] >= 5
+
+
+def test_a_full_disk_leaves_nothing_behind() -> None:
+    counts = Counts()
+    try_disks(counts, (16384,))
+    assert not counts.broken
+    assert counts.ends["file-size limit"]["held"] == 1
+    if "full disk" not in counts.ends:
+        pytest.skip(counts.skipped[0])
+
+
+def test_kill_9_at_a_random_moment_loses_nothing() -> None:
+    counts = Counts()
+    try_kills(1, 0, counts, ("clean", "recover", "save", "corrupt"))
+    assert not counts.broken
+    assert len(counts.ends) == 4
