@@ -9,7 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from magnet.experiments import methods, settings
+from magnet.experiments import methods
+from magnet.experiments.tuning import settings
 
 KIPF = "Kipf & Welling 2017, public split"
 SHCHUR = "Shchur et al. 2018, 100 random splits of 20 per class"
@@ -170,7 +171,7 @@ def _keep(found: dict[tuple[str, str], dict[str, Any]]) -> None:
         val = statistics.mean(row["val_accuracy"] for row in record["rows"])
         entry = {"val_accuracy": round(val, 4), "trials": record["trials"], "settings": record["settings"]}
         kept.setdefault(method, {}).setdefault(dataset, {})[record["corruption"]] = entry
-    settings.write(kept)
+    settings.write(kept, settings.SHIPPED)
 
 
 def _short(text: str) -> str:

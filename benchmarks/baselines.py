@@ -37,7 +37,7 @@ def tasks(options: argparse.Namespace) -> list[tuple[str, str]]:
 
 
 def study(options: argparse.Namespace, method: str, dataset: str) -> Any:
-    from magnet.experiments.search import Search
+    from magnet.experiments.tuning.search import Search
 
     return Search(
         method, dataset, options.corruption, options.studies / f"{method}-{dataset}-{options.corruption}.jsonl"
@@ -61,7 +61,7 @@ def evaluate(options: argparse.Namespace) -> None:
 
 
 def _evaluate_one(batch: dict[str, Any], options: argparse.Namespace) -> list[dict[str, Any]]:
-    from magnet.experiments.search import evaluate as scores_of
+    from magnet.experiments.tuning.search import evaluate as scores_of
 
     known = batch.pop("known", [])
     start = time.perf_counter()
@@ -79,8 +79,14 @@ def _final_one(task: dict[str, Any], options: argparse.Namespace) -> list[dict[s
 
     start = time.perf_counter()
     where = _where(task["dataset"], options)
+    common = {**{name: task[name] for name in ("dataset", "corruption", "method")}, "split": where["split"]}
     runs = [
-        run_many(task["dataset"], task["corruption"], task["method"], range(10), **where, **settings)
+        [
+            row
+            for _, row in sorted(
+                run_many([{**common, **settings, "seed": seed} for seed in range(10)], where["device"])
+            )
+        ]
         for settings in task.pop("candidates")
     ]
     rows = max(runs, key=lambda rows: statistics.mean(row["val_accuracy"] for row in rows))
@@ -139,7 +145,7 @@ def _collect(results: Any, folder: Path, start: float, name: str) -> None:
 
 
 def tell(options: argparse.Namespace) -> None:
-    from magnet.experiments.search import Batch
+    from magnet.experiments.tuning.search import Batch
 
     for line in (options.out / "scores.jsonl").read_text(encoding="utf-8").splitlines():
         found = json.loads(line)
@@ -161,18 +167,18 @@ def tell(options: argparse.Namespace) -> None:
 
 def keep(options: argparse.Namespace) -> None:
     """The best of every study into ``settings.toml``."""
-    import tomllib
+    import copy
 
-    from magnet.experiments.settings import PATH, write
+    from magnet.experiments.tuning.settings import SHIPPED, read, write
 
-    found = tomllib.loads(PATH.read_text(encoding="utf-8")) if PATH.is_file() else {}
+    found = copy.deepcopy(read(SHIPPED))
     for method, dataset in tasks(options):
         search = study(options, method, dataset)
         if search.trials:
             entry = {"val_accuracy": round(search.best().score, 4), "trials": len(search.trials)}
             place = found.setdefault(method, {}).setdefault(dataset, {})
             place[options.corruption] = {**entry, "settings": search.best().settings}
-    write(found)
+    write(found, SHIPPED)
 
 
 def final(options: argparse.Namespace) -> None:

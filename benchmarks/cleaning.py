@@ -232,7 +232,7 @@ def gcn_accuracy(data: Data, seeds: int) -> float:
     """Mean test accuracy of a two-layer GCN at its best epoch on validation."""
     graph = Graph.from_edges(data.edge_index, data.num_nodes)
     model = GCN(data.num_features, int(data.y.max()) + 1, hidden=64, dropout=0.5, seeds=list(range(seeds)))
-    fitted = fit(model, data.x, graph, data.y, data.train_mask, data.val_mask, rate=5e-3, decay=5e-3)
+    fitted = fit(model, data.x, graph, data.y, data.train_mask, data.val_mask, learning_rate=5e-3, weight_decay=5e-3)
     hits = fitted.logits.argmax(dim=-1) == data.y
     return float(hits[:, data.test_mask].double().mean())
 

@@ -28,7 +28,7 @@ def gcn_accuracy(data: Any, seeds: int, device: str) -> np.ndarray:
     graph = Graph.from_edges(data.edge_index, data.num_nodes)
     model = GCN(data.x.shape[1], int(data.y.max()) + 1, hidden=64, dropout=0.5, seeds=range(seeds)).to(device)
     masks = (data.train_mask, data.val_mask)
-    fitted = fit(model, data.x, graph, data.y, *masks, rate=5e-3, decay=5e-3, epochs=200)
+    fitted = fit(model, data.x, graph, data.y, *masks, learning_rate=5e-3, weight_decay=5e-3, epochs=200)
     right = fitted.logits.argmax(dim=2) == data.y.cpu()
     return 100 * right[:, data.test_mask.cpu()].double().mean(dim=1).numpy()
 

@@ -113,7 +113,7 @@ def at_once(kind: str, data: Any, graph: Graph, seeds: int, epochs: int) -> floa
     model = getattr(many, kind)(data.x.shape[1], int(data.y.max()) + 1, hidden=HIDDEN, seeds=range(seeds))
     model = model.to(data.x.device)
     masks = (data.train_mask, data.val_mask)
-    fitted = many.fit(model, data.x, graph, data.y, *masks, rate=5e-3, decay=5e-3, epochs=epochs)
+    fitted = many.fit(model, data.x, graph, data.y, *masks, learning_rate=5e-3, weight_decay=5e-3, epochs=epochs)
     right = (fitted.logits.argmax(dim=2) == data.y.cpu())[:, data.test_mask.cpu()]
     return float(right.float().mean())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -37,7 +38,7 @@ def bad() -> Any:
 
 @pytest.fixture(scope="module")
 def plain(bad: Any) -> MAGnetClassifier:
-    return MAGnetClassifier(detector="none", epochs=40).fit(bad.data)
+    return MAGnetClassifier("gcn", detector="none", epochs=40).fit(bad.data)
 
 
 def told(monkeypatch: pytest.MonkeyPatch, bad: Any, open_gate: bool = True) -> None:
@@ -47,16 +48,16 @@ def told(monkeypatch: pytest.MonkeyPatch, bad: Any, open_gate: bool = True) -> N
 
 def test_it_repairs_what_a_good_detector_finds(monkeypatch: pytest.MonkeyPatch, bad: Any, plain: Any) -> None:
     told(monkeypatch, bad)
-    clf = MAGnetClassifier(epochs=40, lambdas=(1.0,), strengths=()).fit(bad.data)
-    assert set(clf.val_accuracy_) == {"as it is", "feature propagation", "propagation 1"}
-    assert clf.chosen_ == max(clf.val_accuracy_, key=lambda name: clf.val_accuracy_[name])
+    clf = MAGnetClassifier("gcn", epochs=40, lambdas=(1.0,), strengths=()).fit(bad.data)
+    assert set(clf.val_accuracy_) == {f"{name} + gcn" for name in ("as it is", "feature propagation", "propagation 1")}
+    assert f"{clf.chosen_} + gcn" == max(clf.val_accuracy_, key=lambda name: clf.val_accuracy_[name])
     assert clf.chosen_ != "as it is"
     assert clf.score(bad.data) > plain.score(bad.data) + 0.01
 
 
 def test_a_closed_gate_leaves_the_data_alone(monkeypatch: pytest.MonkeyPatch, bad: Any, plain: Any) -> None:
     told(monkeypatch, bad, open_gate=False)
-    clf = MAGnetClassifier(epochs=40).fit(bad.data)
+    clf = MAGnetClassifier("gcn", epochs=40).fit(bad.data)
     assert clf.chosen_ == "as it is"
     assert "nothing to compare with" in clf.remark_
     assert np.allclose(clf.predict_proba(), plain.predict_proba())
@@ -76,7 +77,7 @@ def test_parameters_are_kept_and_clonable() -> None:
     again = clone(clf)
     assert again.get_params() == clf.get_params()
     assert again.set_params(epochs=9).epochs == 9
-    assert not hasattr(again, "model_")
+    assert not hasattr(again, "members_")
     assert "epochs=7" in repr(clf)
 
 
@@ -85,7 +86,7 @@ def test_labels_of_any_kind_and_unknown_ones(bad: Any, plain: Any) -> None:
     words: list[Any] = [f"digit {int(y)}" for y in bad.data.y]
     for node in bad.data.test_mask.nonzero().ravel().tolist():
         words[node] = None
-    clf = MAGnetClassifier(detector="none", epochs=40).fit(data, y=words)
+    clf = MAGnetClassifier("gcn", detector="none", epochs=40).fit(data, y=words)
     assert clf.classes_[3] == "digit 3"
     assert [f"digit {y}" for y in plain.predict()[:50]] == clf.predict()[:50].tolist()
 
@@ -95,9 +96,10 @@ def test_without_masks_it_holds_out_its_own_validation_nodes() -> None:
     data.y[:120] = -1
     for name in ("train_mask", "val_mask", "test_mask"):
         del data[name]
-    clf = MAGnetClassifier(detector="none", epochs=30, models=3).fit(data)
+    clf = MAGnetClassifier("gcn", detector="none", epochs=30, initializations=3).fit(data)
     assert clf.predict().shape == (200,)
-    assert len(clf.model_.seeds) == 3
+    assert [member.seed for member in clf.members_] == [0, 1000, 2000]
+    assert np.allclose(clf.weights_, 1 / 3)
     assert clf.score(data) > 0.6
 
 
@@ -105,14 +107,14 @@ def test_missing_cells_are_filled(bad: Any, plain: Any) -> None:
     data = copy.copy(bad.data)
     data.x = bad.data.x.clone()
     data.x[::9, ::5] = float("nan")
-    clf = MAGnetClassifier(detector="none", epochs=40).fit(data)
+    clf = MAGnetClassifier("gcn", detector="none", epochs=40).fit(data)
     assert torch.isfinite(clf.x_).all()
     assert clf.score(data) > plain.score(bad.data) - 0.05
 
 
 def test_another_graph_is_predicted_with_the_same_model(monkeypatch: pytest.MonkeyPatch, bad: Any) -> None:
     told(monkeypatch, bad)
-    clf = MAGnetClassifier(epochs=40, lambdas=(3.0,), strengths=()).fit(bad.data)
+    clf = MAGnetClassifier("gcn", epochs=40, lambdas=(3.0,), strengths=()).fit(bad.data)
     other = copy.copy(bad.data)
     other.x = bad.data.x + 1e-4
     assert (clf.predict(other) == clf.predict()).mean() > 0.98
@@ -133,6 +135,62 @@ def test_a_saved_classifier_is_the_same(tmp_path: Path, bad: Any, plain: Any) ->
         assert all(arrays[name].dtype != object for name in arrays)
 
 
+@pytest.fixture(scope="module")
+def committee(bad: Any) -> MAGnetClassifier:
+    trust = (~bad.nodes).float().unsqueeze(1).expand(bad.data.x.shape)
+    return MAGnetClassifier(detector=trust, epochs=25, lambdas=(3.0,), strengths=()).fit(bad.data)
+
+
+def test_the_committee_averages_networks_on_repairs(bad: Any, committee: Any, plain: Any) -> None:
+    table = committee.summary()
+    assert list(table.columns) == ["features", "network", "seed", "val_accuracy", "weight"]
+    assert table["weight"].sum() == pytest.approx(1)
+    assert table["weight"].is_monotonic_decreasing
+    assert len(table) == len(committee.members_) == len(committee.weights_)
+    repairs = {name.split(" + ")[0] for name in committee.val_accuracy_}
+    assert repairs == {"as it is", "feature propagation", "propagation 3"}
+    best = max(member.val_accuracy for member in committee.members_)
+    assert table["val_accuracy"][0] == pytest.approx(best, abs=1e-6)
+    assert committee.score(bad.data) > plain.score(bad.data)
+
+
+def test_a_saved_committee_is_the_same(tmp_path: Path, bad: Any) -> None:
+    clf = MAGnetClassifier(detector="none", epochs=15).fit(bad.data)
+    clf.save(tmp_path / "model.npz")
+    again = MAGnetClassifier.load(tmp_path / "model.npz")
+    assert np.array_equal(again.predict_proba(), clf.predict_proba())
+    other = copy.copy(bad.data)
+    other.x = bad.data.x * 0.9 + 0.01
+    assert np.allclose(again.predict_proba(other), clf.predict_proba(other), atol=1e-6)
+    assert again.summary().equals(clf.summary())
+
+
+def _changed(path: Path, clf: Any, change: Any) -> Path:
+    """The file of a classifier with other facts."""
+    clf.save(path / "model.npz")
+    with np.load(path / "model.npz") as arrays:
+        kept = {name: arrays[name] for name in arrays}
+    facts = json.loads(str(kept["facts"]))
+    change(facts)
+    kept["facts"] = np.array(json.dumps(facts))
+    np.savez(path / "changed.npz", **kept)
+    return path / "changed.npz"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda facts: facts.update(members=[]), "0 members"),
+        (lambda facts: facts.update(features=10**9), "first layer of member 0"),
+        (lambda facts: facts.update(format="magnet-classifier-1"), "its format is"),
+        (lambda facts: facts["members"][0]["settings"].update(layers=10**9), "layers or steps"),
+    ],
+)
+def test_a_file_that_asks_for_too_much_is_refused(tmp_path: Path, plain: Any, change: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        MAGnetClassifier.load(_changed(tmp_path, plain, change))
+
+
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "model.npz"
     path.write_bytes(b"PK\x03\x04 no archive")
@@ -143,7 +201,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
 def test_wrong_use_is_named(bad: Any) -> None:
     with pytest.raises(NotFittedError):
         MAGnetClassifier().predict()
-    with pytest.raises(ValueError, match="model is 'gat'; it must be one of gcn"):
+    with pytest.raises(ValueError, match="model is 'gat'; it must be one of auto, gcn"):
         MAGnetClassifier("gat").fit(bad.data)
     with pytest.raises(ValueError, match=r"y has shape \(3,\)"):
         MAGnetClassifier().fit(bad.data, y=[1, 2, 3])

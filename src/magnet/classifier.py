@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 from torch import Tensor
 from torch_geometric.data import Data
@@ -20,122 +21,83 @@ from magnet import nn
 from magnet.arrays import checksum, dense_x
 from magnet.datasets.npz import save_arrays
 from magnet.files import damaged
-from magnet.framelets import FrameletTransform
 from magnet.graph import Graph
-from magnet.recovery import propagate, recover
+from magnet.nn.committee import (
+    SCALINGS,
+    TRAINING,
+    Committee,
+    Member,
+    Problem,
+    Recipe,
+    average,
+    best,
+    weights,
+)
+from magnet.nn.recipes import COMMITTEE, MODELS, default_recipes, default_settings
+from magnet.recovery import propagate
+from magnet.recovery.candidates import AS_IT_IS, LAMBDAS, Candidate, repair_candidates
 from magnet.untrusted import open_npz
 
-MODELS: dict[str, type[nn.Model]] = {
-    "gcn": nn.GCN,
-    "mlp": nn.MLP,
-    "appnp": nn.APPNP,
-    "gnnguard": nn.GNNGuard,
-    "elasticgnn": nn.ElasticGNN,
-    "airgnn": nn.AirGNN,
-}
-
-#: Amounts of smoothing that are tried on validation.
-LAMBDAS = (1.0, 3.0, 10.0, 30.0)
-
-Repair = tuple[str, Callable[[], Tensor]]
-
-
-def repairs(
-    x: Tensor,
-    graph: Graph,
-    trust: Tensor,
-    soft_trust: Tensor,
-    lambdas: Sequence[float] = LAMBDAS,
-    strengths: Sequence[float] = (1.0,),
-    iterations: int = 20,
-    penalty: Literal["element", "group"] = "element",
-) -> list[Repair]:
-    r"""Candidates for the features of a classifier, each with its name, computed when called.
-
-    In this order: ``"as it is"``; ``"feature propagation"`` of the cells with ``trust`` 0; ``"propagation <lambda>"``,
-    weighted by :math:`(1 - P)^4`; ``"framelet <strength>"``, whose trust :math:`(1 - P)^2` gives the same weight.
-
-    Args:
-        x: features ``[n, d]``, dense.
-        graph: the graph.
-        trust: 0 or 1 for each cell.
-        soft_trust: :math:`(1 - P)^2` for each cell.
-        lambdas, strengths: amounts of smoothing to offer.
-        iterations, penalty: of the framelet recovery.
-    """
-    weights = soft_trust.square()
-
-    def framelet(strength: float) -> Tensor:
-        if "framelets" not in graph.cache:
-            graph.cache["framelets"] = FrameletTransform(graph)
-        return recover(
-            x,
-            soft_trust,
-            graph.cache["framelets"],
-            strength=strength,
-            max_iter=iterations,
-            start="propagated",
-            degree_weights=False,
-            penalty=penalty,
-            tol=0.0,
-            history=False,
-        ).x
-
-    return [
-        ("as it is", lambda: x),
-        ("feature propagation", lambda: propagate(x, trust, graph, lam=0.0).x),
-        *((f"propagation {lam:g}", lambda lam=lam: propagate(x, weights, graph, lam=lam).x) for lam in lambdas),
-        *((f"framelet {strength:g}", lambda s=strength: framelet(s)) for strength in strengths),
-    ]
+FORMAT = "magnet-classifier-2"
+#: Members of smaller weight do not change a probability in its third digit; they are not kept.
+MIN_WEIGHT = 1e-3
+#: Bounds on what a file may ask for: members, and layers or steps of a network.
+MAX_MEMBERS, MAX_DEPTH = 1000, 1000
 
 
 class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Find wrong node features, repair them, and classify the nodes with a graph neural network.
+    """Find wrong node features, repair them, and classify the nodes with a committee of graph neural networks.
 
-    Whether and how much to repair is decided by validation accuracy, with leaving everything as it is among the
-    choices; where the detector's gate is closed (the graph says nothing about the rows) nothing is touched.
+    With ``model="auto"`` GCN, APPNP, ElasticGNN, AirGNN and MLP are trained on several repairs of the features, those
+    left as they are among them, and their probabilities are averaged with weights that follow from their validation
+    accuracies (:mod:`magnet.nn.committee`). With one network the repair with the best validation accuracy is used.
+    Where the detector's gate is closed (the graph carries no information about the rows) nothing is repaired.
 
     Args:
-        model: ``"gcn"``, ``"mlp"``, ``"appnp"``, ``"gnnguard"``, ``"elasticgnn"`` or ``"airgnn"``. (default: ``"gcn"``)
-        detector: name of a detector (see :func:`magnet.detection.make`), or ``"none"`` to repair nothing.
-            (default: ``"auto"``)
+        model: ``"auto"``, or one of ``"gcn"``, ``"mlp"``, ``"appnp"``, ``"gnnguard"``, ``"elasticgnn"`` and
+            ``"airgnn"``. (default: ``"auto"``)
+        detector: name of a detector (see :func:`magnet.detection.make`), a detector, a trust matrix ``[n, d]``, or
+            ``"none"`` to repair nothing. (default: ``"auto"``)
         lambdas, strengths: amounts of smoothing to choose from, of propagation and of the framelet recovery.
-        models: how many networks to train at once and average. (default: ``1``)
-        hidden, dropout, rate, decay, epochs, patience: of the network and its training; see :func:`magnet.nn.fit`.
-        normalize: divide rows by their sum. (default: ``False``)
-        model_options: further arguments of the model, such as ``alpha`` of APPNP.
-        detector_options: further arguments of the detector.
+        initializations: networks of each kind on each repair, with different random numbers. (default: ``1``)
+        hidden, dropout, learning_rate, weight_decay, epochs, patience: of the networks and their training; see
+            :func:`magnet.nn.fit`. (default: those of :mod:`magnet.nn.recipes`)
+        scaling: ``"none"``, ``"rows"`` (rows divided by their sum) or ``"unit"`` (total variance 1).
+            (default: ``"unit"``)
+        model_options: further arguments of the model, such as ``alpha`` of APPNP; not for ``"auto"``.
+        detector_options: further arguments of a detector that is given by name.
         seed: of everything. (default: ``0``)
         device: (default: a GPU where there is one)
-        progress: show a progress bar.
+        progress: show a progress bar over the members. (default: ``False``)
 
-    After :meth:`fit`: ``classes_``, ``chosen_`` (the repair), ``val_accuracy_`` of each candidate, ``x_`` (the features
-    used), ``detector_``, ``remark_``, ``model_``.
+    After :meth:`fit`: ``classes_``, ``members_`` and their ``weights_``, ``val_accuracy_`` of each member by name,
+    ``chosen_`` (the repair of the leading member), ``x_`` (its features), ``detector_``, ``remark_``; :meth:`summary`
+    shows them as a table.
 
     Example:
         >>> from magnet.corruption import inject_attributes
         >>> from magnet.datasets import load
         >>> bad = inject_attributes(load("digits"), ratio=0.5, select="random")
-        >>> clf = MAGnetClassifier(detector="none", epochs=30).fit(bad.data)
+        >>> clf = MAGnetClassifier("gcn", detector="none", epochs=30).fit(bad.data)
         >>> clf.predict().shape, clf.score(bad.data) > 0.8
         ((1797,), True)
     """
 
     def __init__(
         self,
-        model: str = "gcn",
+        model: str = "auto",
         *,
-        detector: str = "auto",
+        detector: Any = "auto",
         lambdas: Sequence[float] = LAMBDAS,
         strengths: Sequence[float] = (1.0,),
-        models: int = 1,
-        hidden: int = 64,
-        dropout: float = 0.5,
-        rate: float = 5e-3,
-        decay: float = 5e-3,
-        epochs: int = 200,
+        initializations: int = 1,
+        hidden: int | None = None,
+        dropout: float | None = None,
+        learning_rate: float | None = None,
+        weight_decay: float | None = None,
+        epochs: int | None = None,
         patience: int | None = None,
-        normalize: bool = False,
+        scaling: str | None = None,
         model_options: dict[str, Any] | None = None,
         detector_options: dict[str, Any] | None = None,
         seed: int = 0,
@@ -146,14 +108,14 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.detector = detector
         self.lambdas = lambdas
         self.strengths = strengths
-        self.models = models
+        self.initializations = initializations
         self.hidden = hidden
         self.dropout = dropout
-        self.rate = rate
-        self.decay = decay
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
         self.epochs = epochs
         self.patience = patience
-        self.normalize = normalize
+        self.scaling = scaling
         self.model_options = model_options
         self.detector_options = detector_options
         self.seed = seed
@@ -171,10 +133,9 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 nodes validates where there is no ``val_mask``.
             y: labels of all nodes, of any kind, instead of ``data.y``; -1, None or NaN where unknown.
         """
-        if self.model not in MODELS:
-            raise ValueError(f"model is {self.model!r}; it must be one of {', '.join(MODELS)}")
-        if self.models < 1:
-            raise ValueError(f"models is {self.models}; at least 1 is needed")
+        recipes = self._recipes()
+        if self.initializations < 1:
+            raise ValueError(f"initializations is {self.initializations}; at least 1 is needed")
         graph = _graph(data)
         labels, known = _labels(data, y)
         self.classes_ = np.unique(labels[known])
@@ -184,33 +145,46 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         codes[known] = np.searchsorted(self.classes_, labels[known])
         train, val = self._parts(data, codes)
         x, candidates = self._candidates(data, graph)
-        self.n_features_in_ = x.shape[1]
-        self.val_accuracy_: dict[str, float] = {}
-        best: tuple[float, nn.Fitted | None] = (-1.0, None)
-        for name, make in candidates:
-            features = make()
-            model = self._network().to(self._place())
-            fitted = nn.fit(
-                model,
-                nn.row_normalized(features) if self.normalize else features,
-                graph,
-                torch.from_numpy(codes),
-                train,
-                val,
-                rate=self.rate,
-                decay=self.decay,
-                epochs=self.epochs,
-                patience=self.patience,
-                progress=self.progress,
-            )
-            self.val_accuracy_[name] = float(fitted.val_accuracy.mean())
-            if self.val_accuracy_[name] > best[0] + 1e-9:
-                best = (self.val_accuracy_[name], fitted)
-                self.chosen_, self.x_, self.model_ = name, features, model
-        assert best[1] is not None
-        self.probability_ = _probabilities(best[1].logits)
+        self.n_features_in_ = int(x.shape[1])
+        problem = Problem(
+            graph,
+            torch.from_numpy(codes),
+            train,
+            val,
+            self.n_features_in_,
+            len(self.classes_),
+            self.seed,
+            candidates,
+            recipes,
+        )
+        place = self._place()
+        committee = Committee([problem], place, self.initializations, keep_models=True, progress=self.progress)
+        members = committee.train().members[0]
+        self.val_accuracy_ = _mean_by_name(members)
+        weight = weights(members, problem.y, val) if self.model == "auto" else _on_best_repair(members)
+        weight = np.where(weight < MIN_WEIGHT * weight.max(), 0.0, weight)
+        self.weights_ = weight[weight > 0] / weight.sum()
+        self.members_ = [member for member, share in zip(members, weight, strict=True) if share > 0]
+        leader = members[best(members)]
+        self.chosen_ = leader.candidate
+        self.x_ = {candidate.name: candidate for candidate in candidates}[leader.candidate].make()
+        self.probability_ = average(self.members_, self.weights_).numpy()
         self._known = _fingerprint(data)
         return self
+
+    def _recipes(self) -> list[Recipe]:
+        names = ("hidden", "dropout", "learning_rate", "weight_decay", "epochs", "patience", "scaling")
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        if given.get("scaling", "unit") not in SCALINGS:
+            raise ValueError(f"scaling is {self.scaling!r}; it must be one of {', '.join(SCALINGS)}")
+        if self.model == "auto":
+            if self.model_options:
+                raise ValueError("model_options are for one network; give its name as model")
+            return default_recipes(COMMITTEE, given)
+        if self.model not in MODELS:
+            raise ValueError(f"model is {self.model!r}; it must be one of auto, {', '.join(MODELS)}")
+        settings = {**default_settings(self.model), **given, **(self.model_options or {})}
+        return [Recipe(self.model, MODELS[self.model], settings)]
 
     def _parts(self, data: Data, codes: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
         """Masks of the training and validation nodes."""
@@ -230,7 +204,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             train = train & ~val
         return train, val
 
-    def _candidates(self, data: Data, graph: Graph, only: str | None = None) -> tuple[Tensor, list[Repair]]:
+    def _candidates(self, data: Data, graph: Graph, repair: bool = True) -> tuple[Tensor, list[Candidate]]:
         """The features, and what they may become."""
         x = dense_x(data).to(self._place())
         if x.dim() != 2 or x.shape[0] != graph.num_nodes:
@@ -239,29 +213,31 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if bool(missing.any()):
             x = propagate(x, (~missing).to(x), graph, lam=0.0).x
         self.detector_, self.remark_ = None, ""
-        untouched: list[Repair] = [("as it is", lambda: x)]
-        if self.detector == "none" or only == "as it is":
+        sparse = data.x.layout != torch.strided and not bool(missing.any())
+        given = data.x if sparse else x  # networks are faster on a sparse matrix
+        untouched = [Candidate(AS_IT_IS, lambda: given)]
+        if not repair or (isinstance(self.detector, str) and self.detector == "none"):
             return x, untouched
-        from magnet import detection
-
-        options = dict(self.detector_options or {})
-        self.detector_ = detection.make(self.detector, seed=self.seed, device=self._place(), **options).fit(data)
+        if isinstance(self.detector, Tensor | np.ndarray):
+            trust = torch.as_tensor(self.detector).to(x)
+            if trust.shape != x.shape:
+                raise ValueError(f"detector is a trust matrix {tuple(trust.shape)}; it must be {tuple(x.shape)}")
+            return x, [*untouched, *repair_candidates(x, graph, trust, trust, self.lambdas, self.strengths)[1:]]
+        self.detector_ = self._detector().fit(data)
         gate = getattr(self.detector_, "gate_", None)
         if gate is not None and not gate.open:
             self.remark_ = f"left as it is: {gate.reason}"
             return x, untouched
         trust, soft = (torch.as_tensor(part).to(x) for part in (self.detector_.trust_, self.detector_.soft_trust_))
-        return x, repairs(x, graph, trust, soft, self.lambdas, self.strengths)
+        return x, [*untouched, *repair_candidates(x, graph, trust, soft, self.lambdas, self.strengths)[1:]]
 
-    def _network(self) -> nn.Model:
-        return MODELS[self.model](
-            self.n_features_in_,
-            len(self.classes_),
-            hidden=self.hidden,
-            dropout=self.dropout,
-            seeds=[self.seed + place for place in range(self.models)],
-            **(self.model_options or {}),
-        )
+    def _detector(self) -> Any:
+        from magnet import detection
+
+        if not isinstance(self.detector, str):
+            return clone(self.detector)
+        options = dict(self.detector_options or {})
+        return detection.make(self.detector, seed=self.seed, device=self._place(), **options)
 
     def _place(self) -> torch.device:
         return torch.device(self.device or ("cuda" if torch.cuda.is_available() else "cpu"))
@@ -273,27 +249,37 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Args:
             data: a graph with the same features. (default: the graph of :meth:`fit`) Another graph is searched for
-                wrong values by a detector of its own and repaired in the way that was chosen.
+                wrong values by a detector of its own, and repaired in the ways that the members need; where its gate
+                is closed, or a trust matrix was given for the graph of :meth:`fit`, it is left as it is.
         """
-        if not hasattr(self, "model_"):
-            raise NotFittedError("this MAGnetClassifier is not fitted; call fit first")
+        self._check_fitted()
         if data is None or _fingerprint(data) == self._known:
             return self.probability_
         graph = _graph(data)
         if dense_x(data).shape[1] != self.n_features_in_:
             raise ValueError(f"x has {data.x.shape[1]} columns; the classifier was fitted on {self.n_features_in_}")
         kept = self.detector_, self.remark_
-        _, candidates = self._candidates(data, graph, only=self.chosen_)
+        needed = any(member.candidate != AS_IT_IS for member in self.members_)
+        _, candidates = self._candidates(data, graph, needed and not isinstance(self.detector, Tensor | np.ndarray))
         self.detector_, self.remark_ = kept
-        make = dict(candidates).get(self.chosen_, candidates[0][1])
-        features = make()
-        features = nn.row_normalized(features) if self.normalize else features
-        return _probabilities(nn.predict(self.model_.to(self._place()), features, graph))
+        makes = {candidate.name: candidate.make for candidate in candidates}
+        made: dict[str, Any] = {}
+        total = np.zeros((graph.num_nodes, len(self.classes_)))
+        for member, share in zip(self.members_, self.weights_, strict=True):
+            name = member.candidate if member.candidate in makes else AS_IT_IS
+            if name not in made:
+                made = {name: makes[name]()}  # members on the same features follow one another
+            assert member.model is not None
+            scaling = SCALINGS[str(member.settings["scaling"])]
+            logits = nn.predict(member.model.to(self._place()), scaling(made[name]), graph)[0]
+            total += share * torch.softmax(logits.double(), dim=1).numpy()
+        return total
 
     def predict(self, data: Data | None = None) -> NDArray[Any]:
         """The most probable class of every node."""
-        best = self.predict_proba(data).argmax(axis=1)
-        return self.classes_[best]
+        most = self.predict_proba(data).argmax(axis=1)
+        found: NDArray[Any] = self.classes_[most]
+        return found
 
     def score(self, data: Data, y: Any = None) -> float:
         """Accuracy on the nodes of ``test_mask``, or on all labelled nodes where there is none."""
@@ -305,49 +291,115 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("no node is labelled for the test; give y, or data with y and test_mask")
         return float((predicted[known] == labels[known]).mean())
 
+    def summary(self) -> pd.DataFrame:
+        """Who decides: features, network, validation accuracy and weight of every member, the heaviest first."""
+        self._check_fitted()
+        rows = [
+            {
+                "features": member.candidate,
+                "network": member.recipe,
+                "seed": member.seed,
+                "val_accuracy": member.val_accuracy,
+                "weight": share,
+            }
+            for member, share in zip(self.members_, self.weights_, strict=True)
+        ]
+        return pd.DataFrame(rows).sort_values("weight", ascending=False, ignore_index=True)
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "members_"):
+            raise NotFittedError("this MAGnetClassifier is not fitted; call fit first")
+
     # -- files -----------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted classifier to an ``.npz`` file of plain arrays (no pickles)."""
-        if not hasattr(self, "model_"):
-            raise NotFittedError("this MAGnetClassifier is not fitted; call fit first")
+        self._check_fitted()
+        if not isinstance(self.detector, str):
+            raise ValueError("only a classifier whose detector was given by name can be saved")
         facts = {
-            "format": "magnet-classifier-1",
+            "format": FORMAT,
             "parameters": self.get_params(),
             "chosen": self.chosen_,
             "features": self.n_features_in_,
             "val_accuracy": self.val_accuracy_,
             "remark": self.remark_,
             "known": self._known,
+            "members": [_described(member) for member in self.members_],
         }
-        weights = {f"weight.{name}": value.cpu().numpy() for name, value in self.model_.state_dict().items()}
-        arrays = {"classes": self.classes_, "probability": self.probability_, "facts": np.array(json.dumps(facts))}
-        save_arrays(path, {**arrays, **weights})
+        arrays: dict[str, Any] = {"classes": self.classes_, "probability": self.probability_, "weights": self.weights_}
+        for place, member in enumerate(self.members_):
+            assert member.model is not None
+            for name, value in member.model.state_dict().items():
+                arrays[f"member.{place}.{name}"] = value.cpu().numpy()
+        save_arrays(path, {**arrays, "facts": np.array(json.dumps(facts))})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read what :meth:`save` wrote. (``x_`` and ``detector_``, the by-products of fitting, are not kept.)"""
         with damaged(Path(path)), open_npz(path) as arrays:
             facts = json.loads(str(arrays["facts"]))
-            if facts.get("format") != "magnet-classifier-1":
-                raise ValueError(f"its format is {facts.get('format')!r}, not 'magnet-classifier-1'")
+            if facts.get("format") != FORMAT:
+                raise ValueError(f"its format is {facts.get('format')!r}, not {FORMAT!r}")
             given: dict[str, Any] = facts["parameters"]
             for name in ("lambdas", "strengths"):  # JSON knows no tuples
                 given[name] = tuple(given[name])
             self = cls(**given)
             self.classes_, self.probability_ = arrays["classes"], arrays["probability"]
-            self.chosen_, self.n_features_in_ = facts["chosen"], facts["features"]
+            self.chosen_, self.n_features_in_ = facts["chosen"], int(facts["features"])
             self.val_accuracy_, self.remark_ = facts["val_accuracy"], facts["remark"]
             self._known, self.detector_ = facts["known"], None
-            prefix = "weight."
-            state = {name[len(prefix) :]: torch.from_numpy(arrays[name]) for name in arrays if name.startswith(prefix)}
-            stored = sum(weight.numel() for weight in state.values())
-            wanted = self.models * self.hidden * len(self.classes_)
-            if stored < wanted:  # said by the file: a number of models that has no weights would be built for ever
-                raise ValueError(f"its {self.models} models need {wanted} weights or more; it holds {stored}")
-            self.model_ = self._network()
-            self.model_.load_state_dict(state)
+            self.weights_ = np.asarray(arrays["weights"], dtype=np.float64)
+            described = facts["members"]
+            if not 0 < len(described) <= MAX_MEMBERS or self.weights_.shape != (len(described),):
+                raise ValueError(f"it has {len(described)} members and {self.weights_.size} weights")
+            self.members_ = [self._member(place, each, arrays) for place, each in enumerate(described)]
         return self
+
+    def _member(self, place: int, described: dict[str, Any], arrays: Any) -> Member:
+        """A member of a file, after a check that its network is as large as its arrays say."""
+        prefix = f"member.{place}."
+        state = {name[len(prefix) :]: torch.from_numpy(arrays[name]) for name in arrays if name.startswith(prefix)}
+        settings = dict(described["settings"])
+        if int(settings["layers"]) > MAX_DEPTH or int(settings.get("steps") or 0) > MAX_DEPTH:
+            raise ValueError(f"member {place} has more than {MAX_DEPTH} layers or steps")
+        width = int(settings["hidden"]) if int(settings["layers"]) > 1 else len(self.classes_)
+        first = tuple(state["layers.0.weight"].shape)
+        if first != (self.n_features_in_, 1, width):
+            raise ValueError(f"the first layer of member {place} is {first}, not {(self.n_features_in_, 1, width)}")
+        options = {name: value for name, value in settings.items() if name not in TRAINING}
+        kind = MODELS[described["model"]]
+        model = kind(self.n_features_in_, len(self.classes_), seeds=[int(described["seed"])], **options)
+        model.load_state_dict(state)
+        names = ("candidate", "recipe", "seed", "val_accuracy", "val_loss", "epoch")
+        return Member(
+            **{name: described[name] for name in names},
+            logits=torch.zeros(0, len(self.classes_)),
+            seconds=0.0,
+            settings=settings,
+            model=model,
+        )
+
+
+def _described(member: Member) -> dict[str, Any]:
+    names = ("candidate", "recipe", "seed", "val_accuracy", "val_loss", "epoch")
+    kind = next(name for name, model in MODELS.items() if model is type(member.model))
+    return {**{name: getattr(member, name) for name in names}, "model": kind, "settings": dict(member.settings)}
+
+
+def _mean_by_name(members: Sequence[Member]) -> dict[str, float]:
+    """The validation accuracy of each kind of member, over its initializations."""
+    found: dict[str, list[float]] = {}
+    for member in members:
+        found.setdefault(member.name, []).append(member.val_accuracy)
+    return {name: float(np.mean(values)) for name, values in found.items()}
+
+
+def _on_best_repair(members: Sequence[Member]) -> NDArray[np.float64]:
+    """Equal weights for all initializations on the repair with the best mean validation accuracy."""
+    mean = _mean_by_name(members)
+    chosen = max(mean, key=lambda name: round(mean[name], 9))
+    return np.array([float(member.name == chosen) for member in members])
 
 
 def _graph(data: Data) -> Graph:
@@ -371,11 +423,6 @@ def _labels(data: Data, y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     known = np.array([label is not None and label == label for label in labels])
     words = np.where(known, labels, "").astype(str)
     return words, known
-
-
-def _probabilities(logits: Tensor) -> NDArray[np.float64]:
-    """Mean over the models."""
-    return torch.softmax(logits.double(), dim=2).mean(dim=0).numpy()
 
 
 def _fingerprint(data: Data) -> list[str]:

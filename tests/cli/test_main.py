@@ -29,7 +29,7 @@ def test_the_package_imports_nothing_heavy():
 
 
 def test_demo_finds_repairs_and_draws(tmp_path):
-    result = runner.invoke(app, ["demo", "--out", str(tmp_path / "new" / "folder")], env={"COLUMNS": "200"})
+    result = runner.invoke(app, ["demo", "--output", str(tmp_path / "new" / "folder")], env={"COLUMNS": "200"})
     assert result.exit_code == 0, result.output
     folder = tmp_path / "new" / "folder"
     assert sorted(path.name for path in folder.iterdir()) == ["digits.png", "report.html"]

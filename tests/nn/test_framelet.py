@@ -61,7 +61,7 @@ def test_a_gcn_behind_it_is_trained_end_to_end(small: Any, at: str) -> None:
     data, graph = small
     model = nn.DenoisedGCN(40, 3, hidden=8, at=at, steps=2, seeds=0, trust=torch.ones(150))
     before = model.denoise.nu.detach().clone()
-    fitted = nn.fit(model, data.x, graph, data.y, data.train_mask, data.val_mask, epochs=40, rate=0.02)
+    fitted = nn.fit(model, data.x, graph, data.y, data.train_mask, data.val_mask, epochs=40, learning_rate=0.02)
     assert fitted.train_loss[-1, 0] < 0.6 * fitted.train_loss[0, 0]
     assert not torch.allclose(model.denoise.nu, before, rtol=1e-3)
     assert fitted.val_accuracy[0] > 0.6

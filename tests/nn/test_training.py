@@ -58,12 +58,28 @@ def test_sparse_dense_and_stacked_features_give_the_same(small: Any) -> None:
 def test_settings_side_by_side_are_each_alone(small: Any) -> None:
     data, graph = small
     settings = [(0.01, 5e-4, 0.5, 12, 0.1), (0.05, 0.0, 0.2, 7, 0.3)]
-    rate, decay, drop, epochs, alpha = zip(*settings, strict=True)
+    learning_rate, weight_decay, drop, epochs, alpha = zip(*settings, strict=True)
     many = nn.APPNP(40, 3, hidden=8, seeds=[1, 1], dropout=drop, alpha=alpha)
-    together = train(many, data, graph, rate=rate, decay=decay, epochs=epochs, decay_on="first")
-    for place, (one_rate, one_decay, one_drop, one_epochs, one_alpha) in enumerate(settings):
+    together = train(
+        many,
+        data,
+        graph,
+        learning_rate=learning_rate,
+        weight_decay=weight_decay,
+        epochs=epochs,
+        weight_decay_on="first",
+    )
+    for place, (one_learning_rate, one_weight_decay, one_drop, one_epochs, one_alpha) in enumerate(settings):
         model = nn.APPNP(40, 3, hidden=8, seeds=1, dropout=one_drop, alpha=one_alpha)
-        alone = train(model, data, graph, rate=one_rate, decay=one_decay, epochs=one_epochs, decay_on="first")
+        alone = train(
+            model,
+            data,
+            graph,
+            learning_rate=one_learning_rate,
+            weight_decay=one_weight_decay,
+            epochs=one_epochs,
+            weight_decay_on="first",
+        )
         assert torch.allclose(together.logits[place], alone.logits[0], atol=1e-4)
 
 
@@ -79,7 +95,9 @@ def test_splits_of_their_own(small: Any) -> None:
 
 def test_one_model_without_dropout_is_a_plain_loop(small: Any) -> None:
     data, graph = small
-    fitted = train(nn.GCN(40, 3, hidden=8, dropout=0.0, seeds=2), data, graph, rate=0.02, decay=1e-3, epochs=15)
+    fitted = train(
+        nn.GCN(40, 3, hidden=8, dropout=0.0, seeds=2), data, graph, learning_rate=0.02, weight_decay=1e-3, epochs=15
+    )
     model = nn.GCN(40, 3, hidden=8, dropout=0.0, seeds=2)
     optimiser = torch.optim.Adam(model.parameters(), lr=0.02, weight_decay=1e-3)
     losses, accuracies = [], []
@@ -98,7 +116,7 @@ def test_one_model_without_dropout_is_a_plain_loop(small: Any) -> None:
 def test_the_same_in_distribution_as_pyg_models_one_by_one(small: Any) -> None:
     data, graph = small
     model = nn.GCN(40, 3, hidden=16, seeds=range(12))
-    ours = train(model, data, graph, rate=0.01, decay=5e-4, epochs=40)
+    ours = train(model, data, graph, learning_rate=0.01, weight_decay=5e-4, epochs=40)
     test = (ours.logits.argmax(dim=2) == data.y)[:, data.test_mask].float().mean(dim=1)
     theirs = torch.tensor([_pyg(data, seed) for seed in range(12)])
     noise = (test.var() / 12 + theirs.var() / 12).sqrt()
@@ -129,8 +147,8 @@ def _pyg(data: Any, seed: int) -> float:
 def test_training_is_deterministic_and_keeps_the_best_epoch(small: Any) -> None:
     data, graph = small
     model = nn.GCN(40, 3, hidden=8, seeds=[0, 1])
-    fitted = train(model, data, graph, epochs=30, rate=0.05)
-    again = train(nn.GCN(40, 3, hidden=8, seeds=[0, 1]), data, graph, epochs=30, rate=0.05)
+    fitted = train(model, data, graph, epochs=30, learning_rate=0.05)
+    again = train(nn.GCN(40, 3, hidden=8, seeds=[0, 1]), data, graph, epochs=30, learning_rate=0.05)
     assert torch.equal(fitted.logits, again.logits)
     right = (fitted.logits.argmax(dim=2) == data.y)[:, data.val_mask].float().mean(dim=1).numpy()
     assert np.allclose(right, fitted.val_accuracy, atol=1e-6)
@@ -167,8 +185,8 @@ def test_missing_labels_outside_the_masks_do_not_matter(small: Any) -> None:
         ({"val_mask": torch.ones(3, dtype=torch.bool)}, "val_mask has shape"),
         ({"y": torch.full((150,), 9)}, "y holds class 9 at a train node; classes are 0 to 2"),
         ({"epochs": 0}, "epochs is 0"),
-        ({"rate": -1.0}, "rate must be positive"),
-        ({"decay_on": "last"}, "decay_on is 'last'"),
+        ({"learning_rate": -1.0}, "learning_rate must be positive"),
+        ({"weight_decay_on": "last"}, "weight_decay_on is 'last'"),
     ],
 )
 def test_wrong_inputs_are_named(small: Any, change: dict[str, Any], message: str) -> None:

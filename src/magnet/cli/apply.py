@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from magnet.cli.errors import clear_errors
+from magnet.cli.options import AsJson, Quiet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,13 +27,19 @@ def apply(
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite it; also go on where the table has changed.")
     ] = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write a table with the suggestions that were accepted in a report."""
     with clear_errors():
-        _apply(decisions, nodes, output, force)
+        done = _apply(decisions, nodes, output, force)
+    if as_json and not quiet:
+        typer.echo(json.dumps(done))
+    elif not quiet:
+        typer.echo(f"{done['output']}: {done['changed']} cells changed, {done['left']} left as they were")
 
 
-def _apply(decisions: Path, nodes: Path | None, output: Path | None, force: bool) -> None:
+def _apply(decisions: Path, nodes: Path | None, output: Path | None, force: bool) -> dict[str, Any]:
     from magnet.files import complete_or_absent, refuse_overwriting, sha256_of
     from magnet.tables.readers.read import find_files, read_nodes
 
@@ -54,7 +62,7 @@ def _apply(decisions: Path, nodes: Path | None, output: Path | None, force: bool
     with complete_or_absent(target) as part:
         source.write(part, changes)
     count = sum(len(rows) for rows, _ in changes.values())
-    typer.echo(f"{target}: {count} cells changed, {len(content['cells']) - count} left as they were")
+    return {"output": str(target), "changed": count, "left": len(content["cells"]) - count}
 
 
 def _recorded(content: dict[str, Any], decisions: Path) -> Path:
@@ -67,8 +75,6 @@ def _recorded(content: dict[str, Any], decisions: Path) -> Path:
 
 def read_decisions(path: Path) -> dict[str, Any]:
     """The content of a decisions file, checked."""
-    import json
-
     if not path.is_file():
         raise FileNotFoundError(f"{path} does not exist")
     try:

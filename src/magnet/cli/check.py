@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from magnet.cli.errors import TOO_MUCH, clear_errors, fail
+from magnet.cli.options import AsJson, Quiet, Verbose
 
 if TYPE_CHECKING:
     from magnet.cleaner import CleanResult, MAGnet
@@ -40,9 +41,9 @@ def check(
     exclude: Annotated[str | None, typer.Option(help="Leave these columns alone (comma-separated).")] = None,
     schema: Annotated[Path | None, typer.Option(help="TOML file that says what columns hold.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing; the exit code tells.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name the columns and the worst cells.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the JSON report.")] = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
 ) -> None:
     """Judge a table and exit with code 3 when more of it looks wrong than --max-wrong (or, with --model, a column's
     values have moved further than --max-drift)."""

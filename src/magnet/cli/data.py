@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from magnet.cli.errors import FAILED, clear_errors, fail
+from magnet.cli.options import AsJson, Quiet
 
 
 def datasets(
     root: Annotated[Path | None, typer.Option(help="Look for raw files here first.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """List the datasets: what they are, and where their files were found or how to get them."""
     from rich import box
@@ -21,6 +24,9 @@ def datasets(
     from magnet.datasets.catalogue import DATASETS
     from magnet.datasets.download import bases
 
+    if as_json:
+        typer.echo(json.dumps([_as_json(entry, root) for entry in DATASETS.values()], indent=1))
+        return
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for title in ("name", "nodes", "edges", "features", "classes", "homophily", "values", "splits", "where"):
         number = title in ("nodes", "edges", "features", "classes", "homophily")
@@ -48,6 +54,11 @@ def datasets(
         typer.echo(f"{label}: {base}")
     for note in (*notes, "Also: magnet.datasets.synthetic(...), random graphs of any size."):
         typer.echo(note)
+
+
+def _as_json(entry: Any, root: Path | None) -> dict[str, Any]:
+    names = ("name", "kind", "nodes", "edges", "features", "classes", "homophily", "splits", "stands_for")
+    return {**{name: getattr(entry, name) for name in names}, "where": _where(entry, root)[0]}
 
 
 def _where(entry: Any, root: Path | None) -> tuple[str, str]:
@@ -87,6 +98,8 @@ def corrupt(
     device: Annotated[str | None, typer.Option(help="cpu or cuda (meta).")] = None,
     root: Annotated[Path | None, typer.Option(help="Look for raw files here first.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
 ) -> None:
     """Corrupt a dataset and write it, with the truth about every cell, to an .npz file."""
     if output.suffix != ".npz":
@@ -94,7 +107,7 @@ def corrupt(
     if output.exists() and not force:
         fail(f"{output} exists; --force overwrites it", 2)
 
-    from magnet.corruption import kinds
+    from magnet.corruption import registry
     from magnet.datasets import load
 
     options = {
@@ -107,14 +120,19 @@ def corrupt(
         "device": device,
     }
     with clear_errors():
-        allowed = kinds.check_options(kind, options)
+        allowed = registry.check_options(kind, options)
         if "progress" in allowed:
-            options["progress"] = True
-        result = kinds.corrupt(load(dataset, root=root, split=split), kind, seed, **options)
+            options["progress"] = not quiet
+        result = registry.corrupt(load(dataset, root=root, split=split), kind, seed, **options)
         try:
             result.save(output)
         except OSError as error:
             fail(f"cannot write {output}: {error.strerror or error}", FAILED)
+    if quiet:
+        return
+    if as_json:
+        typer.echo(json.dumps({"output": str(output), **result.info}, default=str))
+        return
     cells, nodes = int(result.cells.sum()), int(result.nodes.sum())
     typer.echo(
         f"{output}: {cells} wrong cells ({result.info['cell_share']:.3%}) on {nodes} nodes "

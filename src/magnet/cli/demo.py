@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from magnet.cli.options import AsJson, Quiet
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,19 +20,25 @@ LEVELS = 16  # the pixels are whole numbers from 0 to this
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the picture and the report.")] = Path("demo"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the picture and the report.")] = Path(
+        "demo"
+    ),
     share: Annotated[float, typer.Option(min=0.01, max=0.5, help="Share of the digits that are damaged.")] = 0.1,
     ratio: Annotated[float, typer.Option(min=0.01, max=0.5, help="Share of their pixels made wrong.")] = 0.3,
     seed: Annotated[int, typer.Option(help="Which pixels, and what they become.")] = 0,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make pixels of the embedded digits wrong, find and repair them, and show before and after."""
     from magnet.cli.errors import clear_errors
 
     with clear_errors():
-        _demo(out, share, ratio, seed)
+        numbers = _demo(output, share, ratio, seed, quiet or as_json)
+    if as_json and not quiet:
+        typer.echo(json.dumps(numbers, indent=1))
 
 
-def _demo(out: Path, share: float, ratio: float, seed: int) -> None:
+def _demo(out: Path, share: float, ratio: float, seed: int, quiet: bool) -> dict[str, Any]:
     import time
 
     import numpy as np
@@ -41,7 +50,7 @@ def _demo(out: Path, share: float, ratio: float, seed: int) -> None:
     from magnet.datasets import load
     from magnet.report import write_report
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, quiet=quiet)
     data = load("digits")
     truth = np.round(data.x.numpy() * LEVELS)
     observed, replaced = _spoil(truth, share, ratio, seed)
@@ -86,6 +95,15 @@ def _demo(out: Path, share: float, ratio: float, seed: int) -> None:
     run = {"title": "Digits with wrong pixels", "command": f"magnet demo --share {share} --ratio {ratio} --seed {seed}"}
     write_report(result, out / "report.html", run)
     console.print(f"Before and after: {out / 'digits.png'}\nEvery suspicious pixel: {out / 'report.html'}")
+    return {
+        "wrong": int(wrong.sum()),
+        "corrected": int(flagged.sum()),
+        "found": hits,
+        "error before": _error(observed, truth, wrong),
+        "error after": _error(repaired, truth, wrong),
+        "seconds": round(seconds, 2),
+        "files": [str(out / name) for name in ("digits.png", "report.html")],
+    }
 
 
 def _spoil(truth: NDArray[Any], share: float, ratio: float, seed: int) -> tuple[NDArray[Any], int]:

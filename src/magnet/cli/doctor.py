@@ -6,9 +6,11 @@ import json
 import platform
 import sys
 from importlib import metadata, util
-from typing import Annotated, Any
+from typing import Any
 
 import typer
+
+from magnet.cli.options import AsJson
 
 CORE = (
     "torch",
@@ -33,7 +35,7 @@ EXTRAS = {
 
 
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print versions, devices, threads and data folders, and say what is missing and how to get it."""
     found = examine()

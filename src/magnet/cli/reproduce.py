@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -21,7 +21,11 @@ def reproduce(
     repeats: Annotated[int | None, typer.Option(min=1, help="Repetitions.  [default: 10; 2 with --quick]")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A small version on the embedded data.")] = False,
     show: Annotated[bool, typer.Option("--show", help="Run nothing; show what is finished.")] = False,
-    settings: Annotated[str, typer.Option(help="tuned: those found by search; or default.")] = "tuned",
+    settings: Annotated[
+        Path | None,
+        typer.Option(help="File of settings that --search writes.  [default: settings.toml beside the store]"),
+    ] = None,
+    defaults: Annotated[bool, typer.Option("--defaults", help="Default settings, none found by search.")] = False,
     store: Annotated[Path, typer.Option(help="SQLite file of finished runs.")] = Path("results/runs.sqlite"),
     output: Annotated[
         Path | None,
@@ -42,58 +46,66 @@ def reproduce(
     from rich.console import Console
 
     from magnet.experiments.exhibits import MODULES, Options
+    from magnet.experiments.exhibits.make import Where, make_exhibits
+    from magnet.experiments.exhibits.page import write_page
     from magnet.experiments.exhibits.render import show as show_document
-    from magnet.experiments.reproduce import Where
-    from magnet.experiments.reproduce import reproduce as run
+    from magnet.experiments.protocol.run import chosen_device
     from magnet.experiments.store import Store
 
     names = _list(name) or ()
     unknown = [part for part in names if part != "all" and part not in MODULES]
     if unknown:
         _fail(f"there is no exhibit {unknown[0]!r}; there are {', '.join(MODULES)} and all")
-    if settings not in ("tuned", "default"):
-        _fail(f"--settings is {settings!r}; it must be tuned or default")
     if search and quick:
         _fail("--search finds settings for real data; --quick runs on toys")
+    if search and defaults:
+        _fail("--search finds settings, and --defaults ignores them; give one of them")
+    if settings is not None and not search and not settings.is_file():
+        _fail(f"--settings: {settings} is not there; --search makes it")
     exported = store.with_suffix(".csv")
-    if show and not store.is_file() and not exported.is_file():
+    if show and not store.exists() and not exported.is_file():
         _fail(f"{store} is not there, so there is nothing to show; without --show the runs are made")
+    own = settings or store.with_name("settings.toml")
     options = Options(
         datasets=_list(datasets),
         methods=_list(methods),
         corruptions=_list(corruptions),
         repeats=repeats or (2 if quick else 10),
         quick=quick,
-        settings=settings,
+        settings=own if search or own.is_file() else None,
+        defaults=defaults,
     )
     where = Where(jobs=jobs, ray=ray, device=device, folder=None if folder is None else str(folder))
     target = store.parent if output is None else output
     try:
-        if not store.is_file() and exported.is_file():
+        chosen_device(device)
+        if not store.exists() and exported.is_file():
             with Store(store) as opened:
                 typer.echo(f"{opened.load(exported)} finished runs from {exported}")
-        shown: set[str] = set()
-        documents = run(names, store, target, options, where, show, any_version, search, say=typer.echo, shown=shown)
-    except (ValueError, ImportError) as error:
+        made = make_exhibits(names, store, target, options, where, show, any_version, search, say=typer.echo)
+        console = Console()
+        for document in made.documents:
+            console.rule(document.title)
+            show_document(document, console)
+        if "all" in names:
+            typer.echo(f"one page: {write_page(made.documents, target, store, made.shown)}")
+    except (ValueError, ImportError, OSError, RuntimeError) as error:
         _fail(str(error))
     except KeyboardInterrupt:
         typer.echo("stopped; the same command continues where it was", err=True)
         raise typer.Exit(130) from None
-    console = Console()
-    for document in documents:
-        console.rule(document.title)
-        show_document(document, console)
-    if "all" in names:
-        from magnet.experiments.exhibits.page import write_page
-
-        typer.echo(f"one page: {write_page(documents, target, store, shown)}")
     typer.echo(f"written to {target}")
+    if made.failed:
+        for key, message in made.failed.items():
+            typer.echo(f"failed: {key} {message}", err=True)
+        typer.echo(f"magnet reproduce: {len(made.failed)} runs failed; the same command tries them again", err=True)
+        raise typer.Exit(1)
 
 
 def _list(words: str | None) -> tuple[str, ...] | None:
     return None if words is None else tuple(word.strip() for word in words.split(",") if word.strip())
 
 
-def _fail(message: str) -> Any:
+def _fail(message: str) -> NoReturn:
     typer.echo(f"magnet reproduce: {message}", err=True)
     raise typer.Exit(2)

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from magnet.cli.errors import clear_errors
+from magnet.cli.options import AsJson
 
 
 def review(
@@ -17,7 +18,7 @@ def review(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Of 127.0.0.1; 0 takes a free one.")] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the address only.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the address and the file as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show a report on this machine and save decisions in OUT/decisions.json as they are made; Ctrl-C ends it."""
     with clear_errors():

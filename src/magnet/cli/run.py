@@ -17,36 +17,39 @@ def run(
     option: Annotated[
         list[str] | None, typer.Option("--set", help="A setting as name=value, such as epochs=50. Repeatable.")
     ] = None,
-    settings: Annotated[str, typer.Option(help="tuned: those found by search; or default.")] = "tuned",
+    settings: Annotated[
+        Path | None, typer.Option(help="File of settings found by `magnet reproduce --search`.")
+    ] = None,
+    defaults: Annotated[bool, typer.Option("--defaults", help="Default settings, none found by search.")] = False,
     store: Annotated[Path | None, typer.Option(help="Also keep the row in this SQLite file.")] = None,
     device: Annotated[str | None, typer.Option(help="cpu or cuda.")] = None,
     folder: Annotated[Path | None, typer.Option(help="Where corrupted graphs are kept.")] = None,
 ) -> None:
     """Run one row of a table and print it as JSON."""
-    from magnet.experiments.runners import run_configs
-    from magnet.experiments.settings import tuned
+    given = dict(_setting(words) for words in option or ())
+    from magnet.experiments.protocol.registry import compute
     from magnet.experiments.store import Store
     from magnet.experiments.store.store import plain
+    from magnet.experiments.tuning.settings import tuned
 
-    config = {
-        "kind": "classify",
-        "dataset": dataset,
-        "corruption": corruption,
-        "method": method,
-        "seed": seed,
-        **(tuned(method, dataset, corruption) if settings == "tuned" else {}),
-        **dict(_setting(words) for words in option or ()),
-    }
-    kept = None if store is None else Store(store)
+    kept = None
     try:
+        if settings is not None and not settings.is_file():
+            raise ValueError(f"--settings: {settings} is not there")
+        config = {
+            **{"kind": "classify", "dataset": dataset, "corruption": corruption, "method": method, "seed": seed},
+            **({} if defaults else tuned(method, dataset, corruption, settings)),
+            **given,
+        }
+        kept = None if store is None else Store(store)
         found = None if kept is None else kept.get(config)
         if found is None:
-            result = next(iter(run_configs([config], device, None if folder is None else str(folder))))[1]
+            result = next(iter(compute([config], device, None if folder is None else str(folder))))[1]
             if kept is not None:
                 kept.add(config, result)
         else:
             result = found.result
-    except (ValueError, ImportError, OSError) as error:
+    except (ValueError, TypeError, ImportError, OSError, MemoryError) as error:
         typer.echo(f"magnet run: {error}", err=True)
         raise typer.Exit(2) from None
     finally:
@@ -57,7 +60,7 @@ def run(
 
 def _setting(words: str) -> tuple[str, object]:
     name, equals, value = words.partition("=")
-    if not equals:
+    if not equals or not name:
         raise typer.BadParameter(f"{words!r} is not name=value", param_hint="--set")
     try:
         return name, json.loads(value)

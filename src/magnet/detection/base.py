@@ -20,6 +20,7 @@ from magnet.detection.data.scales import Scales
 from magnet.detection.rows.gate import Gate
 from magnet.detection.thresholds import FlagRule, Reference
 from magnet.detection.verdict import Verdict
+from magnet.threads import threads_for
 
 T = TypeVar("T")
 
@@ -84,7 +85,9 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
             scales = reference.scales_ if reference is not None else None
             prepared = DetectionData.from_data(data, columns, trusted, scales, self.device)
             home = getattr(data.x, "device", torch.device("cpu"))  # an array has none
-        verdict = self._detect(prepared)
+        # the largest dense arrays are the rows on their singular vectors
+        with threads_for(prepared.num_nodes * min(prepared.num_features, 128)):
+            verdict = self._detect(prepared)
         self.verdict_: Verdict = replace(
             verdict,
             node_scores=verdict.node_scores.to(home),

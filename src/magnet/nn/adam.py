@@ -18,25 +18,29 @@ class Adam:
         v \leftarrow \beta_2 v + (1 - \beta_2) g^2, \quad
         \theta \leftarrow \theta - \eta \frac{m / (1 - \beta_1^t)}{\sqrt{v / (1 - \beta_2^t)} + \epsilon}
 
-    Where all models share rate and decay, torch's fused implementation runs; otherwise the above, with one
+    Where all models share both, torch's fused implementation runs; otherwise the above, with one
     :math:`\eta` and :math:`\delta` for each model (on a CPU in one pass over the memory).
 
     Args:
         parameters: each ``[.., S, ..]`` with the models on axis 1.
-        rate: :math:`\eta` of each model.
-        decay: :math:`\delta` for each parameter, one number for each model.
+        learning_rate: :math:`\eta` of each model.
+        weight_decay: :math:`\delta` for each parameter, one number for each model.
     """
 
-    def __init__(self, parameters: Sequence[Tensor], rate: Sequence[float], decay: Sequence[Sequence[float]]) -> None:
+    def __init__(
+        self, parameters: Sequence[Tensor], learning_rate: Sequence[float], weight_decay: Sequence[Sequence[float]]
+    ) -> None:
         self.parameters = list(parameters)
         self.step_number = 0
         self.fused: torch.optim.Adam | None = None
-        if len(set(rate)) == 1 and all(len(set(values)) == 1 for values in decay):
-            groups = [{"params": [p], "weight_decay": d[0]} for p, d in zip(self.parameters, decay, strict=True)]
-            self.fused = torch.optim.Adam(groups, lr=rate[0], fused=self.parameters[0].device.type in ("cpu", "cuda"))
+        if len(set(learning_rate)) == 1 and all(len(set(values)) == 1 for values in weight_decay):
+            groups = [{"params": [p], "weight_decay": d[0]} for p, d in zip(self.parameters, weight_decay, strict=True)]
+            self.fused = torch.optim.Adam(
+                groups, lr=learning_rate[0], fused=self.parameters[0].device.type in ("cpu", "cuda")
+            )
             return
-        self.rate = [_broadcast(rate, p) for p in self.parameters]
-        self.decay = [_broadcast(values, p) for values, p in zip(decay, self.parameters, strict=True)]
+        self.learning_rate = [_broadcast(learning_rate, p) for p in self.parameters]
+        self.weight_decay = [_broadcast(values, p) for values, p in zip(weight_decay, self.parameters, strict=True)]
         self.first = [torch.zeros_like(p) for p in self.parameters]
         self.second = [torch.zeros_like(p) for p in self.parameters]
         self.kernel = _kernel() if self.parameters[0].device.type == "cpu" else None
@@ -48,17 +52,19 @@ class Adam:
             return
         self.step_number += 1
         bias1, bias2 = 1 - 0.9**self.step_number, math.sqrt(1 - 0.999**self.step_number)
-        for p, m, v, rate, decay in zip(self.parameters, self.first, self.second, self.rate, self.decay, strict=True):
+        for p, m, v, learning_rate, weight_decay in zip(
+            self.parameters, self.first, self.second, self.learning_rate, self.weight_decay, strict=True
+        ):
             assert p.grad is not None
             if self.kernel is not None and p.dtype == torch.float32:
                 parts = (p, p.grad.contiguous(), m, v)
                 arrays = [part.detach().view(p.shape[0], p.shape[1], -1).numpy() for part in parts]
-                self.kernel(*arrays, rate.view(-1).numpy(), decay.view(-1).numpy(), bias1, bias2)
+                self.kernel(*arrays, learning_rate.view(-1).numpy(), weight_decay.view(-1).numpy(), bias1, bias2)
                 continue
-            g = torch.addcmul(p.grad, decay, p)
+            g = torch.addcmul(p.grad, weight_decay, p)
             m.lerp_(g, 0.1)
             v.mul_(0.999).addcmul_(g, g, value=0.001)
-            p.sub_(rate * m / (v.sqrt().div_(bias2).add_(1e-8)) / bias1)
+            p.sub_(learning_rate * m / (v.sqrt().div_(bias2).add_(1e-8)) / bias1)
 
     def zero_grad(self) -> None:
         for p in self.parameters:

@@ -13,11 +13,13 @@ Floats = NDArray[np.float32]
 
 
 @numba.njit(cache=True, fastmath=True)
-def step(p: Floats, g: Floats, m: Floats, v: Floats, rate: Floats, decay: Floats, bias1: float, bias2: float) -> Any:
-    """Update ``p``, ``m`` and ``v`` ``[a, S, b]`` in place; ``rate`` and ``decay`` ``[S]``."""
+def step(
+    p: Floats, g: Floats, m: Floats, v: Floats, learning_rate: Floats, weight_decay: Floats, bias1: float, bias2: float
+) -> Any:
+    """Update ``p``, ``m`` and ``v`` ``[a, S, b]`` in place; ``learning_rate`` and ``weight_decay`` ``[S]``."""
     for i in range(p.shape[0]):
         for s in range(p.shape[1]):
-            size, pull = rate[s] / np.float32(bias1), decay[s]
+            size, pull = learning_rate[s] / np.float32(bias1), weight_decay[s]
             for j in range(p.shape[2]):
                 gradient = g[i, s, j] + pull * p[i, s, j]
                 m[i, s, j] += np.float32(0.1) * (gradient - m[i, s, j])

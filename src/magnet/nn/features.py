@@ -231,3 +231,23 @@ def row_normalized(x: Any) -> Any:
         return csr_tensor(scaled, x.dtype, x.device) if isinstance(x, Tensor) else scaled
     values = torch.as_tensor(x)
     return values / values.abs().sum(dim=-1, keepdim=True).clamp(min=1.0)
+
+
+def unit_scaled(x: Any) -> Any:
+    r"""All features times one factor, so that rows have a total variance of 1.
+
+    .. math:: x / \sqrt{\textstyle\sum_j \mathrm{Var}(x_j)}
+
+    What weight decay and learning rate do depends on the scale of the features. With this scale the same settings
+    serve bags of words with ten or with three hundred words in a row, tf-idf, and embeddings.
+    """
+    if is_sparse(x):
+        matrix = to_scipy(x)
+        mean = np.asarray(matrix.mean(axis=0)).ravel()
+        total = float(matrix.multiply(matrix).sum()) / matrix.shape[0] - float((mean**2).sum())
+        factor = 1.0 / np.sqrt(total) if total > 0 else 1.0
+        scaled = (matrix * factor).astype(matrix.dtype)
+        return csr_tensor(scaled, x.dtype, x.device) if isinstance(x, Tensor) else scaled
+    values = torch.as_tensor(x)
+    total = float(values.var(dim=0, correction=0).double().sum())
+    return values / total**0.5 if total > 0 else values

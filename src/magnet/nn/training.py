@@ -49,9 +49,9 @@ def fit(
     train_mask: Tensor,
     val_mask: Tensor,
     *,
-    rate: Numbers = 0.01,
-    decay: Numbers = 5e-4,
-    decay_on: Literal["all", "first"] = "all",
+    learning_rate: Numbers = 0.01,
+    weight_decay: Numbers = 5e-4,
+    weight_decay_on: Literal["all", "first"] = "all",
     epochs: Numbers = 200,
     patience: int | None = None,
     progress: bool = False,
@@ -71,9 +71,9 @@ def fit(
         graph: the graph.
         y: labels ``[n]``.
         train_mask, val_mask: bool ``[n]``, or ``[S, n]`` where each model has its own.
-        rate: learning rate. (default: ``0.01``)
-        decay: weight of the l2 penalty. (default: ``5e-4``)
-        decay_on: ``"all"`` parameters, or the ``"first"`` layer only, as in the papers on GCN and APPNP.
+        learning_rate: learning rate. (default: ``0.01``)
+        weight_decay: weight of the l2 penalty. (default: ``5e-4``)
+        weight_decay_on: ``"all"`` parameters, or the ``"first"`` layer only, as in the papers on GCN and APPNP.
         epochs: (default: ``200``)
         patience: stop when no model has improved for so many epochs. (default: never)
         progress: show a progress bar.
@@ -92,7 +92,12 @@ def fit(
     limits = [int(value) for value in model.per_model("epochs", epochs)]
     if min(limits) < 1:
         raise ValueError(f"epochs is {epochs}; at least 1 is needed")
-    optimiser = _optimiser(model, model.per_model("rate", rate), model.per_model("decay", decay), decay_on)
+    optimiser = _optimiser(
+        model,
+        model.per_model("learning_rate", learning_rate),
+        model.per_model("weight_decay", weight_decay),
+        weight_decay_on,
+    )
     with memory.explained(model, count):
         features = x if isinstance(x, Features) else Features.of(x, model.like)
         _check(model, features, graph, y)
@@ -225,18 +230,23 @@ class _Best:
             live.copy_(kept)
 
 
-def _optimiser(model: Model, rate: list[float], decay: list[float], decay_on: str) -> Adam:
-    if decay_on not in ("all", "first"):
-        raise ValueError(f"decay_on is {decay_on!r}; it must be 'all' or 'first'")
-    if min(rate) <= 0 or min(decay) < 0:
-        raise ValueError(f"rate is {min(rate)} and decay {min(decay)}; rate must be positive, decay not negative")
+def _optimiser(model: Model, learning_rate: list[float], weight_decay: list[float], weight_decay_on: str) -> Adam:
+    if weight_decay_on not in ("all", "first"):
+        raise ValueError(f"weight_decay_on is {weight_decay_on!r}; it must be 'all' or 'first'")
+    if min(learning_rate) <= 0 or min(weight_decay) < 0:
+        raise ValueError(
+            f"learning_rate is {min(learning_rate)} and weight_decay {min(weight_decay)}; learning_rate must be "
+            "positive, weight_decay not negative"
+        )
     named = list(model.named_parameters())
-    none = [0.0] * len(decay)
+    none = [0.0] * len(weight_decay)
     decays = [
-        decay if (decay_on == "all" or "layers.0." in name) and not name.startswith(model.undecayed or "-") else none
+        weight_decay
+        if (weight_decay_on == "all" or "layers.0." in name) and not name.startswith(model.undecayed or "-")
+        else none
         for name, _ in named
     ]
-    return Adam([parameter for _, parameter in named], rate, decays)
+    return Adam([parameter for _, parameter in named], learning_rate, decays)
 
 
 def _check(model: Model, features: Features, graph: Graph, y: Tensor) -> None:

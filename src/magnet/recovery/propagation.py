@@ -178,13 +178,9 @@ class _Job:
     threads: int | None
 
     def solve(self, x: Tensor, trust: Tensor, first: int) -> list[tuple[Tensor, Record]]:
-        scales = column_scales(x, trust)
-        scaled = x if scales is None else x / scales
-        solved = self._fused(scaled, trust) if self.backend == "numba" else None
+        solved = self._fused(x, trust) if self.backend == "numba" else None
         if solved is None:
-            solved = self._reference(scaled, trust, first)
-        if scales is not None:
-            solved = [(U * scales, steps, left) for U, steps, left in solved]
+            solved = self._reference(x, trust, first)
         return [(U, Record(steps, left <= self.tol, residual=left)) for U, steps, left in solved]
 
     def _fused(self, x: Tensor, trust: Tensor) -> list[Solved] | None:
@@ -202,13 +198,17 @@ class _Job:
         )
 
     def _reference(self, x: Tensor, trust: Tensor, first: int) -> list[Solved]:
-        observed, median = fill_missing(x, trust, first, always=True)
+        scales = column_scales(x, trust)
+        scaled = x if scales is None else x / scales
+        observed, median = fill_missing(scaled, trust, first, always=True)
         assert median is not None
-        own = torch.where(torch.isfinite(x), x, observed)
+        own = torch.where(torch.isfinite(scaled), scaled, observed)
         systems = [_System(self.graph, observed, own, trust, median, lam, self.coordinates) for lam in self.lams]
         if self.solver == "cg":
-            return [system.cg(self.max_iter, self.tol) for system in systems]
-        return [system.iterate(self.max_iter) for system in systems]
+            solved = [system.cg(self.max_iter, self.tol) for system in systems]
+        else:
+            solved = [system.iterate(self.max_iter) for system in systems]
+        return solved if scales is None else [(U * scales, steps, left) for U, steps, left in solved]
 
 
 class _System:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from magnet.tables.channels.base import UNKNOWN, Channel, ChannelContext
-from magnet.tables.channels.typo import near_pairs
+from magnet.tables.channels.typo import DIGIT, Typo, near_pairs
 from magnet.tables.coded import CodedTable, Codes, Floats
 from magnet.tables.experts import EXPERTS, Expert, FitContext, Frequency, Novelty
 from magnet.tables.experts.groups import Groups
@@ -22,6 +22,9 @@ from magnet.tables.roles.patterns import number
 KEPT = 0.05  # findings below this probability are dropped at once
 PRUNED = 0.02  # a correction that cannot reach this share of the observed value's mass is not weighed
 EM_STEPS = 30
+ALIKE = 4.0  # values whose counts differ by a larger factor may be a value and its misspelling
+VISIBLE = 1.0  # share of misspellings that change the shape of a text or leave an unknown word
+GUESSED = 0.79  # highest confidence of a correction by shape alone: below what is learned from or written
 STRICT = 1e-3  # weight left to the other experts beside one that holds in truth
 
 
@@ -40,10 +43,15 @@ class Rates:
 
 @dataclass(eq=False)
 class ColumnJudgement:
-    """Findings of one column, mass of errors by rate name, and the pairs that may train the channels."""
+    """Findings of one column, mass of errors by rate name, rows whose errors could be seen, and what may be learned.
+
+    A misspelling can be seen with certainty where the right value occurs in other rows, so rates are estimated from
+    such corrections and rows only.
+    """
 
     findings: dict[int, Finding]
     mass: dict[str, float]
+    identifiable: float
     repairs: dict[int, int]
     lessons: list[tuple[str, str]]
 
@@ -148,16 +156,49 @@ class ColumnModel:
             found = channel.propose(context)
             if not len(found.observed):
                 continue
-            if channel.name == "typo":
-                for x, v, chance in zip(found.observed, found.candidate, found.likelihood, strict=True):
-                    self.near.setdefault(int(x), []).append((int(v), float(chance)))
-            which, rows = self._expand(found.observed)
             strength = self.rates.of(channel.rate) * found.likelihood
+            for at_pair in np.flatnonzero(np.isnan(found.measure)).tolist():
+                known = self.near.setdefault(int(found.observed[at_pair]), [])
+                known.append((int(found.candidate[at_pair]), float(strength[at_pair])))
+            which, rows = self._expand(found.observed)
             bound = strength * np.where(np.isnan(found.measure), 1.0, found.measure * self.weights[-1])
             keep = bound[which] > PRUNED * own[rows]
             which, rows = which[keep], rows[keep]
             out.append(_Pairs(rows, found.candidate[which], strength[which], found.measure[which], at))
         return out
+
+    def _add_siblings(self) -> None:
+        r"""Where established values are often one edit apart, so are new ones.
+
+        With :math:`\rho_c` the share of the V established values that have another one at an operation of class c (such
+        as one digit replaced), a text x that is such an operation away from v gets :math:`\rho_c \, P(x \mid v) / V`
+        more base measure: dense codes and numbered names are no misspellings. A value beside a far more frequent one is
+        not established.
+        """
+        counts, near = self.counts, self.near
+        average = len(self.column.read) / max(int(np.count_nonzero(counts)), 1)
+        settled = counts >= max(3.0, average)
+        for x, found in near.items():
+            if any(counts[v] > ALIKE * counts[x] for v, _ in found):
+                settled[x] = False
+        total = int(settled.sum())
+        if total < 2:
+            return
+        values = self.column.values
+        beside: dict[str, set[int]] = {}
+        for x, found in near.items():
+            if settled[x]:
+                for v, _ in found:
+                    if settled[v]:
+                        beside.setdefault(_edit_class(values[x], values[v]), set()).update((x, v))
+        if not beside:
+            return
+        self.base(np.array(list(near), dtype=np.int64))
+        for x, found in near.items():
+            for v, strength in found:
+                siblings = beside.get(_edit_class(values[x], values[v]))
+                if siblings:
+                    self._base[x] += len(siblings) / (total + 1) * strength / self.rates.typo / total
 
     def _from_experts(self, own: Floats) -> list[_Pairs]:
         out: list[_Pairs] = []
@@ -184,8 +225,8 @@ class ColumnModel:
         r"""Rate of the disagreement channel per row.
 
         Where contexts nearly determine the column, isolated exceptions cannot be told from chance by likelihood alone;
-        they are wrong with stated odds, which grow with every context that speaks against them. Exceptions that come
-        back within their group are genuine.
+        they are wrong with stated odds, which grow with every context that speaks against them. Exceptions that gather
+        in some groups are genuine.
         """
         if self._exceptions is not None:
             return self._exceptions
@@ -198,9 +239,9 @@ class ColumnModel:
         wild = self.frequency.probability(np.arange(len(own)), read) + self.base(read)
         against, said, genuine = np.zeros(len(own)), np.full(len(own), -1), False
         for group in groups:
-            voice, once, repeated = group.agreement()
+            voice, spread = group.agreement()
             if group is groups[0]:
-                genuine = repeated > 0.2 * (once + repeated)
+                genuine = spread > self.options.dispersion
             speaks = (voice >= 0) & (voice != read) & ((said < 0) | (said == voice))
             said = np.where(speaks, voice, said)
             against += speaks
@@ -230,9 +271,9 @@ class ColumnModel:
             own = math.log(self.weights[-1] * self.novelty(self.column.values[x]) + 1e-300)
             own += math.lgamma(count) - (count - 1) * math.log(n)
             slips = [
-                count * math.log(self.rates.typo * chance * self.counts[v] / n)
-                for v, chance in near
-                if self.counts[v] > count and chance > 0
+                count * math.log(strength * self.counts[v] / n)
+                for v, strength in near
+                if self.counts[v] > count and strength > 0
             ]
             if slips:
                 out[x] = 1 / (1 + math.exp(min(max(max(slips) - own, -500.0), 500.0)))
@@ -263,7 +304,10 @@ class ColumnModel:
         """Posterior of every cell of the column."""
         column, n = self.column, len(self.column.read)
         own = self.prior(np.arange(n), column.read)
-        pairs = _concatenate(self._from_channels(own) + self._from_experts(own))
+        proposed = self._from_channels(own)
+        self._add_siblings()
+        own = self.prior(np.arange(n), column.read)
+        pairs = _concatenate(proposed + self._from_experts(own))
         real = self._p_real()
         if real:
             share = np.ones(len(column.values))
@@ -276,7 +320,7 @@ class ColumnModel:
         own *= np.where(blank, 1 - rates.missing, 1 - rates.typo - rates.disagreement - rates.affix)
         mass = dict.fromkeys(("typo", "disagreement", "missing", "affix"), 0.0)
         if not len(pairs.rows):
-            return ColumnJudgement({}, mass, {}, [])
+            return ColumnJudgement({}, mass, self._identifiable(), {}, [])
         known = np.where(np.isnan(pairs.measure), 0.0, pairs.measure * self.weights[-1])
         asked = np.flatnonzero(np.isnan(pairs.measure))
         known[asked] = self.prior(pairs.rows[asked], pairs.codes[asked])
@@ -285,7 +329,7 @@ class ColumnModel:
         both = key * 64 + pairs.channel
         first = np.unique(both, return_index=True)[1]
         rows, codes, weight, key = pairs.rows[first], pairs.codes[first], weight[first], key[first]
-        channel = np.asarray(pairs.channel)[first]
+        channel, measure = np.asarray(pairs.channel)[first], pairs.measure[first]
         total = own + np.bincount(rows, weights=weight, minlength=n)
         wrong = 1 - own / np.maximum(total, 1e-300)
         starts = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
@@ -293,8 +337,10 @@ class ColumnModel:
         leads = np.r_[starts[1:], len(key)]
         share = weight / np.maximum(total[rows], 1e-300)
         for name in mass:
-            hit = np.isin(channel, _codes_of(self.channels, name))
+            hit = np.isin(channel, _codes_of(self.channels, name)) & np.isnan(measure)
             mass[name] = float(share[hit].sum())
+        guessed = float(share[~np.isnan(measure)].sum())
+        evidence = min(1.0, (VISIBLE * rates.typo + rates.affix) * n / guessed) if guessed else 1.0
         best: dict[int, tuple[float, int]] = {}
         for s, (value_mass, row) in enumerate(zip(summed, rows[starts], strict=True)):
             if wrong[row] > KEPT and value_mass > best.get(int(row), (0.0, 0))[0]:
@@ -305,16 +351,39 @@ class ColumnModel:
         for row, (value_mass, s) in best.items():
             span = slice(starts[s], leads[s])
             code, by = int(codes[starts[s]]), int(channel[span][weight[span].argmax()])
-            confidence = 0.0 if code == UNKNOWN else value_mass / total[row]
+            confidence = 0.0 if code == UNKNOWN else float(value_mass / total[row])
+            if by >= 0 and self.channels[by].name == "respell" and self._guessed(row, code):
+                confidence = min(confidence, GUESSED)
+            probability = float(wrong[row])
+            if not np.isnan(measure[starts[s]]):
+                probability, confidence = probability * evidence, confidence * evidence
             kind = {_MISSING: "missing", _DISAGREEMENT: "disagreement"}.get(by) or self.channels[by].kind
             suggested = None if code == UNKNOWN else column.values[code]
-            reason = self._reason(row, code, kind) if wrong[row] >= self.options.list_from else ""
-            findings[row] = Finding(row, suggested, float(wrong[row]), float(confidence), kind, reason)
+            reason = self._reason(row, code, kind) if probability >= self.options.list_from else ""
+            findings[row] = Finding(row, suggested, probability, confidence, kind, reason)
             if confidence >= self.options.learn_from:
                 repairs[row] = code
                 if by >= 0:
                     lessons.append((column.values[column.read[row]], column.values[code]))
-        return ColumnJudgement(findings, mass, repairs, lessons)
+        return ColumnJudgement(findings, mass, self._identifiable(), repairs, lessons)
+
+    def _identifiable(self) -> float:
+        """Rows whose value other rows hold, in columns that can be misspelled."""
+        if self.column.role.name in ("quantity", "empty"):
+            return 0.0
+        return float((self.counts[self.column.current] >= 2).sum())
+
+    def _guessed(self, row: int, code: int) -> bool:
+        """Whether a correction rests on the shape of the text alone, in a column of free words."""
+        if self.column.role.name not in ("text", "category", "unit"):
+            return False
+        words = tokens_of(self.column.values[code])[0]
+        return all(w.isdigit() or not self.novelty.unknown(w, "") for w in tokens_of(self._read_text(row))[0]) or any(
+            w.isalpha() and self.novelty.unknown(w, self.column.values[code]) for w in words
+        )
+
+    def _read_text(self, row: int) -> str:
+        return self.column.values[self.column.read[row]]
 
     def _reason(self, row: int, code: int, kind: str) -> str:
         observed = self.column.values[self.column.read[row]]
@@ -331,6 +400,13 @@ class ColumnModel:
 
 
 _MISSING, _DISAGREEMENT = -2, -3
+
+
+def _edit_class(observed: str, value: str) -> str:
+    """The class of the difference between two texts: the operation, and whether only digits are concerned."""
+    found = Typo.operation(observed, value)
+    digits = DIGIT.sub("0", observed) == DIGIT.sub("0", value) or (found is not None and found[1].isdigit())
+    return f"{found[0] if found else 'two'} {digits}"
 
 
 def _codes_of(channels: list[Channel], rate: str) -> list[int]:

@@ -25,6 +25,7 @@ class TableOptions:
         exception_share: a column is determined by its contexts if they leave at most this share of rows unexplained.
         exception_odds, exception_factor: in a determined column an isolated exception is wrong with these odds if one
             context speaks against it, times the factor for each further one.
+        dispersion: exceptions and blanks that fall on groups more unevenly than this are genuine (1: by chance).
         rate_floor, rate_cap: bounds of an estimated rate.
         letters: effective letters per character of a new word (English text has about 3 bits per letter).
         smoothing: grid of pseudo-counts of a group, chosen by leave-one-out likelihood.
@@ -35,8 +36,10 @@ class TableOptions:
         max_edit_pairs: up to this many pairs of values, two edits are searched as well as one.
         sequence_share: share of equal steps from which a column counts as a sequence.
         template_share: share of rows that one template must explain.
-        source_mode: mean share of the leading value in a group from which the group reports one fact.
+        source_kappa: agreement of reports on one entity beyond chance (Cohen's kappa) from which they report one fact.
+        source_agreement: above this agreement, deviations are left to the groups.
         source_reports: reports per fact that truth discovery needs on average.
+        source_temper: factor of the evidence of a source, below 1 since sources copy from each other.
         format_share: share of values that parse before a column is read as numbers with units or as dates.
         min_rows: below this many filled cells a column hypothesis (unit, format, sequence, template) is not tried.
     """
@@ -55,6 +58,7 @@ class TableOptions:
     exception_share: float = 0.05
     exception_odds: float = 1.5
     exception_factor: float = 3.0
+    dispersion: float = 2.0
     rate_floor: float = 0.002
     rate_cap: float = 0.25
     letters: float = 8.0
@@ -66,8 +70,10 @@ class TableOptions:
     max_edit_pairs: int = 20_000_000
     sequence_share: float = 0.5
     template_share: float = 0.5
-    source_mode: float = 0.5
+    source_kappa: float = 0.15
+    source_agreement: float = 0.85
     source_reports: float = 3.0
+    source_temper: float = 0.7
     format_share: float = 0.85
     min_rows: int = 10
 

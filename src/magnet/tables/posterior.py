@@ -115,7 +115,7 @@ def _stronger(first: Finding, then: Finding) -> Finding:
 
 def _passes(table: CodedTable, options: TableOptions, progress: Callable[[str], None] | None) -> Cells:
     channels = make_channels(options)
-    n, width = table.num_rows, len(table.columns)
+    width = len(table.columns)
     rates = [_first_rates(table, j, options) for j in range(width)]
     memory: list[dict[str, object]] = [{} for _ in range(width)]
     found: Cells = {}
@@ -135,10 +135,11 @@ def _passes(table: CodedTable, options: TableOptions, progress: Callable[[str], 
         for name in ("typo", "affix"):
             hits = [result.mass[name] for result in judged if result]
             given = options.rate_cells * getattr(options, f"{name}_rate")
-            mean = (sum(hits) + given) / (len(hits) * n + options.rate_cells)
+            seen = sum(result.identifiable for result in judged if result)
+            mean = (sum(hits) + given) / (seen + options.rate_cells)
             for rate, result in zip(rates, judged, strict=True):
                 if result:
-                    own = (result.mass[name] + options.rate_rows * mean) / (n + options.rate_rows)
+                    own = (result.mass[name] + options.rate_rows * mean) / (result.identifiable + options.rate_rows)
                     setattr(rate, name, min(max(own, 0.5 * mean, options.rate_floor), options.rate_cap))
         for column, result in zip(table.columns, judged, strict=True):
             if result:

@@ -126,7 +126,13 @@ def test_merge_and_export(tmp_path: Path) -> None:
 
 
 def test_an_export_is_short_and_loses_nothing_that_is_shown(tmp_path: Path) -> None:
-    result = {"test_accuracy": 0.8100000619888306, "seconds": 1.25, "device": "cpu", "seed": 0, "config": {"rate": 0.1}}
+    result = {
+        "test_accuracy": 0.8100000619888306,
+        "seconds": 1.25,
+        "device": "cpu",
+        "seed": 0,
+        "config": {"learning_rate": 0.1},
+    }
     with Store(tmp_path / "a.sqlite") as a, Store(tmp_path / "b.sqlite") as b:
         a.add(config(0), {**result, "above": [1, 123456789], "detection": {"share": float("nan"), "gate": "open"}})
         a.export(tmp_path / "a.csv")
@@ -141,6 +147,39 @@ def test_an_export_is_short_and_loses_nothing_that_is_shown(tmp_path: Path) -> N
 
 def test_another_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.sqlite").write_text("no database, but long enough to have a header " * 10)
-    with pytest.raises(ValueError, match="is not a result store"):
+    with pytest.raises(ValueError, match="cannot be used as a result store"):
         Store(tmp_path / "a.sqlite")
     assert os.path.getsize(tmp_path / "a.sqlite") == 460
+    with pytest.raises(ValueError, match="is a folder"):
+        Store(tmp_path)
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize("table", ["CREATE TABLE songs (name TEXT)", "CREATE TABLE runs (distance REAL)"])
+def test_a_foreign_database_is_refused_and_left_as_it_is(tmp_path: Path, table: str, read_only: bool) -> None:
+    path = tmp_path / "a.sqlite"
+    with sqlite3.connect(path) as file:
+        file.execute(table)
+    file.close()
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="is not a result store"):
+        Store(path, read_only=read_only)
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["a.sqlite"]
+
+
+def test_a_store_that_is_only_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    with pytest.raises(ValueError, match="cannot be used"):
+        Store(path, read_only=True)
+    path.touch()
+    with pytest.raises(ValueError, match="is not a result store"):
+        Store(path, read_only=True)
+    with Store(path) as store:  # an empty file is a store without runs
+        store.add(config(0), {"test_accuracy": 0.5})
+    before = path.read_bytes()
+    with Store(path, read_only=True) as store:
+        assert store.get(config(0)) is not None
+        with pytest.raises(sqlite3.OperationalError, match="readonly"):
+            store.add(config(1), {})
+    assert path.read_bytes() == before

@@ -98,13 +98,13 @@ def networks() -> Values:
     for model in (nn.GCN, nn.MLP, nn.APPNP, nn.GNNGuard, nn.ElasticGNN, nn.AirGNN):
         made = model(64, 10, hidden=16, seeds=[0, 1])
         given = (made, data.x, graph, data.y, data.train_mask, data.val_mask)
-        fitted = nn.fit(*given, rate=[0.01, 0.005], decay=5e-4, epochs=10)
+        fitted = nn.fit(*given, learning_rate=[0.01, 0.005], weight_decay=5e-4, epochs=10)
         values[f"{model.__name__}: loss"] = float(fitted.train_loss[-1].mean())
     return values
 
 
 def image() -> Values:
-    from magnet.experiments.image import noisy_patches, pixel_graph, psnr
+    from magnet.experiments.protocol.image import noisy_patches, pixel_graph, psnr
 
     rows, columns = np.mgrid[0:48, 0:48] / 48
     truth = 0.5 + 0.3 * np.sin(5 * rows) * np.cos(4 * columns)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from magnet.experiments.jobs import Config, Job
-from magnet.experiments.paper import Printed
+from magnet.experiments.exhibits.paper import Printed
+from magnet.experiments.exhibits.summary import Summary, summarise
 from magnet.experiments.store import Run, Store, canonical_key
-from magnet.experiments.summary import Summary, summarise
+from magnet.experiments.store.jobs import Config, Job
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,8 @@ class Options:
         datasets, methods, corruptions: which of the exhibit's.
         repeats: number of repetitions. (default: ``10``)
         quick: a small version that takes minutes on a laptop.
-        settings: ``"tuned"`` for those found by search, or ``"default"``.
+        settings: a file of settings that go before those that come with the package.
+        defaults: every method with its default settings instead of those found by search.
     """
 
     datasets: tuple[str, ...] | None = None
@@ -30,7 +31,8 @@ class Options:
     corruptions: tuple[str, ...] | None = None
     repeats: int = 10
     quick: bool = False
-    settings: str = "tuned"
+    settings: Path | None = None
+    defaults: bool = False
 
     def choose(self, what: str, everything: Sequence[str]) -> list[str]:
         """Those of the exhibit's datasets, methods or corruptions that were asked for, in its order."""

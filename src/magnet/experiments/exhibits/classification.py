@@ -9,10 +9,10 @@ from typing import Any
 from magnet.datasets import DATASETS
 from magnet.experiments.exhibits.base import Options, Results
 from magnet.experiments.exhibits.datasets import INJECTION, META, QUICK, column_title, shown
-from magnet.experiments.jobs import Config
+from magnet.experiments.exhibits.paper import Printed, printed
 from magnet.experiments.methods import get
-from magnet.experiments.paper import Printed, printed
-from magnet.experiments.settings import tuned, tuned_under
+from magnet.experiments.store.jobs import Config
+from magnet.experiments.tuning.settings import tuned, tuned_under
 
 #: In the order in which they are run: methods that share a detector's findings follow one another.
 METHODS = {
@@ -29,14 +29,15 @@ METHODS = {
     "magnet-true": "MAGnet-true",
     "fp-true": "FP, true cells",
     "magnet": "MAGnet (ours)",
+    "magnet-gcn": "our repair + GCN",
     "fp": "FP, our trust",
-    "magnet-appnp": "MAGnet (ours) + APPNP",
-    "magnet-elasticgnn": "MAGnet (ours) + ElasticGNN",
+    "magnet-appnp": "our repair + APPNP",
+    "magnet-elasticgnn": "our repair + ElasticGNN",
 }
 #: In the order in which they are shown.
 ORDER = (
     *("clean", "gcn", "gcn-tuned", "appnp", "gnnguard", "elasticgnn", "airgnn", "magnet-one", "magnet-gae", "magnet"),
-    *("magnet-appnp", "magnet-elasticgnn", "fp", "propagation-one", "mlp", "magnet-true", "fp-true"),
+    *("magnet-gcn", "magnet-appnp", "magnet-elasticgnn", "fp", "propagation-one", "mlp", "magnet-true", "fp-true"),
 )
 TITLES = {"clean": "clean (GCN)", **METHODS}
 CORRUPTIONS = {
@@ -48,9 +49,9 @@ CORRUPTIONS = {
 QUICK_METHODS = ("gcn", "propagation-one")
 #: The paper trains its autoencoder for 1 000 epochs on Cora and 10 000 on ogbn-arxiv; here it is always 1 000.
 GAE = {"epochs": 1000}
-#: Every method but the two GCNs that scores are relative to runs with the settings that a search found. (Our repair in
-#: front of a rival runs with the rival's.)
-UNTUNED = ("clean", "gcn")
+#: Every method runs with the settings that a search found, but for ours and the two GCNs that scores are relative to.
+#: (Our repair in front of a rival's network runs with the rival's settings.)
+UNTUNED = ("clean", "gcn", "magnet")
 #: Methods with a network of their own.
 RIVALS = ("mlp", "appnp", "gnnguard", "elasticgnn", "airgnn", "magnet-appnp", "magnet-elasticgnn")
 #: Where the search is run; other corruptions take what it found there.
@@ -106,7 +107,7 @@ def settings(
 def config(options: Options, setting: Setting, method: str, seed: int, **more: Any) -> Config:
     """The run of a repetition. ``"clean"`` is a GCN on the clean data."""
     corruption = "none" if method == "clean" else setting.corruption
-    searched = method not in UNTUNED and options.settings == "tuned"
+    searched = method not in UNTUNED and not options.defaults
     method = "gcn" if method in ("clean", "gcn-tuned") else method
     result: Config = {
         "kind": "classify",
@@ -115,7 +116,7 @@ def config(options: Options, setting: Setting, method: str, seed: int, **more: A
         "method": method,
         "seed": seed,
         **({"detector_options": GAE} if method == "magnet-gae" else {}),
-        **(tuned(method, setting.dataset, corruption) if searched else {}),
+        **(tuned(method, setting.dataset, corruption, options.settings) if searched else {}),
         **more,
     }
     if result["corruption"] == "meta":
@@ -181,5 +182,5 @@ def searches(options: Options) -> list[Config]:
     rows = [row for row in chosen_methods(options, list(METHODS)) if row not in UNTUNED]
     own = [row for row in rows if row == "gcn-tuned" or not get(row).settings_of]
     chosen = [name for name in SEARCHED if options.corruptions is None or name in options.corruptions]
-    fixed = replace(options, settings="default", corruptions=tuple(chosen))
+    fixed = replace(options, defaults=True, corruptions=tuple(chosen))
     return [config(fixed, setting, method, 0) for setting in settings(fixed, SEARCHED) for method in own]

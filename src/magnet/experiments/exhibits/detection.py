@@ -7,7 +7,7 @@ from typing import Any
 from magnet.experiments.exhibits.base import Options
 from magnet.experiments.exhibits.classification import GAE, Setting
 from magnet.experiments.exhibits.datasets import QUICK, shown
-from magnet.experiments.jobs import Config
+from magnet.experiments.store.jobs import Config
 
 LOSSES = {"mae": "MAE", "mse": "MSE"}
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from magnet.experiments.detect import unpack_grid, unpack_region
 from magnet.experiments.exhibits import draw
 from magnet.experiments.exhibits.base import Cell, Document, Exhibit, Figure, Options, Results, Table, jobs_of
 from magnet.experiments.exhibits.datasets import column_title
 from magnet.experiments.exhibits.detection import config, gae, names
-from magnet.experiments.jobs import Config, Job
-from magnet.experiments.paper import printed
-from magnet.experiments.summary import Summary
+from magnet.experiments.exhibits.paper import printed
+from magnet.experiments.exhibits.summary import Summary
+from magnet.experiments.protocol.detect import unpack_grid, unpack_region
+from magnet.experiments.store.jobs import Config, Job
 
 TITLE = "True and detected cells (the paper's figures 5 and 7 to 10)"
 DATASETS = ("cora", "citeseer", "coauthor-cs", "pubmed", "wiki-cs")

@@ -11,8 +11,8 @@ from magnet.experiments.exhibits import draw
 from magnet.experiments.exhibits.base import Cell, Document, Exhibit, Figure, Options, Results, Table, jobs_of
 from magnet.experiments.exhibits.datasets import column_title
 from magnet.experiments.exhibits.detection import LOSSES, config, gae, names, repeats
-from magnet.experiments.jobs import Config, Job
-from magnet.experiments.summary import summarise
+from magnet.experiments.exhibits.summary import summarise
+from magnet.experiments.store.jobs import Config, Job
 
 TITLE = "Detected and missed cells against tau (the paper's figure 11)"
 DATASETS = ("cora", "citeseer", "pubmed", "wiki-cs", "coauthor-cs", "wisconsin", "texas")

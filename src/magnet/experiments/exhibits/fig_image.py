@@ -10,10 +10,10 @@ import numpy as np
 from magnet.datasets import info
 from magnet.experiments.exhibits import draw
 from magnet.experiments.exhibits.base import Cell, Document, Exhibit, Figure, Options, Results, Table, jobs_of
-from magnet.experiments.image import METHODS, PATCH, noisy_picture
-from magnet.experiments.jobs import Config, Job
-from magnet.experiments.paper import printed
-from magnet.experiments.summary import summarise
+from magnet.experiments.exhibits.paper import printed
+from magnet.experiments.exhibits.summary import summarise
+from magnet.experiments.protocol.image import METHODS, PATCH, noisy_picture
+from magnet.experiments.store.jobs import Config, Job
 
 TITLE = "Local corruption of a picture (the paper's figure 6)"
 SHOWN = 12

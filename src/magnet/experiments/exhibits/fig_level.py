@@ -7,11 +7,11 @@ from pathlib import Path
 from magnet.experiments.exhibits import draw
 from magnet.experiments.exhibits.base import Cell, Document, Exhibit, Figure, Options, Results, Table, jobs_of
 from magnet.experiments.exhibits.classification import TITLES, Setting, chosen_methods, configs, settings
-from magnet.experiments.jobs import Config, Job
+from magnet.experiments.store.jobs import Config, Job
 
 TITLE = "Accuracy against the level of injection (the paper's figure 3)"
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
-METHODS = ("gcn", "magnet-gae", "magnet")
+METHODS = ("gcn", "magnet-gae", "magnet-gcn")
 DATASETS = ("cora", "citeseer")
 #: So many repetitions are points, more a box.
 FEW = 3

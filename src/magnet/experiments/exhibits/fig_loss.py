@@ -7,7 +7,7 @@ from pathlib import Path
 from magnet.experiments.exhibits import draw
 from magnet.experiments.exhibits.base import Cell, Document, Exhibit, Figure, Options, Results, Table, jobs_of
 from magnet.experiments.exhibits.classification import GAE, Setting, configs, settings
-from magnet.experiments.jobs import Config, Job
+from magnet.experiments.store.jobs import Config, Job
 
 TITLE = "MAE against MSE autoencoder (the paper's figure 4)"
 LOSSES = {"mae": "MAE", "mse": "MSE"}

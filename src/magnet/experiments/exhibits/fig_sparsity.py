@@ -10,8 +10,8 @@ from magnet.experiments.exhibits import draw
 from magnet.experiments.exhibits.base import Cell, Document, Exhibit, Figure, Options, Results, Table, jobs_of
 from magnet.experiments.exhibits.datasets import column_title
 from magnet.experiments.exhibits.detection import gae, names, repeats
-from magnet.experiments.jobs import Config, Job
-from magnet.experiments.summary import summarise
+from magnet.experiments.exhibits.summary import summarise
+from magnet.experiments.store.jobs import Config, Job
 
 TITLE = "Untrusted cells against the threshold tau (the paper's figure 2)"
 DATASETS = ("cora", "citeseer", "pubmed")

@@ -18,9 +18,9 @@ from magnet.experiments.exhibits.classification import (
     relative,
     settings,
 )
+from magnet.experiments.exhibits.summary import Summary
 from magnet.experiments.exhibits.table1 import plan as plan_table1
-from magnet.experiments.jobs import Job
-from magnet.experiments.summary import Summary
+from magnet.experiments.store.jobs import Job
 
 WORDS = (
     "Absolute: (S - S_corrupted) / S_corrupted; relative: (S - S_corrupted) / (S_clean - S_corrupted), in percent of "

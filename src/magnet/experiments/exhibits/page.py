@@ -16,7 +16,7 @@ BEGIN, END = "<!-- made by magnet reproduce all -->", "<!-- end -->"
 def write_page(documents: Sequence[Document], folder: Path, store: str | os.PathLike[str], shown: set[str]) -> Path:
     """Write or renew the list of exhibits in ``README.md``; what stands around the marks is kept. Beside it goes
     ``runs.csv``: the runs that are shown, and all searches."""
-    with Store(store) as opened:
+    with Store(store, read_only=True) as opened:
         runs = [run for run in opened.runs() if run.key in shown or run.config["kind"] == "search"]
         exported = opened.export(folder / "runs.csv", {run.key for run in runs})
     devices = sorted({str(run.result.get("device")) for run in runs if run.result.get("device")})

@@ -6,7 +6,7 @@ from typing import Any
 
 from magnet.experiments.exhibits.base import Cell, Document, Exhibit, Figure, Options, Results, Table, jobs_of
 from magnet.experiments.exhibits.classification import CORRUPTIONS, Setting, accuracy, configs, relative, settings
-from magnet.experiments.jobs import Config, Job
+from magnet.experiments.store.jobs import Config, Job
 
 TITLE = "Exponents p and q (the paper's table 2)"
 CORRUPTED = ("inject-random", "meta")

@@ -7,8 +7,8 @@ from typing import Any
 from magnet.experiments.exhibits.base import Cell, Document, Exhibit, Options, Results, Table
 from magnet.experiments.exhibits.classification import TITLES
 from magnet.experiments.exhibits.datasets import column_title
-from magnet.experiments.jobs import Job
-from magnet.experiments.paper import search_space
+from magnet.experiments.exhibits.paper import search_space
+from magnet.experiments.store.jobs import Job
 
 TITLE = "Search spaces and chosen settings (the paper's table 3)"
 
@@ -19,14 +19,14 @@ def plan(options: Options) -> list[Job]:
 
 def render(results: Results, options: Options) -> Document:
     from magnet.experiments.methods import METHODS
-    from magnet.experiments.settings import PATH, _read
+    from magnet.experiments.tuning.settings import read
 
     spaces = []
     for name, method in METHODS.items():
         for setting, choices in method.space.items():
             spaces.append(Cell(TITLES.get(name, name), setting, text=_words(choices)))
     paper = [Cell("every method", setting, text=value) for setting, value in search_space().items()]
-    found = _read(PATH)
+    found = read() if options.settings is None else {**read(), **read(options.settings)}
     chosen = []
     for name, datasets in found.items():
         for dataset, corruptions in datasets.items():

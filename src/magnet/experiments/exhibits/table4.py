@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from magnet.experiments.exhibits.base import Cell, Document, Exhibit, Options, Results, Table, jobs_of
 from magnet.experiments.exhibits.classification import METHODS, TITLES, Setting, chosen_methods, config, settings
-from magnet.experiments.jobs import Config, Job
-from magnet.experiments.summary import summarise
+from magnet.experiments.exhibits.summary import summarise
+from magnet.experiments.store.jobs import Config, Job
 
 TITLE = "Cost of the whole pipeline (the paper's table 4)"
 DATASETS = ("cora", "ogbn-arxiv")
@@ -17,7 +17,7 @@ REPEATS = 3
 
 def _runs(options: Options, setting: Setting, method: str) -> list[Config]:
     repeats = 1 if options.quick else min(REPEATS, options.repeats)
-    untuned = replace(options, settings="default")
+    untuned = replace(options, defaults=True)
     return [config(untuned, setting, method, seed) | {"batch": 1} for seed in range(repeats)]
 
 

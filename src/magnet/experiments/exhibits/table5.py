@@ -5,9 +5,9 @@ from __future__ import annotations
 from magnet.datasets import DATASETS
 from magnet.experiments.exhibits.base import Cell, Document, Exhibit, Options, Results, Table, jobs_of
 from magnet.experiments.exhibits.datasets import available, column_title
-from magnet.experiments.jobs import Config, Job
-from magnet.experiments.paper import printed
-from magnet.experiments.summary import Summary
+from magnet.experiments.exhibits.paper import printed
+from magnet.experiments.exhibits.summary import Summary
+from magnet.experiments.store.jobs import Config, Job
 
 TITLE = "Datasets (the paper's table 5)"
 QUANTITIES = {

@@ -1,42 +1,19 @@
-"""The methods that tables compare, by name: to add one, write a file with a ``Method`` and add a line here."""
+"""The methods that tables compare, by name: to add one, write a ``Method`` and add it here."""
 
 from __future__ import annotations
 
 import difflib
 
-from magnet.experiments.methods import (
-    airgnn,
-    appnp,
-    elasticgnn,
-    gcn,
-    gnnguard,
-    magnet,
-    mlp,
-    paper_magnet,
-    propagation,
-    reconstruction,
-)
-from magnet.experiments.methods.base import PAPER_SPACE, Candidate, Case, Method, Repaired
+from magnet.experiments.methods import networks, paper, repairs
+from magnet.experiments.methods.base import PAPER_SPACE, Candidate, Method, RepairCandidates
 
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        gcn.METHOD,
-        mlp.METHOD,
-        appnp.METHOD,
-        gnnguard.METHOD,
-        elasticgnn.METHOD,
-        airgnn.METHOD,
-        paper_magnet.ONE,
-        paper_magnet.GAE,
-        paper_magnet.TRUE,
-        magnet.METHOD,
-        magnet.BEFORE_APPNP,
-        magnet.BEFORE_ELASTIC,
-        propagation.CONTROL,
-        propagation.FP,
-        propagation.FP_TRUE,
-        reconstruction.METHOD,
+        *(networks.GCN, networks.MLP, networks.APPNP, networks.GNNGUARD, networks.ELASTICGNN, networks.AIRGNN),
+        *(paper.ONE, paper.GAE, paper.TRUE),
+        *(repairs.COMMITTEE, repairs.WITH_GCN, repairs.WITH_APPNP, repairs.WITH_ELASTIC),
+        *(repairs.CONTROL, repairs.FP, repairs.FP_TRUE, repairs.RECONSTRUCTION),
     )
 }
 
@@ -50,4 +27,4 @@ def get(name: str) -> Method:
     raise ValueError(f"unknown method {name!r}{hint} (known: {', '.join(METHODS)})")
 
 
-__all__ = ["METHODS", "PAPER_SPACE", "Candidate", "Case", "Method", "Repaired", "get"]
+__all__ = ["METHODS", "PAPER_SPACE", "Candidate", "Method", "RepairCandidates", "get"]

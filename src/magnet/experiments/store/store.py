@@ -20,6 +20,12 @@ from magnet.experiments.store.versions import RESULT_VERSIONS, complete, result_
 #: A claim whose owner has not been heard of for this many seconds may be taken over.
 PATIENCE = 90.0
 
+#: The columns of the table of runs.
+COLUMNS = [
+    *("key", "finished_at", "kind", "dataset", "corruption", "method"),
+    *("seed", "config", "result", "seconds", "device", "code"),
+]
+
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
     key TEXT PRIMARY KEY, finished_at TEXT NOT NULL, kind TEXT NOT NULL, dataset TEXT, corruption TEXT, method TEXT,
@@ -57,6 +63,7 @@ class Store:
     Args:
         path: the file; it is made if there is none.
         versions: of the components, of which keys are made. (default: :data:`RESULT_VERSIONS`)
+        read_only: the file must be there, and is not written to. (default: ``False``)
 
     Example:
         >>> import tempfile
@@ -70,14 +77,39 @@ class Store:
         {'test_accuracy': 0.8}
     """
 
-    def __init__(self, path: str | os.PathLike[str], versions: Mapping[str, int] = RESULT_VERSIONS) -> None:
-        self.path, self.versions = Path(path), dict(versions)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        versions: Mapping[str, int] = RESULT_VERSIONS,
+        read_only: bool = False,
+    ) -> None:
+        self.path, self.versions, self.read_only = Path(path), dict(versions), read_only
+        if self.path.is_dir():
+            raise ValueError(f"{self.path} is a folder; a result store is an SQLite file")
         try:
-            self._prepare()
+            self._connection = self._connect()
+            self._check()
+            if not read_only:
+                self._prepare()
         except sqlite3.DatabaseError as error:
-            raise ValueError(f"{self.path} is not a result store: {error}") from None
+            raise ValueError(f"{self.path} cannot be used as a result store: {error}") from None
+        except OSError as error:
+            raise ValueError(f"{self.path} cannot be opened: {error.strerror or error}") from None
+
+    def _connect(self) -> sqlite3.Connection:
+        if self.read_only:
+            where = f"{self.path.resolve().as_uri()}?mode=ro"
+            return sqlite3.connect(where, uri=True, timeout=60, isolation_level=None, check_same_thread=False)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        return sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
+
+    def _check(self) -> None:
+        """Refuse another program's database before anything is written to it."""
+        tables = {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        columns = [row[1] for row in self._connection.execute("PRAGMA table_info(runs)")]
+        if (tables and "runs" not in tables) or (columns and columns != COLUMNS) or (self.read_only and not tables):
+            self._connection.close()
+            raise ValueError(f"{self.path} is not a result store: it has no table of runs, or other columns")
 
     def _prepare(self) -> None:
         """Make the tables. Changing the journal does not wait for other processes that do so: it is retried."""
@@ -101,8 +133,9 @@ class Store:
 
     def close(self) -> None:
         """Close the file; everything written is then in it, without a journal beside it."""
-        with contextlib.suppress(sqlite3.OperationalError):
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        if not self.read_only:
+            with contextlib.suppress(sqlite3.OperationalError):
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._connection.close()
 
     def key(self, config: Mapping[str, Any]) -> str:
@@ -209,15 +242,14 @@ class Store:
 
         The file is kept small: numbers have six digits, and results leave out what stands in other columns.
         """
-        names = [row[1] for row in self._connection.execute("PRAGMA table_info(runs)")]
         rows = self._connection.execute(
             "SELECT * FROM runs ORDER BY kind, dataset, corruption, method, seed, config, finished_at"
         ).fetchall()
-        rows = [_short(dict(zip(names, row, strict=True))) for row in rows if keys is None or row[0] in keys]
+        rows = [_short(dict(zip(COLUMNS, row, strict=True))) for row in rows if keys is None or row[0] in keys]
         partial = Path(path).with_name(Path(path).name + ".partial")
         with partial.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(names)
+            writer.writerow(COLUMNS)
             writer.writerows(rows)
         partial.replace(path)
         return len(rows)
@@ -228,12 +260,11 @@ class Store:
         with Path(path).open(newline="", encoding="utf-8") as file:
             reader = csv.reader(file)
             names = next(reader, [])
-            expected = [row[1] for row in self._connection.execute("PRAGMA table_info(runs)")]
-            if names != expected:
-                raise ValueError(f"{path} has columns {names}; an exported store has {expected}")
+            if names != COLUMNS:
+                raise ValueError(f"{path} has columns {names}; an exported store has {COLUMNS}")
             # an empty field was NULL: no column holds empty text but the method of a dataset's statistics
             rows = [_long(dict(zip(names, (value or None for value in line), strict=True))) for line in reader]
-        places = ",".join("?" * len(expected))
+        places = ",".join("?" * len(COLUMNS))
         with self._transaction():
             self._connection.executemany(f"INSERT OR IGNORE INTO runs VALUES ({places})", rows)
         return len(self.finished()) - before

@@ -23,7 +23,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from magnet.graph import Graph
-from magnet.recovery.io.columns import FAR_OUT
+from magnet.recovery.io.columns import FAR_OUT, ORDINARY_BITS
 from magnet.recovery.kernels.blocks import aligned, gather, kernel_matrix, run_blocks
 from magnet.recovery.kernels.simd import LANES, keep_where, load, splat, store
 
@@ -65,7 +65,7 @@ class _Space:
         self.U, self.r, self.s, self.q = (aligned(size, run.x.dtype) for _ in range(4))
         self.evidence = np.zeros((int(run.component.max()) + 1) * LANES, run.x.dtype)
         self.column = np.empty(run.x.shape[0], run.x.dtype)
-        self.median = np.zeros(LANES, run.x.dtype)
+        self.median, self.scale = np.zeros(LANES, run.x.dtype), np.ones(LANES, run.x.dtype)
 
 
 class _Run:
@@ -91,6 +91,7 @@ class _Run:
         self.isolated = graph.isolated[self.order]
         self.degree = coordinates == "degree"
         self.root = np.sqrt(graph.degree_weights[self.order] if self.degree else np.ones(x.shape[0])).astype(kind)
+        self.ordinary = kind.type(2.0 ** ORDINARY_BITS[x.dtype])
         self.lams, self.max_iter, self.tol = lams, max_iter, tol
         self.result = [np.empty_like(self.x) for _ in lams]
         self.steps = np.zeros((len(lams), x.shape[1]), dtype=np.int64)
@@ -104,9 +105,8 @@ class _Run:
         if not _pack(self.x, self.trust, self.order, self.component, first, width, *blocks):
             return False
         places = (self.component, self.isolated)
-        _known(
-            space.known, space.w, *places, space.evidence, self.root, self.degree, space.column, space.median, space.X
-        )
+        options = (self.root, self.degree, self.ordinary)
+        _known(space.known, space.w, *places, space.evidence, options, space.column, space.median, space.scale, space.X)
         steps, left = np.zeros(LANES, dtype=np.int64), np.zeros(LANES)
         for k, lam in enumerate(self.lams):
             _diagonal(space.w, *places, space.evidence, lam, space.d, space.inverse)
@@ -122,7 +122,16 @@ class _Run:
                 left,
             )
             center = space.median if self.degree else np.zeros_like(space.median)
-            _unpack(space.U, space.d, space.known, self.root, center, self.order, first, width, self.result[k])
+            _unpack(
+                (space.U, space.d, space.known),
+                self.root,
+                center,
+                space.scale,
+                self.order,
+                first,
+                width,
+                self.result[k],
+            )
             self.steps[k, columns] = steps[:width]
             self.left[k, columns] = left[:width]
         return True
@@ -173,23 +182,28 @@ def _known(
     component: Any,
     isolated: Any,
     evidence: Any,
-    root: Any,
-    degree: Any,
+    options: Any,
     column: Any,
     median: Any,
+    scale: Any,
     X: Any,
 ) -> None:
     """Fill in trusted column medians where a cell holds no usable number or its component has no weight.
 
-    See :func:`magnet.recovery.io.columns.fill_missing`.
+    See ``fill_missing``, and for the scale by which a column is divided ``column_scales``, in
+    :mod:`magnet.recovery.io.columns`.
     """
+    root, degree, ordinary = options
     n = root.size
     for c in range(LANES):
         largest = root.dtype.type(0)
         for i in range(n):
             if w[i * LANES + c] > 0:
                 largest = max(largest, abs(known[i * LANES + c]))
-        limit = largest * FAR_OUT if largest > 0 else np.inf
+        scale[c] = 1
+        if largest > ordinary or 0 < largest < 1 / ordinary:
+            scale[c] = 2.0 ** np.floor(np.log2(largest))
+        limit = np.float64(largest) * FAR_OUT if largest > 0 else np.inf
         needed = degree
         for i in range(n):
             at = i * LANES + c
@@ -205,7 +219,7 @@ def _known(
             far = not abs(known[at]) <= limit and not (isolated[i] and np.isfinite(known[at]))
             if hopeless or far or not np.isfinite(known[at]):
                 known[at] = median[c]
-            X[at] = root[i] * (known[at] - median[c]) if degree else known[at]
+            X[at] = (root[i] * (known[at] - median[c]) if degree else known[at]) / scale[c]
 
 
 @_jit
@@ -351,18 +365,18 @@ def _conjugate_gradients(
 
 @_jit
 def _unpack(
-    U: Any,
-    d: Any,
-    known: Any,
+    blocks: Any,
     root: Any,
     center: Any,
+    scale: Any,
     order: Any,
     first: Any,
     width: Any,
     result: Any,
 ) -> None:
     """Back in user units; the fixed cells stay as they were to the last bit."""
+    U, d, known = blocks
     for i in range(order.size):
         for c in range(width):
             at = i * LANES + c
-            result[order[i], first + c] = U[at] / root[i] + center[c] if d[at] > 0 else known[at]
+            result[order[i], first + c] = U[at] / root[i] * scale[c] + center[c] if d[at] > 0 else known[at]

@@ -7,6 +7,7 @@ table. To add one, write a file (see :class:`~magnet.tables.channels.base.Channe
 """
 
 from magnet.tables.channels import (
+    blanks,
     constant,
     encoding,
     frame,
@@ -15,6 +16,7 @@ from magnet.tables.channels import (
     moved,
     number_format,
     outlier,
+    sources,
     swapped,
     unit,
 )
@@ -39,11 +41,13 @@ REWRITES: dict[str, ColumnTest] = {
     "moment_format": moment_format.rewrite,
     "moved": moved.rewrite,
     "swapped": swapped.rewrite,
+    "sources": sources.rewrite,
     "constant": constant.rewrite,
 }
 AUDITS: dict[str, ColumnTest] = {
     "frame": frame.audit,
     "outlier": outlier.audit,
+    "blanks": blanks.audit,
 }
 
 __all__ = [

@@ -9,7 +9,7 @@ import numpy as np
 
 from magnet.tables.channels.base import ChannelContext, Proposals
 
-JUNK = re.compile(r"(?P<core>.*?[^\W_].*?|)(?P<junk>\s*[-_]?[*#~^?!|<>@&$\\=+]{1,6}|-)", re.S)
+JUNK = re.compile(r"(?P<core>.*?[^\W_].*?|)(?P<junk>\s*[-_]?(?:[*#~^|<>@$\\=]{1,6}|[?!]{2,6}))", re.S)
 DEFAULT_SHARE = 0.05  # chance of one particular junk mark before any were learned
 
 

@@ -54,6 +54,8 @@ def _exceptions(column: CodedColumn) -> Iterator[tuple[int, str]]:
     usual = [f for f, c in frames.items() if c >= COMMON * total]
     if not 1 <= len(usual) <= FRAMES or sum(frames[f] for f in usual) < ALL_COMMON * total:
         return
+    if len({_bare(f) for f in usual}) < len(usual):
+        return  # the usual frames differ in lengths only: lengths vary in this column
     example = next(column.values[k] for k in held if frame_of(column.values[k]) in usual)
     for k in held:
         frame = frame_of(column.values[k])
@@ -65,9 +67,12 @@ def _exceptions(column: CodedColumn) -> Iterator[tuple[int, str]]:
 def _near(frame: str, usual: str) -> bool:
     if len(frame) == len(usual):
         return sum(abs(ord(a) - ord(b)) for a, b in zip(frame, usual, strict=True)) <= 1
-    return OSA.distance(frame, usual) == 1 or (
-        abs(sum(map(_size, frame)) - sum(map(_size, usual))) <= 1 and abs(len(frame) - len(usual)) <= 2
-    )
+    sizes = abs(sum(map(_size, frame)) - sum(map(_size, usual)))
+    return OSA.distance(frame, usual) == 1 or (sizes <= 1 and abs(len(frame) - len(usual)) <= 2)
+
+
+def _bare(frame: str) -> str:
+    return "".join("." if ord(c) >= 0xE000 else c for c in frame)
 
 
 def _size(character: str) -> int:

@@ -17,6 +17,7 @@ PROBABILITY, CONFIDENCE = (
     0.9,
     0.92,
 )  # a text that can mean nothing else; its blank is the right value unless a group knows
+UNSURE = 0.85  # a mark (***) in a column without blanks may also have replaced a value
 REPEATS = 3  # rows from which a number may stand for a blank
 MOST = 0.5  # a text that fills half of a column is a value of it
 
@@ -24,24 +25,29 @@ MOST = 0.5  # a text that fills half of a column is a value of it
 def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
     r"""Disguised blanks become blanks.
 
-    A text of the list (``N/A``, ``***``) is one unless it fills most of the column; a word that may also name a
-    category (``unknown``) only in columns of numbers, dates and codes. A number or date of the list (``-999``,
-    ``1900-01-01``) is one if it comes back and lies outside the range of all others by half that range.
+    A text of the list (``N/A``, ``***``) is one unless it, or such marks, fill most of the column; a word that may also
+    name a category (``unknown``) only in columns of numbers, dates and codes. A number or date of the list (``-999``,
+    ``1900-01-01``) is one if it comes back and lies outside the range of all others by half that range, or is the only
+    negative one.
     """
     for j, column in enumerate(table.columns):
         if column.name in table.skip or column.role.name == "empty":
             continue
         counts = column.read_counts()
         filled = sum(int(counts[k]) for k in np.flatnonzero(counts) if not blank(column.values[k]))
+        marks = sum(int(counts[k]) for k in np.flatnonzero(counts) if not any(c.isalnum() for c in column.values[k]))
+        symbols = marks - (len(column.read) - filled) > MOST * filled
+        blanks = filled < len(column.read)
         for k in np.flatnonzero(counts).tolist():
             text = column.values[k]
             if not (_disguised(text, column) or _sentinel(k, column, counts)):
                 continue
-            if counts[k] > MOST * filled:
+            if counts[k] > MOST * filled or (symbols and not any(c.isalnum() for c in text)):
                 continue
+            confidence = CONFIDENCE if any(c.isalnum() for c in text) or blanks else UNSURE
             reason = f"{text!r} stands for no value in {int(counts[k])} rows: missing"
             for row in np.flatnonzero(column.read == k).tolist():
-                yield j, Finding(row, "", PROBABILITY, CONFIDENCE, "missing", reason)
+                yield j, Finding(row, "", PROBABILITY, confidence, "missing", reason)
 
 
 def _disguised(text: str, column: CodedColumn) -> bool:
@@ -62,6 +68,8 @@ def _sentinel(code: int, column: CodedColumn, counts: np.ndarray) -> bool:
         if own is None or len(others) < 10:
             return False
         low, high = min(others), max(others)
+        if own < 0 <= low:
+            return True
         if role == "date":
             low, high = np.quantile(others, [0.01, 0.99]).tolist()
         return own < low - 0.5 * (high - low) or own > high + 0.5 * (high - low)

@@ -14,7 +14,8 @@ from magnet.tables.roles.dates import Moment, Style, parse_moment, write_moment
 
 LEADING = 0.6  # share of the moments that one writing needs to be the column's own
 PROBABILITY, CONFIDENCE = 0.95, 0.94
-AMBIGUOUS = 0.5  # confidence where day and month may be exchanged
+REPEATS, HABIT = 3, 0.02  # rows, and share of rows, from which another writing is a habit and not a slip
+AMBIGUOUS = 0.5  # confidence where day and month may be exchanged or a character may be lost
 
 
 def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
@@ -53,6 +54,9 @@ def _exceptions(column: CodedColumn, options: TableOptions) -> Iterator[tuple[in
     style, share = max(fits.items(), key=lambda item: item[1])
     if share < LEADING * total:
         return
+    writings = Counter[tuple[str, str, bool]]()
+    for seen_style, count in styles.items():
+        writings[_writing(seen_style)] += count
     example = next(column.values[k] for k, (m, _) in parsed.items() if write_moment(m, style) == column.values[k])
     for k, (moment, own) in parsed.items():
         text = write_moment(moment, style)
@@ -60,8 +64,14 @@ def _exceptions(column: CodedColumn, options: TableOptions) -> Iterator[tuple[in
             continue
         small = moment.date is not None and max(moment.date[1:]) <= 12
         unsure = small and own.layout in ("mdy", "dmy") and (own.layout != style.layout or own.separator == ".")
+        unsure = unsure or writings[_writing(own)] < max(REPEATS, HABIT * total) or _writing(own) == _writing(style)
         why = f"{share} of {total} are written like {example!r}, this is not: format"
         yield k, text, AMBIGUOUS if unsure else CONFIDENCE, why
+
+
+def _writing(style: Style) -> tuple[str, str, bool]:
+    """What makes a writing a habit and not a slip: padding may be lost by a single keystroke."""
+    return style.layout, style.separator, bool(style.half)
 
 
 def _day_first(texts: list[str]) -> bool:

@@ -15,6 +15,8 @@ WHOLE = re.compile(r"[-+]?\d+")
 POINT_ZERO = re.compile(r"[-+]?\d+\.0+")
 COMMAS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 LARGE = re.compile(r"[-+]?\d{4,}(?:\.\d+)?")
+ZIP = re.compile(r"zip|postal|postcode|plz|fips", re.I)
+WIDTH = 0.7  # share of one width from which codes have a fixed width
 MAJORITY = 0.8  # share of one writing from which the other is an exception
 PROBABILITY, CONFIDENCE = 0.95, 0.94
 
@@ -22,9 +24,13 @@ PROBABILITY, CONFIDENCE = 0.95, 0.94
 def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
     """``7000.0`` among whole numbers, and ``1234`` among ``1,234``, take the writing of the majority."""
     for j, column in enumerate(table.columns):
-        if column.name in table.skip or column.role.name not in ("quantity", "code", "unit"):
+        if column.name in table.skip or column.role.name not in ("quantity", "code", "unit", "identifier"):
             continue
-        for code, text, why in (*_decimals(column, options), *_separators(column, options)):
+        for code, text, why in (
+            *_decimals(column, options),
+            *_separators(column, options),
+            *_leading_zeros(column, options),
+        ):
             for row in np.flatnonzero(column.read == code).tolist():
                 yield j, Finding(row, text, PROBABILITY, CONFIDENCE, "format", why)
 
@@ -57,3 +63,22 @@ def _separators(column: CodedColumn, options: TableOptions) -> Iterator[tuple[in
     elif plain >= MAJORITY * (commas + plain):
         for k in comma:
             yield k, column.values[k].strip().replace(",", ""), f"{plain} numbers have no thousands separators: format"
+
+
+def _leading_zeros(column: CodedColumn, options: TableOptions) -> Iterator[tuple[int, str, str]]:
+    """Codes of a fixed width that lost their leading zeros; other values of the column must have kept theirs."""
+    if column.role.name not in ("code", "identifier"):
+        return
+    counts = column.read_counts()
+    digits = [k for k in np.flatnonzero(counts).tolist() if column.values[k].isdigit()]
+    widths = np.bincount([len(column.values[k]) for k in digits], weights=counts[digits]) if digits else np.zeros(1)
+    width = int(widths.argmax())
+    if widths[width] < max(options.min_rows, WIDTH * widths.sum()) or width < 3:
+        return
+    zeros = [k for k in digits if len(column.values[k]) == width and column.values[k][0] == "0"]
+    padded = {k: column.values[k].zfill(width) for k in digits if len(column.values[k]) < width}
+    known = {k: t for k, t in padded.items() if column.index.get(t, -1) >= 0}
+    named = ZIP.search(column.name) is not None
+    for k, text in padded.items():
+        if k in known or (zeros and (named or len(known) >= 0.5 * len(padded))):
+            yield k, text, f"{int(widths[width])} codes have {width} digits, this lost its leading zero: format"

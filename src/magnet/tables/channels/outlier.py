@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 import numpy as np
 import scipy.sparse as sp
 
-from magnet.tables.coded import CodedColumn, CodedTable, Codes, distinct
+from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats, distinct
 from magnet.tables.findings import Finding
 from magnet.tables.numbers import FACTORS, FAR, Category, ColumnVerdict, judge_numbers, read_numbers, written_like
 from magnet.tables.options import TableOptions
@@ -17,30 +17,37 @@ from magnet.tables.roles.patterns import number
 
 GROUPING = ("category", "code", "text", "constant", "phone", "date")  # roles whose equal values make groups of rows
 MAX_LEVEL_SHARE = 0.5  # distinct values over rows; more make no groups
+EXTRA_DECIMALS = 4  # beyond the usual number; chance and trailing zeros make one or two
+ODD_IF_WRONG = 0.5  # share of wrong numbers that show so
+MAX_ODDNESS = 3.0  # nats
 STEP_SHARE = 0.9  # share of the numbers that need no more decimals
 
 
 def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
     """Numbers judged against the column, the rest of their row, groups, links and neighboring rows; see
     :func:`~magnet.tables.numbers.judge_numbers`. Columns that could not be judged are noted in ``table.not_judged``."""
-    places = [j for j, c in enumerate(table.columns) if c.role.arithmetic and c.name not in table.skip]
+    places = [j for j, c in enumerate(table.columns) if c.name not in table.skip and (c.role.arithmetic or _unsure(c))]
     if not places or not table.num_rows:
         return
     columns = [table.columns[j] for j in places]
     values = np.column_stack([read_numbers(c.values)[c.read] for c in columns])
-    verdicts = judge_numbers(
-        values,
-        [_step(c) for c in columns],
-        _categories(table),
-        _links(table),
-        _orders(table),
-        [c.name for c in columns],
-    )
+    steps, names = [_step(c) for c in columns], [c.name for c in columns]
+    oddness = np.column_stack([_oddness(c) for c in columns])
+    unsure = [k for k, c in enumerate(columns) if not c.role.arithmetic]
+    verdicts = judge_numbers(values, steps, _categories(table), _links(table), _orders(table), names, unsure, oddness)
     for j, column, verdict in zip(places, columns, verdicts, strict=True):
-        if verdict.reason:
+        if verdict.reason and column.role.arithmetic:
             table.not_judged[column.name] = verdict.reason
         for row in np.flatnonzero(verdict.wrong >= options.list_from).tolist():
             yield j, _finding(column, verdict, row)
+
+
+def _unsure(column: CodedColumn) -> bool:
+    """Whether whole numbers that look like labels may still be quantities: none of them starts with a zero."""
+    if column.role.name not in ("identifier", "code"):
+        return False
+    texts = [t for t in column.values if t.strip()]
+    return all((t.strip().isdigit() and t.strip()[0] != "0") or t.strip() == "0" for t in texts)
 
 
 def _finding(column: CodedColumn, verdict: ColumnVerdict, row: int) -> Finding:
@@ -82,6 +89,20 @@ def _speaker(blocks: tuple[str, ...]) -> str:
     return " and ".join(known) + (" together" if len(known) > 1 else "") if known else "the column"
 
 
+def _oddness(column: CodedColumn) -> Floats:
+    """Log ratio of the chances that wrong and right numbers have so many decimals more than usual ``[rows]``: a value
+    that was computed among values that were written down."""
+    decimals = np.array([_decimals(t) if number(t) is not None else -1 for t in column.values])[column.read]
+    known = decimals >= 0
+    odd = decimals >= np.median(decimals[known]) + EXTRA_DECIMALS if known.any() else known
+    share = (odd.sum() - odd) / max(int(known.sum()), 1) + 1 / max(int(known.sum()), 1)
+    return np.where(odd, np.clip(np.log(ODD_IF_WRONG / share), 0.0, MAX_ODDNESS), 0.0)
+
+
+def _decimals(text: str) -> int:
+    return len(text.strip().partition(".")[2].rstrip("0")) if "e" not in text.lower() else 0
+
+
 def _step(column: CodedColumn) -> float:
     """Distance of neighboring numbers as written: 0.01 where nine of ten need no more than two decimals."""
     counts = column.read_counts()
@@ -89,8 +110,7 @@ def _step(column: CodedColumn) -> float:
     for k in np.flatnonzero(counts).tolist():
         text = column.values[k].strip()
         if number(text) is not None:
-            decimals = len(text.partition(".")[2].rstrip("0")) if "e" not in text.lower() else 0
-            places[decimals] = places.get(decimals, 0) + int(counts[k])
+            places[_decimals(text)] = places.get(_decimals(text), 0) + int(counts[k])
     total, seen = sum(places.values()), 0
     for decimals in sorted(places):
         seen += places[decimals]

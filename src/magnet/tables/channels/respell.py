@@ -21,9 +21,10 @@ WORD = 4  # letters from which a word is compared with known words
 class Respell:
     r"""Corrections in the neighborhood of the observed text, weighed by the base measure.
 
-    The candidates of an odd text o are: o with one character left out, with two neighbors exchanged, with one of the
-    column's punctuation marks or one digit put in, and with an unknown word replaced by a known one. Each has prior
-    :math:`B_{-o}(v)`, the base measure in a column without o, and the likelihood of :class:`~.typo.Typo`.
+    A correction must have a usual shape or replace an unknown word by a known one. The candidates of an odd text o are:
+    o with one character left out, with two neighbors exchanged, with one of the column's punctuation marks or one digit
+    put in, and with an unknown word replaced by a known one. Each has prior :math:`B_{-o}(v)`, the base measure in a
+    column without o, and the likelihood of :class:`~.typo.Typo`.
     """
 
     name, rate, kind = "respell", "typo", "typo"
@@ -100,6 +101,7 @@ class Respell:
         size = len(text)
         chance: dict[str, float] = {}
         digits: dict[str, float] = {}
+        worded: set[str] = set()
         tokens, _ = tokens_of(text)
         if odd:
             for k in range(size):
@@ -116,10 +118,13 @@ class Respell:
                 digits[longer] = share["delete"] / (size + 1) * 10 * (len(t) + 1)
             for word in words.get(t, ()):
                 fixed = "".join([*tokens[:k], word, *tokens[k + 1 :]])
+                worded.add(fixed)
                 chance[fixed] = self._typo.likelihood(t, word) * len(word) / size
         chance.pop(text, None)
         index, counts = context.column.index, context.counts
         texts = [t for t in chance if not (t in index and index[t] < len(counts) and counts[index[t]] > 1)]
+        texts = [t for t in texts if t in worded or not context.novelty.odd(t)]
+        digits = {t: c for t, c in digits.items() if not context.novelty.odd(t)}
         measures = context.novelty.without(text, texts + list(digits))
         scored = [(chance[t] * m, t, chance[t], m) for t, m in zip(texts, measures, strict=False)]
         rest = [(code, UNKNOWN, digits[t], m) for t, m in zip(digits, measures[len(texts) :], strict=True)]

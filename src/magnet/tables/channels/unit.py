@@ -11,7 +11,7 @@ import numpy as np
 from magnet.tables.coded import CodedColumn, CodedTable
 from magnet.tables.findings import Finding
 from magnet.tables.options import TableOptions
-from magnet.tables.roles.patterns import UNIT_NUMBER, blank, disguised_blank, shortest
+from magnet.tables.roles.patterns import UNIT_NUMBER, blank, disguised_blank, shortest, without_noise
 
 SCALED = re.compile(r"\s*(?P<number>[-+]?\d+(?:\.\d+)?)\s*(?P<after>/\s?\d{1,4})\s*")
 DURATION = re.compile(
@@ -71,13 +71,17 @@ def _writings(column: CodedColumn, options: TableOptions) -> Iterator[tuple[int,
     if bare >= 0.5 * total:
         for k, (text, unit) in parsed.items():
             if unit and units[unit] >= REPEATS:
-                yield k, text, f"{bare} of {total} numbers have no unit, this has {unit!r}: unit"
+                yield k, without_noise(text), f"{bare} of {total} numbers have no unit, this has {unit!r}: unit"
     elif most < ONE_WRITING * sum(units.values()):
         common = [u for u, c in units.items() if c >= REPEATS and _stem(u) == _stem(leading)]
         if len(common) >= 3:
             for k, (text, unit) in parsed.items():
                 if unit in common:
-                    yield k, shortest(text), f"the unit is written in {len(common)} ways, here {unit!r}: unit"
+                    yield (
+                        k,
+                        shortest(without_noise(text)),
+                        f"the unit is written in {len(common)} ways, here {unit!r}: unit",
+                    )
         elif len(common) == 2:
             pattern = Counter(
                 {column.values[k].replace(t, "\0", 1): int(counts[k]) for k, (t, u) in parsed.items() if u == leading}

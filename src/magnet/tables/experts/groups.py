@@ -32,6 +32,29 @@ def loo_log_likelihood(
     return best
 
 
+def dispersion(hits: Codes, sizes: Codes) -> float:
+    r"""How unevenly hits fall on groups, 1 if they are independent draws.
+
+    .. math:: D = \frac{1}{G - 1} \sum_g \frac{(x_g - m_g e)^2}{m_g e (1 - e)}, \qquad e = \frac{\sum x_g}{\sum m_g}
+
+    Errors strike rows independently; genuine exceptions gather in some groups.
+
+    Example:
+        >>> dispersion(np.array([2, 2, 2]), np.array([10, 10, 10]))
+        0.0
+        >>> round(dispersion(np.array([6, 0, 0]), np.array([10, 10, 10])), 2)
+        7.5
+    """
+    kept = sizes > 0
+    hits, sizes = hits[kept], sizes[kept]
+    if len(sizes) < 2 or not hits.sum():
+        return 0.0
+    rate = hits.sum() / sizes.sum()
+    if rate >= 1:
+        return 0.0
+    return float(((hits - sizes * rate) ** 2 / (sizes * rate * (1 - rate))).sum() / (len(sizes) - 1))
+
+
 class Groups:
     r"""The values of the other rows of a group, smoothed to column frequency.
 
@@ -90,16 +113,14 @@ class Groups:
     def proposals(self) -> Codes:
         return self.leading()[self._group]
 
-    def agreement(self) -> tuple[Codes, int, int]:
-        """The value that nearly all of at least four other rows of the group say, per row (-1: none), and over the
-        groups that have one, how many other values occur once and how many occur repeatedly."""
+    def agreement(self) -> tuple[Codes, float]:
+        """The value that nearly all rows of a large group say, per row (-1: none), and how unevenly the exceptions
+        fall on these groups."""
         leader = self.leading()[:, 0]
         held = self._count(np.arange(len(leader)), np.maximum(leader, 0))
         clear = (leader >= 0) & (held >= CLEAR * self._size) & (self._size > LARGE)
-        group, code = self._keys // self._width, self._keys % self._width
-        other = clear[group] & (code != leader[group])
-        once, repeated = int((self._held[other] == 1).sum()), int((self._held[other] > 1).sum())
-        return np.where(clear, leader, -1)[self._group], once, repeated
+        spread = dispersion((self._size - held)[clear], self._size[clear])
+        return np.where(clear, leader, -1)[self._group], spread
 
     def evidence(self, row: int, code: int) -> str:
         rows = np.array([row])

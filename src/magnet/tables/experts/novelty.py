@@ -12,6 +12,7 @@ TOKEN = re.compile(r"[^\W\d_]+|\d+|\s+|.", re.S)
 SHAPE_WEIGHT = 0.7  # share of new values spelled freely; the rest differ from a known value in one token
 RARE_SHAPE = 0.03  # beside a dominant shape, shapes rarer than this share prove nothing
 DOMINANT_SHAPE = 0.6
+OTHER_CASE = 0.3  # a word known in another case counts this much
 
 
 @lru_cache(maxsize=200_000)
@@ -61,6 +62,7 @@ class Novelty:
         self.context: Counter[str] = Counter()
         self.token: Counter[str] = Counter()
         self.token_class: Counter[str] = Counter()
+        self.folded: Counter[str] = Counter()
         self.frame: Counter[int] = Counter()
         self.total = 0.0
         self._cache: dict[str, float] = {}
@@ -83,6 +85,7 @@ class Novelty:
         for t, c in zip(tokens, classes, strict=True):
             self.token[t] += w  # type: ignore[assignment]
             self.token_class[c] += w  # type: ignore[assignment]
+            self.folded[t.casefold()] += w  # type: ignore[assignment]
         for f in self._frames(tokens, classes):
             self.frame[f] += w  # type: ignore[assignment]
 
@@ -118,7 +121,8 @@ class Novelty:
             if not t[0].isalnum():
                 continue
             used[t] += 1
-            word = max(self.token[t] - own * used[t], 0) / (max(self.token_class[c] - own, 0) + 1)
+            exact, folded = self.token[t] - own * used[t], self.folded[t.casefold()] - own * used[t]
+            word = max(exact, OTHER_CASE * folded, 0) / (max(self.token_class[c] - own, 0) + 1)
             letters = 10.0 if t[0].isdigit() else self.letters
             spelled.append(0.5 * word + 0.5 * letters ** -min(len(t), 60))
             measure += math.log(spelled[-1])
@@ -150,9 +154,10 @@ class Novelty:
 
     def unknown(self, token: str, value: str) -> bool:
         """Whether no other value holds this token."""
-        return self.token[token] - self.weight.get(value, 0.0) <= 0.5
+        return self.folded[token.casefold()] - self.weight.get(value, 0.0) <= 0.5
 
     def forget(self, token: str) -> None:
         """Take a token for a misspelling: it no longer makes values likely."""
+        self.folded[token.casefold()] -= self.token[token]
         self.token[token] = 0
         self._cache.clear()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from rapidfuzz.distance import OSA
 
 from magnet.tables.numbers.arrays import Bools, Floats
 from magnet.tables.numbers.scales import Scale
@@ -112,6 +113,21 @@ def far_density(y: Floats, wrong: Floats) -> Floats:
     near = np.maximum(np.convolve(histogram, kernel, "same")[place] - kernel[2] * weight, 0) * inside
     others = np.maximum(weight.sum() - weight, 0)
     return np.asarray(np.log((KNOWN * np.exp(log_far(y)) + BINS_PER_SPREAD * near) / (KNOWN + others)))
+
+
+def is_slip(observed: float, right: float, step: float) -> bool:
+    """Whether one slip of the pen turns a number into another: a digit, the decimal point, the sign.
+
+    Example:
+        >>> is_slip(1324.0, 1234.0, 1.0), is_slip(12.3, 1.23, 0.01), is_slip(55.0, 12.0, 1.0)
+        (True, True, False)
+    """
+    if not (np.isfinite(observed) and np.isfinite(right)) or right == 0 or observed == 0:
+        return False
+    if any(abs(observed / factor - right) <= 0.51 * step for factor in FACTORS):
+        return True
+    places = max(0, round(-np.log10(step))) if step > 0 else 0
+    return int(OSA.distance(f"{observed:.{places}f}", f"{right:.{places}f}")) == 1
 
 
 def digit_edits(text: str) -> list[tuple[str, float]]:

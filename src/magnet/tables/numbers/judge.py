@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,10 +12,11 @@ from threadpoolctl import threadpool_limits
 
 from magnet.tables.numbers.arrays import Bools, Floats, Ints
 from magnet.tables.numbers.context import CUT, Category, Context
-from magnet.tables.numbers.errors import FACTORS, FAR, ErrorKinds, WrongDensity, wrong_density
+from magnet.tables.numbers.errors import FACTORS, FAR, ErrorKinds, WrongDensity, is_slip, wrong_density
 from magnet.tables.numbers.predict import MIN_ROWS, predict
+from magnet.tables.numbers.relations import Blame, Relation, blame, find_relations
 from magnet.tables.numbers.scales import Scale, fit_scale
-from magnet.tables.numbers.tails import judge_tails, row_spread
+from magnet.tables.numbers.tails import judge_tails, log_t, row_spread
 
 PASSES = 5  # doubted cells join one per row and pass, so that one wrong cell does not convict its row
 SETTLED = 2  # passes after which a column is judged as a whole
@@ -30,6 +31,10 @@ UNUSUAL = 1e-3  # chance of so many scattered errors in one row
 FAR_OUT = 3.0  # spreads of the column
 GAP = 1.5  # ratio of the nearest far value to the farthest near one
 COMMON_COUNT, COMMON_SHARE = 5, 0.01  # a value that more cells hold is one that the column has, however far out
+SLIP = (
+    4.0  # nats for a value that differs from the exact one by one slip of the pen: one number in 50 does so by chance
+)
+PROOF = 0.9  # an exact value is suggested unless the cell is much more likely wrong for another reason
 SPIKE_SHARE = 0.1  # a value that fills more of the column, and thrice as much as the next, is a state, not a size
 SPIKE_LEAD = 3.0
 
@@ -88,6 +93,8 @@ def judge_numbers(
     links: sp.csr_matrix | None = None,
     orders: Sequence[tuple[str, Ints]] = (),
     names: Sequence[str] = (),
+    unsure: Collection[int] = (),
+    oddness: Floats | None = None,
 ) -> list[ColumnVerdict]:
     """Judge every number of a table.
 
@@ -98,25 +105,51 @@ def judge_numbers(
         links: sparse matrix of rows ``[n, n]`` (default: none).
         orders: ``(name, permutation)``, orders of the rows in which values may change smoothly (default: none).
         names: headers, for the reasons (default: positions).
+        unsure: columns that may be labels; judged only if exact arithmetic ties them to others (default: none).
+        oddness: ``[n, q]``, log ratio of the chance that a wrong number and that a right one is written like this
+            (default: 0).
     """
+    relations = [r for r in find_relations(values, steps) if _arithmetic(r, set(unsure))]
+    bound = {k for relation in relations for k in relation.members}
+    prepared = [
+        "whole numbers that may be labels" if j in unsure and j not in bound else _prepare(values[:, j], steps[j])
+        for j in range(values.shape[1])
+    ]
+    oddness = np.zeros(values.shape) if oddness is None else oddness
     with threadpool_limits(1):
-        return _judge(values, steps, categories, links, orders)
+        verdicts, proof = _judge(values, steps, prepared, relations, categories, links, orders, oddness)
+    names = names or [f"column {j}" for j in range(len(prepared))]
+    for j, verdict in enumerate(verdicts):
+        verdict.wrong[proof.proved[:, j]] = 0.0
+        rows = np.flatnonzero((proof.wrong[:, j] > DOUBTED) & (proof.wrong[:, j] >= verdict.wrong * PROOF))
+        verdict.wrong[rows] = np.maximum(verdict.wrong[rows], proof.wrong[rows, j])
+        verdict.suggestion[rows], verdict.confidence[rows] = proof.value[rows, j], proof.wrong[rows, j]
+        for row in rows.tolist():
+            verdict.relations[row] = relations[proof.relation[row, j]].written(names)
+    return verdicts
 
 
 def _judge(
     values: Floats,
     steps: Sequence[float],
+    prepared: Sequence[_Column | str],
+    relations: Sequence[Relation],
     categories: Sequence[Category],
     links: sp.csr_matrix | None,
     orders: Sequence[tuple[str, Ints]],
-) -> list[ColumnVerdict]:
+    oddness: Floats,
+) -> tuple[list[ColumnVerdict], Blame]:
     n, q = values.shape
-    prepared = [_prepare(values[:, j], steps[j]) for j in range(q)]
     y = np.column_stack([p.y if isinstance(p, _Column) else np.full(n, np.nan) for p in prepared] or [np.zeros((n, 0))])
     judged = [j for j in range(q) if isinstance(prepared[j], _Column)]
-    doubt = np.zeros((n, q), dtype=bool)
+    proof = blame(relations, values, steps, _gain(prepared, np.zeros((n, q)), np.ones((n, q))))
     wrong, center, spread = np.zeros((n, q)), np.zeros((n, q)), np.ones((n, q))
     kinds, rates = ErrorKinds(), dict.fromkeys(judged, RATE)
+    doubt = proof.wrong > DOUBTED
+    exact = np.full((n, q), np.nan)
+    for j in judged:
+        exact[doubt[:, j], j] = _scale(prepared[j]).forward(proof.value[doubt[:, j], j])
+    center = np.where(np.isfinite(exact), exact, center)
     blocks: dict[int, tuple[str, ...]] = {}
     densities: dict[int, WrongDensity] = {}
     alone: set[int] = set()
@@ -126,8 +159,9 @@ def _judge(
         finite = np.isfinite(y)
         cells = np.where(finite, np.clip(y, -CUT, CUT), 0.0)
         whole = np.where(finite, y, 0.0)
-        if step:
-            cells = np.where(doubt | ~finite, np.clip(center, -CUT, CUT), cells)
+        if step or doubt.any():
+            likely = np.where(np.isfinite(exact), exact, center)
+            cells = np.where(doubt | ~finite, np.clip(likely, -CUT, CUT), cells)
             whole = np.where(doubt | ~finite, cells, whole)
         context = Context(cells[:, judged], whole[:, judged], (finite & ~doubt)[:, judged], categories, links, orders)
         u = np.full((n, q), np.nan)
@@ -150,7 +184,8 @@ def _judge(
             c = prepared[j]
             assert isinstance(c, _Column)
             densities[j] = wrong_density(c.x, c.y, center[:, j], spread[:, j], c.scale, c.step, kinds, wrong[:, j])
-            fit = judge_tails(u[:, j], densities[j].total + np.log(spread[:, j]), mean, RATE_ROWS)
+            log_wrong = densities[j].total + oddness[:, j] + np.log(spread[:, j])
+            fit = judge_tails(u[:, j], log_wrong, mean, RATE_ROWS)
             wrong[:, j], rates[j] = np.where(c.common, 0.0, fit.wrong), fit.rate
             sure = fit.wrong > 0.8
             part = np.exp(densities[j].by_kind[sure] - densities[j].total[sure, None])
@@ -169,13 +204,40 @@ def _judge(
         if step == PASSES - 1:
             wrong[_unusual(wrong, y, u)] = 0.0
         if step < PASSES - 1:
-            doubt = _doubted(wrong, u, doubt)
-    return [
+            doubt = _doubted(wrong, u, doubt) | np.isfinite(exact)
+    verdicts = [
         _verdict(
             reasons.get(j, prepared[j]), wrong[:, j], center[:, j], spread[:, j], densities.get(j), blocks.get(j, ())
         )
         for j in range(q)
     ]
+    return verdicts, blame(relations, values, steps, _gain(prepared, center, spread))
+
+
+def _arithmetic(relation: Relation, unsure: set[int]) -> bool:
+    """Whether a relation is arithmetic: labels are copied too, and numbered alongside one another."""
+    labels = len(unsure & set(relation.members))
+    return labels == 0 or (len(relation.terms) > 1 and labels < len(relation.members))
+
+
+def _scale(column: _Column | str) -> Scale:
+    return column.scale if isinstance(column, _Column) else Scale("linear")
+
+
+def _gain(prepared: Sequence[_Column | str], center: Floats, spread: Floats) -> Callable[[int, Ints, Floats], Floats]:
+    """How much likelier other values than the observed ones are, as log densities; see :func:`~.relations.blame`."""
+
+    def gain(j: int, rows: Ints, values: Floats) -> Floats:
+        c = prepared[j]
+        if not isinstance(c, _Column):
+            return np.zeros(rows.size)
+        with np.errstate(invalid="ignore", over="ignore"):
+            u, v = ((y - center[rows, j]) / spread[rows, j] for y in (c.y[rows], c.scale.forward(values)))
+            out = log_t(v, 4.0) + c.scale.log_slope(values) - log_t(u, 4.0) - c.scale.log_slope(c.x[rows])
+        slipped = [is_slip(a, b, c.step) for a, b in zip(c.x[rows].tolist(), values.tolist(), strict=True)]
+        return np.asarray(np.where(np.isfinite(out), np.clip(out, -30, 30) + SLIP * np.array(slipped), -np.inf))
+
+    return gain
 
 
 def _unusual(wrong: Floats, y: Floats, u: Floats) -> Bools:

@@ -16,6 +16,7 @@ TIME = re.compile(
     r"(?P<gap>\s?)(?P<half>[ap]\.?\s?m\b\.?|[ap](?=[^a-z]|$|dec|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov))?",
     re.I,
 )
+ZONE = re.compile(r"\s*(?:\.\d+)?\s*(?:[+-]\d{2}(?::?\d{2})?|Z|UTC|GMT)?", re.I)
 DATES = tuple(
     (layout, re.compile(pattern, re.I))
     for layout, pattern in (
@@ -116,7 +117,7 @@ def parse_moment(text: str, day_first: bool = False) -> tuple[Moment, Style] | N
     for layout, pattern in DATES:
         match = pattern.fullmatch(rest)
         found = _date(match, layout, day_first) if match else None
-        if found:
+        if found and (clock is None or ZONE.fullmatch(tail) or bare.endswith(rest)):
             date, written = found
             if clock is None:
                 return Moment(date, None), written

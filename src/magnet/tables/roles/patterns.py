@@ -52,6 +52,19 @@ def shortest(text: str) -> str:
     return (plain.rstrip("0").rstrip(".") if "." in plain else plain) or "0"
 
 
+def without_noise(text: str) -> str:
+    """A decimal number without the noise of binary fractions; others unchanged.
+
+    Example:
+        >>> without_noise("0.055999999999999994"), without_noise("0.05"), without_noise("3.14159265358979")
+        ('0.056', '0.05', '3.14159265358979')
+    """
+    if len(text) < 17 or "." not in text or number(text) is None:
+        return text
+    short = format(float(text.replace(",", "")), ".12g")
+    return short if len(short) <= len(text) - 5 and "e" not in short else text
+
+
 def disguised_blank(text: str) -> bool:
     """Whether a text only says that there is no value (``N/A``, ``***``, ``unknown``).
 

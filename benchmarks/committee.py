@@ -1,0 +1,101 @@
+"""Rows of table 1 for our default, `MAGnetClassifier()`, on one device, within a given time.
+
+    python benchmarks/committee.py --device cuda --datasets cora,citeseer --repeats 10 --minutes 8 --output rows.csv
+    python benchmarks/committee.py --merge rows.csv --into results/runs.csv
+
+The rows are runs of the result store like any other (`magnet reproduce table1` shows them); they are exported to
+`--output` after every group, so that what is finished is there when the time is over.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+META = ("cora", "citeseer", "pubmed")
+
+
+def configs(dataset: str, corruption: str, repeats: int, method: str) -> list[dict[str, Any]]:
+    """The runs of table 1 in one of its columns."""
+    from magnet.experiments.exhibits.base import Options
+    from magnet.experiments.exhibits.classification import Setting, config
+
+    setting = Setting(dataset, corruption)
+    return [config(Options(repeats=repeats), setting, method, seed) for seed in range(repeats)]
+
+
+def run(options: argparse.Namespace) -> None:
+    from magnet.experiments.protocol.registry import compute
+    from magnet.experiments.store import Store
+
+    until = time.monotonic() + 60 * options.minutes
+    datasets = options.datasets.split(",")
+    counts = [int(each) for each in options.repeats.split(",")]
+    counts = counts * len(datasets) if len(counts) == 1 else counts
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder) / "runs.sqlite")
+        if options.output.is_file():
+            store.load(options.output)
+        for dataset, repeats in zip(datasets, counts, strict=True):
+            for corruption in options.corruptions.split(","):
+                if corruption == "meta" and dataset not in META:
+                    continue
+                asked = [c for m in options.methods.split(",") for c in configs(dataset, corruption, repeats, m)]
+                left = [c for c in asked if store.get(c) is None]
+                if not left:
+                    continue
+                if time.monotonic() > until:
+                    print(f"no time left for {dataset} {corruption}")
+                    continue
+                began = time.monotonic()
+                try:
+                    for each, row in compute(left, options.device, options.folder):
+                        store.add(each, row)
+                except Exception as error:
+                    print(f"{dataset} {corruption} failed: {type(error).__name__}: {error}")
+                store.export(options.output)
+                rows = [found.result for c in asked if (found := store.get(c)) is not None]
+                if rows:
+                    mean = 100 * sum(row["test_accuracy"] for row in rows) / len(rows)
+                    seconds = time.monotonic() - began
+                    print(f"{dataset} {corruption}: {mean:.2f} over {len(rows)}, {seconds:.0f} s", flush=True)
+        store.close()
+
+
+def merge(options: argparse.Namespace) -> None:
+    """Put rows into an exported store; rows that it has already stay."""
+    csv.field_size_limit(1 << 30)
+    from magnet.experiments.store import Store
+
+    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "runs.sqlite") as store:
+        store.load(options.into)
+        for path in options.merge:
+            print(f"{store.load(path)} new runs from {path}")
+        print(f"{store.export(options.into)} runs in {options.into}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--datasets", default="cora,citeseer")
+    parser.add_argument("--corruptions", default="inject-random,inject-far,meta,none")
+    parser.add_argument("--methods", default="magnet")
+    parser.add_argument("--repeats", default="10", help="repetitions, one number or one for each dataset")
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--device", default=None)
+    parser.add_argument("--folder", default=None, help="where corrupted graphs are kept")
+    parser.add_argument("--output", type=Path, default=Path("committee.csv"))
+    parser.add_argument("--merge", type=Path, nargs="*")
+    parser.add_argument("--into", type=Path, default=Path("results/runs.csv"))
+    options = parser.parse_args()
+    if options.merge:
+        merge(options)
+    else:
+        run(options)
+
+
+if __name__ == "__main__":
+    main()

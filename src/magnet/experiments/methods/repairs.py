@@ -1,0 +1,156 @@
+"""Methods that repair the features: ours with a committee of networks or with one, and the simple rivals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from magnet.experiments.methods import networks
+from magnet.experiments.methods.base import (
+    PAPER_GCN,
+    PAPER_SPACE,
+    Candidate,
+    Config,
+    Method,
+    RepairCandidates,
+    as_it_is,
+)
+from magnet.experiments.methods.trust import detected, true_trust
+from magnet.experiments.protocol.data import Repetition
+from magnet.nn.committee import Recipe
+from magnet.nn.recipes import default_recipes
+from magnet.recovery import propagate
+from magnet.recovery.candidates import LAMBDAS, repair_candidates
+
+
+def _ours(repetition: Repetition, config: Config) -> RepairCandidates:
+    """The candidates of :func:`magnet.recovery.candidates.repair_candidates`; where the detector's gate is closed, the
+    data as they are."""
+    found = detected(repetition, config)
+    if not found.gate_open:
+        return RepairCandidates([as_it_is(repetition)], found.numbers(), f"left as it is: {found.reason}")
+    trust, soft = (torch.as_tensor(part).to(repetition.x) for part in (found.trust, found.soft_trust))
+    amounts = (config["lambdas"], config["strengths"], config["max_iter"], config["penalty"])
+    offered = repair_candidates(repetition.x, repetition.graph, trust, soft, *amounts)
+    return RepairCandidates([as_it_is(repetition), *offered[1:]], found.numbers())
+
+
+def _filled(repetition: Repetition, trust: Tensor) -> Candidate:
+    """Feature Propagation: untrusted cells from the trusted ones."""
+    return Candidate("feature propagation", lambda: propagate(repetition.x, trust, repetition.graph, lam=0.0).x)
+
+
+def _control(repetition: Repetition, config: Config) -> RepairCandidates:
+    def smoothed(lam: float) -> Tensor:
+        return propagate(repetition.x, None, repetition.graph, lam=lam).x
+
+    amounts = config["lambdas"]
+    offered = [Candidate(f"propagation {lam:g}", lambda lam=lam: smoothed(lam)) for lam in amounts]  # type: ignore[misc]
+    return RepairCandidates([as_it_is(repetition), *offered])
+
+
+def _fill_detected(repetition: Repetition, config: Config) -> RepairCandidates:
+    found = detected(repetition, config)
+    trust = torch.as_tensor(found.trust, device=repetition.device)
+    return RepairCandidates([_filled(repetition, trust)], found.numbers())
+
+
+def _fill_true(repetition: Repetition, config: Config) -> RepairCandidates:
+    return RepairCandidates([_filled(repetition, true_trust(repetition, config["truth"]))])
+
+
+def _reconstruct(repetition: Repetition, config: Config) -> RepairCandidates:
+    found = detected(repetition, config)
+
+    def make() -> Tensor:
+        if found.reconstruction is None:
+            raise ValueError(f"detector is {found.name!r}, which reconstructs nothing; 'gae' does")
+        trust = torch.as_tensor(found.trust, device=repetition.device)
+        guess = torch.as_tensor(found.reconstruction, device=repetition.device)
+        return torch.where(trust > 0.5, repetition.x, guess.to(repetition.x))
+
+    return RepairCandidates([Candidate("reconstruction", make)], found.numbers())
+
+
+def _committee(data: Data, config: Config) -> list[Recipe]:
+    return default_recipes(given={"epochs": config["epochs"]})
+
+
+_DETECTOR: dict[str, Any] = {"detector": "auto", "detector_options": {}}
+_OURS = {**_DETECTOR, "lambdas": LAMBDAS, "strengths": (1.0,), "max_iter": 20, "penalty": "element"}
+_PAPERS = "the paper's Table 3"
+_SMOOTHING = "; the kind and amount of smoothing on validation"
+
+COMMITTEE = Method(
+    name="magnet",
+    title="MAGnet (ours)",
+    defaults={"epochs": 200, "initializations": 1, **_OURS},
+    space={},
+    repair=_ours,
+    repairs=tuple(_OURS),
+    committee=_committee,
+    source="no search: the default settings of every network",
+)
+WITH_GCN = Method(
+    name="magnet-gcn",
+    title="MAGnet (ours), GCN only",
+    defaults={**PAPER_GCN, **_OURS},
+    repair=_ours,
+    repairs=tuple(_OURS),
+    source=_PAPERS + _SMOOTHING,
+)
+
+
+def _with(rival: Method) -> Method:
+    """Our repair in front of a rival's network, with the settings found for the rival."""
+    return Method(
+        name=f"magnet-{rival.name}",
+        title=f"MAGnet (ours), {rival.title} only",
+        defaults={**rival.defaults, **_OURS},
+        space={},
+        model=rival.model,
+        repair=_ours,
+        repairs=tuple(_OURS),
+        source=f"the settings of {rival.title}{_SMOOTHING}",
+        settings_of=rival.name,
+    )
+
+
+WITH_APPNP, WITH_ELASTIC = _with(networks.APPNP), _with(networks.ELASTICGNN)
+CONTROL = Method(
+    name="propagation-one",
+    title="propagation, all trusted",
+    defaults={**PAPER_GCN, "lambdas": LAMBDAS},
+    repair=_control,
+    repairs=("lambdas",),
+    source=f"{_PAPERS}; the amount of smoothing on validation",
+)
+FP = Method(
+    name="fp",
+    title="Feature Propagation, our trust",
+    defaults={**PAPER_GCN, **_DETECTOR},
+    space=dict(PAPER_SPACE),
+    repair=_fill_detected,
+    repairs=tuple(_DETECTOR),
+    source=_PAPERS,
+)
+FP_TRUE = Method(
+    name="fp-true",
+    title="Feature Propagation, true trust",
+    defaults={**PAPER_GCN, "truth": "cells"},
+    repair=_fill_true,
+    repairs=("truth",),
+    source=_PAPERS,
+    sees_truth=True,
+)
+RECONSTRUCTION = Method(
+    name="gae-reconstruction",
+    title="GAE reconstruction",
+    defaults={**PAPER_GCN, "detector": "gae", "detector_options": {}},
+    repair=_reconstruct,
+    repairs=tuple(_DETECTOR),
+    source=_PAPERS,
+)

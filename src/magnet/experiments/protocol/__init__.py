@@ -1,0 +1,1 @@
+"""How one row of a table comes about: data, repetitions, training, measures."""

@@ -1,0 +1,172 @@
+"""Runs of any methods on one dataset: each repaired by itself, all that end in models of one shape trained at once."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+import magnet
+from magnet.experiments.methods.base import Method, RepairCandidates, untouched
+from magnet.experiments.protocol.data import Repetition
+from magnet.experiments.protocol.measure import accuracy, auroc, device_name, peak_memory, reset_peak_memory
+from magnet.nn.committee import Committee, Member, Problem, average, best, weights
+from magnet.nn.memory import available
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """A row of a table before it is run: a method with its settings on a repetition."""
+
+    method: Method
+    repetition: Repetition
+    config: dict[str, Any]
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """What must be the same for experiments to be run side by side."""
+        shapes = tuple(recipe.shape for recipe in self.method.recipes(self.repetition.data, self.config))
+        return (*shapes, self.repetition.own_split, self.method.average, self.config.get("initializations", 1))
+
+    @property
+    def repair(self) -> tuple[Any, str, int]:
+        """What must be the same for the repaired features to be."""
+        given = json.dumps({name: self.config[name] for name in self.method.repairs}, sort_keys=True)
+        return self.method.repair, given, id(self.repetition)
+
+
+def run_experiments(
+    experiments: Sequence[Experiment], batch: int | None = None, progress: bool = False
+) -> Iterator[tuple[int, Row]]:
+    """Run everything, and yield each experiment's number and row when it is there.
+
+    Args:
+        experiments: of any methods, on repetitions of one dataset.
+        batch: how many repetitions to work on at once. (default: all that fit)
+        progress: show a progress bar.
+    """
+    if batch is not None and batch < 1:
+        raise ValueError(f"batch is {batch}; at least 1 is needed")
+    shapes: dict[Any, list[int]] = {}
+    for number, experiment in enumerate(experiments):
+        shapes.setdefault(experiment.shape, []).append(number)
+    for members in shapes.values():
+        limit = batch or _fitting([experiments[number] for number in members])
+        repetitions = list(dict.fromkeys(id(experiments[number].repetition) for number in members))
+        for start in range(0, len(repetitions), limit):
+            some = set(repetitions[start : start + limit])
+            part = [number for number in members if id(experiments[number].repetition) in some]
+            yield from zip(part, _rows([experiments[number] for number in part], progress), strict=True)
+            for number in part:
+                experiments[number].repetition.cache.clear()
+
+
+def _fitting(experiments: Sequence[Experiment]) -> int:
+    """How many repetitions can be repaired at once: a repair holds a handful of dense copies of the features."""
+    if all(experiment.method.repair is untouched for experiment in experiments):
+        return len(experiments)
+    repetition = experiments[0].repetition
+    nodes, columns = repetition.data.x.shape
+    return max(1, int(available(repetition.device) / 2) // (6 * 4 * nodes * columns))
+
+
+def _rows(experiments: Sequence[Experiment], progress: bool) -> list[Row]:
+    first = experiments[0]
+    device = first.repetition.device
+    reset_peak_memory(device)
+    repaired, seconds = _repaired(experiments)
+    problems = [_problem(experiment, found) for experiment, found in zip(experiments, repaired, strict=True)]
+    count = int(first.config.get("initializations", 1))
+    committee = Committee(problems, device, count, progress=progress).train()
+    memory = peak_memory(device)
+    rows = []
+    for number, (experiment, problem) in enumerate(zip(experiments, problems, strict=True)):
+        members = committee.members[number]
+        train_seconds = sum(member.seconds for member in members)
+        repair_seconds = seconds[number] + committee.make_seconds[number]
+        rows.append(
+            _judged(experiment, problem, members)
+            | {"train_seconds": train_seconds, "repair_seconds": repair_seconds, "peak_memory": memory}
+            | _facts(experiment, repaired[number])
+            | {"seconds": repair_seconds + train_seconds}
+        )
+    return rows
+
+
+def _repaired(experiments: Sequence[Experiment]) -> tuple[list[RepairCandidates], list[float]]:
+    """The candidates of every experiment, and how long the detector took; those repaired alike share them."""
+    found: dict[Any, tuple[RepairCandidates, float]] = {}
+    for experiment in experiments:
+        if experiment.repair not in found:
+            repetition = experiment.repetition
+            began, repetition.saved = time.perf_counter(), 0.0
+            candidates = experiment.method.repair(repetition, experiment.config)
+            found[experiment.repair] = candidates, time.perf_counter() - began + repetition.saved
+    pairs = [found[experiment.repair] for experiment in experiments]
+    return [candidates for candidates, _ in pairs], [seconds for _, seconds in pairs]
+
+
+def _problem(experiment: Experiment, repaired: RepairCandidates) -> Problem:
+    repetition = experiment.repetition
+    data = repetition.data
+    return Problem(
+        repetition.graph,
+        data.y,
+        data.train_mask,
+        data.val_mask,
+        int(data.x.shape[1]),
+        int(data.y.max()) + 1,
+        repetition.seed,
+        repaired.candidates,
+        experiment.method.recipes(data, experiment.config),
+        repetition.own_split,
+    )
+
+
+def _judged(experiment: Experiment, problem: Problem, members: Sequence[Member]) -> Row:
+    """The row of the chosen member, or of their average: only now are the test nodes looked at."""
+    leader = members[best(members)]
+    row: Row = {
+        "val_accuracy": leader.val_accuracy,
+        "epoch": leader.epoch,
+        "val_loss": leader.val_loss,
+        "chosen": leader.candidate,
+    }
+    scores = leader.logits
+    if experiment.method.average:
+        weight = weights(members, problem.y, problem.val_mask)
+        probability = average(members, weight)
+        val = problem.val_mask.cpu()
+        row["val_accuracy"] = accuracy(probability[val], problem.y.cpu()[val])
+        row["chosen"] = leader.name
+        row["members"] = {member.name: 0.0 for member in members}
+        for member, share in zip(members, weight, strict=True):
+            row["members"][member.name] += round(float(share), 4)
+        scores = torch.log(probability.clamp(min=1e-300))
+    test = experiment.repetition.data.test_mask.cpu()
+    y: Tensor = problem.y.cpu()[test]
+    return {"test_accuracy": accuracy(scores[test], y), "test_auroc": auroc(scores[test], y), **row}
+
+
+def _facts(experiment: Experiment, repaired: RepairCandidates) -> Row:
+    repetition = experiment.repetition
+    return {
+        "dataset": repetition.dataset,
+        "corruption": repetition.kind,
+        "method": experiment.method.name,
+        "seed": repetition.seed,
+        "device": device_name(repetition.device),
+        "config": json.loads(json.dumps(experiment.config)),
+        "corruption_options": json.loads(json.dumps(repetition.options)),
+        "checksum": None if repetition.corruption is None else repetition.corruption.info["checksum"],
+        "detection": repaired.detection,
+        "remark": repaired.remark,
+        "version": magnet.__version__,
+    }

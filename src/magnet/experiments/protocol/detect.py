@@ -1,0 +1,163 @@
+"""One run of a detector against the truth: curves over the threshold, areas, and small pictures of the cells."""
+
+from __future__ import annotations
+
+import base64
+import time
+import zlib
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from magnet import detection
+from magnet.corruption import corrupt_once
+from magnet.datasets import load
+from magnet.experiments.protocol.measure import device_name
+from magnet.experiments.protocol.run import chosen_device
+
+#: Thresholds on the score |x - x'| of the autoencoder, as in the paper's figures.
+TAUS = tuple(round(0.02 * k, 2) for k in range(1, 51))
+#: Areas are taken over at most this many cells, drawn by rows.
+MOST_CELLS = 20_000_000
+#: The pictures show the first 3000 nodes and features, like the paper's. Side of their grid, and of what is magnified.
+SHOWN, GRID, REGION = 3000, 160, 200
+
+
+def judge_detector(
+    dataset: str,
+    corruption: str,
+    method: str,
+    seed: int = 0,
+    options: dict[str, Any] | None = None,
+    corruption_options: dict[str, Any] | None = None,
+    device: str | None = None,
+    folder: str | None = None,
+) -> dict[str, Any]:
+    """Fit a detector to a corrupted dataset and compare it with the truth.
+
+    Args:
+        dataset, corruption, seed: as for :func:`magnet.experiments.run_one`.
+        method: name of a detector.
+        options: of the detector.
+        corruption_options: of the corruption.
+        device: (default: a GPU where there is one)
+        folder: where corrupted graphs are kept.
+    """
+    place = str(chosen_device(device))
+    data = load(dataset)
+    bad = corrupt_once(data, corruption, seed, folder, **(corruption_options or {}))
+    began = time.perf_counter()
+    prepared = detection.DetectionData.from_data(bad.data, device=place)
+    fitted = detection.make(method, seed=seed, **(options or {})).fit(prepared)
+    seconds = time.perf_counter() - began
+    truth = bad.cells.to(place)
+    scores = _dense(fitted.scores_).to(place)
+    flagged = _dense(fitted.flagged_).to(place).bool()
+    cell_auroc, cell_auprc = _cell_areas(scores, truth, seed)
+    node_auroc, node_auprc = areas(fitted.node_scores_.to(place), bad.nodes.to(place))
+    result = {
+        "cell_auroc": cell_auroc,
+        "cell_auprc": cell_auprc,
+        "node_auroc": node_auroc,
+        "node_auprc": node_auprc,
+        "share": float(fitted.share_),
+        "true_share": float(bad.nodes.float().mean()),
+        "true_cells": int(truth.sum()),
+        "flagged_cells": int(flagged.sum()),
+        "hit_cells": int((flagged & truth).sum()),
+        "cells": int(truth.numel()),
+        "threshold": float(fitted.threshold_) if np.isfinite(float(fitted.threshold_)) else None,
+        **_curves(scores, truth),
+        "seconds": seconds,
+        "device": device_name(place),
+    }
+    if seed == 0:  # the one that is drawn
+        named = {"truth": truth, "hit": flagged & truth, "false": flagged & ~truth}
+        result["pictures"] = {name: _picture(cells[:SHOWN, :SHOWN]) for name, cells in named.items()}
+    return result
+
+
+def _dense(x: Tensor) -> Tensor:
+    return x if x.layout == torch.strided else x.to_dense()
+
+
+def _curves(scores: Tensor, truth: Tensor) -> dict[str, Any]:
+    """Cells above each threshold: all of them, and the wrong ones."""
+    edges = torch.tensor((*TAUS,), dtype=scores.dtype, device=scores.device)
+    above, right = [], []
+    for tau in edges:
+        over = scores > tau
+        above.append(int(over.sum()))
+        right.append(int((over & truth).sum()))
+    return {"taus": list(TAUS), "above": above, "true_positives": right}
+
+
+def _cell_areas(scores: Tensor, truth: Tensor, seed: int) -> tuple[float, float]:
+    rows = max(1, MOST_CELLS // scores.shape[1])
+    if rows < scores.shape[0]:
+        generator = torch.Generator().manual_seed(seed)
+        chosen = torch.randperm(scores.shape[0], generator=generator)[:rows].to(scores.device)
+        scores, truth = scores[chosen], truth[chosen]
+    return areas(scores.flatten(), truth.flatten())
+
+
+def areas(scores: Tensor, truth: Tensor) -> tuple[float, float]:
+    """AUROC and average precision, ties counted half, on the device of the scores.
+
+    Example:
+        >>> areas(torch.tensor([0.1, 0.9, 0.8, 0.8]), torch.tensor([False, True, True, False]))
+        (0.875, 0.8333333333333333)
+    """
+    order = torch.argsort(scores, descending=True)
+    value, hit = scores[order], truth[order]
+    last = torch.ones_like(hit, dtype=torch.bool)
+    last[:-1] = value[1:] != value[:-1]
+    positives = torch.cumsum(hit, 0)[last].double()
+    total = torch.arange(1, hit.numel() + 1, device=hit.device)[last].double()
+    negatives = total - positives
+    if positives[-1] == 0 or negatives[-1] == 0:
+        return float("nan"), float("nan")
+    zero = positives.new_zeros(1)
+    recall = torch.cat([zero, positives / positives[-1]])
+    fall_out = torch.cat([zero, negatives / negatives[-1]])
+    auroc = torch.trapezoid(recall, fall_out)
+    precision = positives / total
+    return float(auroc), float((torch.diff(recall) * precision).sum())
+
+
+def _picture(cells: Tensor) -> dict[str, Any]:
+    """Where cells are: their share in each field of a grid, and a magnified region bit by bit."""
+    rows, columns = cells.shape
+    tall, wide = min(GRID, rows), min(GRID, columns)
+    share = torch.nn.functional.adaptive_avg_pool2d(cells.float()[None, None], (tall, wide))[0, 0]
+    top, left = max(0, (rows - REGION) // 2), max(0, (columns - REGION) // 2)
+    region = cells[top : top + REGION, left : left + REGION]
+    counted = (share * 10000).round().clamp(max=65535).to(torch.int32).cpu().numpy().astype(np.uint16)
+    return {
+        "grid": _pack(counted.tobytes(), counted.shape),
+        "region": _pack(np.packbits(region.cpu().numpy()).tobytes(), tuple(region.shape)),
+        "corner": [top, left],
+        "shape": [rows, columns],
+        "share": float(cells.float().mean()),
+    }
+
+
+def _pack(content: bytes, shape: tuple[int, ...]) -> dict[str, Any]:
+    return {"shape": list(shape), "content": base64.b64encode(zlib.compress(content, 9)).decode()}
+
+
+def unpack_grid(packed: dict[str, Any]) -> NDArray[np.float64]:
+    """The share of cells in each field of the grid."""
+    content = zlib.decompress(base64.b64decode(packed["content"]))
+    return np.frombuffer(content, dtype=np.uint16).reshape(packed["shape"]) / 10000
+
+
+def unpack_region(packed: dict[str, Any]) -> NDArray[np.bool_]:
+    """The magnified region."""
+    content = zlib.decompress(base64.b64decode(packed["content"]))
+    rows, columns = packed["shape"]
+    bits = np.unpackbits(np.frombuffer(content, dtype=np.uint8), count=rows * columns)
+    return bits.reshape(rows, columns).astype(bool)

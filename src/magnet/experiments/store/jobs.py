@@ -1,0 +1,166 @@
+"""Running what is missing in a result store: in this process, in several, or on a Ray cluster (``ray_jobs.py``)."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from magnet.experiments.store import Store
+from magnet.experiments.store.store import PATIENCE
+
+Config = dict[str, Any]
+
+#: Takes configs that belong together and yields each with its result, as soon as it has it. It must be a function at
+#: the top of a module (or a ``functools.partial`` of one), so that other processes can import it.
+Runner = Callable[[Sequence[Config]], Iterable[tuple[Config, dict[str, Any]]]]
+
+#: How often worker processes that die without a word are replaced.
+REPLACEMENTS = 5
+
+
+@dataclass(frozen=True)
+class Job:
+    """Runs that are computed together, such as the repetitions of one method on one dataset."""
+
+    configs: tuple[Config, ...]
+
+
+def missing(store: Store, jobs: Iterable[Job]) -> list[Job]:
+    """What is left to run: the configs that are not finished, in the same groups."""
+    finished = store.finished()
+    left = (Job(tuple(c for c in job.configs if store.key(c) not in finished)) for job in jobs)
+    return [job for job in left if job.configs]
+
+
+def execute(store: Store, jobs: Sequence[Job], run: Runner, processes: int = 1) -> None:
+    """Run what is missing and write every result the moment it is there.
+
+    Other processes may work on the same store; this returns when every job is finished (by whomever) or has failed
+    here once.
+
+    Args:
+        store: the store.
+        jobs: what should be in it.
+        run: computes one job.
+        processes: how many worker processes; 1 works in this one. (default: ``1``)
+    """
+    if processes <= 1:
+        work(store, jobs, run)
+        return
+    context = multiprocessing.get_context("spawn")
+    threads = max(1, (os.cpu_count() or 1) // processes)
+
+    def start() -> Any:
+        arguments = (store.path, store.versions, jobs, run, threads)
+        process = context.Process(target=_worker, args=arguments)
+        process.start()
+        return process
+
+    replaced = 0
+    workers: list[Any] = []
+    with _terminating():
+        try:
+            workers += [start() for _ in range(min(processes, len(missing(store, jobs))))]
+            while any(worker.is_alive() for worker in workers):
+                for place, worker in enumerate(workers):
+                    if worker.exitcode not in (None, 0) and replaced < REPLACEMENTS:
+                        replaced += 1
+                        workers[place] = start()
+                time.sleep(0.05)
+        finally:
+            for worker in workers:
+                worker.terminate()
+                worker.join()
+    if any(worker.exitcode != 0 for worker in workers):
+        raise RuntimeError(f"worker processes died {replaced + 1} times; is there enough memory for {processes}?")
+
+
+@contextlib.contextmanager
+def _terminating() -> Iterator[None]:
+    """While the body runs, SIGTERM is raised as ``SystemExit``, so that what the body started is ended with it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def leave(number: int, frame: Any) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def work(store: Store, jobs: Sequence[Job], run: Runner) -> None:
+    """Claim, run and write jobs until all of them are finished or have failed here."""
+    tried: set[str] = set()
+    left = list(jobs)
+    with heartbeat(store):
+        while left := [job for job in missing(store, left) if any(store.key(c) not in tried for c in job.configs)]:
+            ran = False
+            for job in left:
+                configs = {store.key(config): config for config in job.configs}
+                granted = store.claim(key for key in configs if key not in tried)
+                if granted:
+                    tried.update(granted)
+                    _run_job(store, [configs[key] for key in granted], run)
+                    ran = True
+            if not ran:
+                time.sleep(0.2)  # the rest is in other processes' hands; should they die, it is ours
+
+
+def _run_job(store: Store, configs: Sequence[Config], run: Runner) -> None:
+    waiting = {store.key(config): config for config in configs}
+    try:
+        for config, result in run(configs):
+            store.add(config, result)
+            waiting.pop(store.key(config), None)
+        for config in waiting.values():
+            store.fail(config, "the runner gave no result")
+    except Exception as error:
+        for config in waiting.values():
+            store.fail(config, _message(error))
+    except BaseException:
+        store.release(waiting)
+        raise
+
+
+def _message(error: Exception) -> str:
+    """The error, and where in the code it came from."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({Path(place.filename).name} line {place.lineno})"
+
+
+@contextlib.contextmanager
+def heartbeat(store: Store) -> Iterator[None]:
+    """Keep the claims of this process alive while the body runs."""
+    done = threading.Event()
+
+    def beat() -> None:
+        with Store(store.path, store.versions) as own:
+            while not done.wait(PATIENCE / 4):
+                own.heartbeat()
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def _worker(path: Path, versions: dict[str, int], jobs: Sequence[Job], run: Runner, threads: int) -> None:
+    os.environ["OMP_NUM_THREADS"] = str(threads)  # torch is loaded, and reads it, when the first job runs
+    with Store(path, versions) as store:
+        work(store, jobs, run)

@@ -1,0 +1,1 @@
+"""The search for settings, and the settings that were found."""

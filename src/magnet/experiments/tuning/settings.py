@@ -1,0 +1,85 @@
+"""Settings found by search: those of ``settings.toml`` beside this file, and those of a user's own file."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+#: The settings that come with the package; they are only read.
+SHIPPED = Path(__file__).with_name("settings.toml")
+
+Settings = dict[str, dict[str, dict[str, dict[str, Any]]]]
+
+
+def tuned(method: str, dataset: str, corruption: str, path: Path | None = None) -> dict[str, Any]:
+    """The settings for a method on a dataset: those found under this corruption, else those found with random rows
+    injected, else those found on the clean data, else none.
+
+    Args:
+        method, dataset, corruption: names.
+        path: a file of settings that go before those that come with the package.
+    """
+    under = tuned_under(method, dataset, corruption, path)
+    return dict(_of(method, dataset, path)[under].get("settings", {})) if under else {}
+
+
+def tuned_under(method: str, dataset: str, corruption: str, path: Path | None = None) -> str:
+    """The corruption under which :func:`tuned` finds settings, "" where it finds none."""
+    places = (corruption, *(("inject-random",) if corruption != "none" else ()), "none")
+    return next((place for place in places if place in _of(method, dataset, path)), "")
+
+
+def _of(method: str, dataset: str, path: Path | None) -> dict[str, Any]:
+    from magnet.experiments.methods import METHODS
+
+    owner = (METHODS[method].settings_of if method in METHODS else "") or method
+    given = read(path) if path is not None else {}
+    return {**read(SHIPPED).get(owner, {}).get(dataset, {}), **given.get(owner, {}).get(dataset, {})}
+
+
+def read(path: Path = SHIPPED) -> Settings:
+    """A file of settings: ``{method: {dataset: {corruption: {"settings": {...}, other facts}}}}``; empty where there is
+    none."""
+    return _read(path, path.stat().st_mtime_ns) if path.is_file() else {}
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, changed: int) -> Settings:
+    try:
+        found: Settings = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not a file of settings: {error}") from None
+    return found
+
+
+def write(found: Settings, path: Path) -> None:
+    """Write ``{method: {dataset: {corruption: {"settings": {...}, other facts}}}}`` as TOML."""
+    lines = [
+        "# Settings found on validation accuracy by magnet.experiments.tuning.search; see results/table3.md.",
+        "",
+    ]
+    for method in sorted(found):
+        for dataset in sorted(found[method]):
+            for corruption, entry in sorted(found[method][dataset].items()):
+                head = f"{method}.{dataset}.{corruption}"
+                facts = {name: value for name, value in entry.items() if name != "settings"}
+                lines += [f"[{head}]", *(f"{name} = {_value(value)}" for name, value in facts.items())]
+                lines += [f"[{head}.settings]", *(f"{name} = {_value(v)}" for name, v in entry["settings"].items()), ""]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text("\n".join(lines), encoding="utf-8")
+    partial.replace(path)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_value(part) for part in value) + "]"
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    raise ValueError(f"settings hold {value!r}; TOML takes numbers, words, truth values and lists of them")

@@ -1,0 +1,403 @@
+r"""A committee: several networks on several candidates for the features, weighed by their validation accuracy.
+
+.. math::
+    p(y \mid i) = \sum_m w_m\, p_m(y \mid i), \qquad
+    w_m \propto \exp\left(\frac{a_m - \max_k a_k}{\tau}\right)
+
+with :math:`a_m` the validation accuracy of member m. The temperature :math:`\tau` is the standard error of the
+difference of two members' accuracies, which falls with the number of validation nodes: with few of them the members
+are averaged, with many the best decide.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from magnet.graph import Graph
+from magnet.nn.features import row_normalized, unit_scaled
+from magnet.nn.memory import NotEnoughMemory, available
+from magnet.nn.model import Model
+from magnet.nn.training import fit
+from magnet.recovery.candidates import Candidate
+
+#: Settings that may differ between models trained side by side.
+SIDE_BY_SIDE = (
+    *("learning_rate", "weight_decay", "epochs", "dropout", "input_dropout"),
+    *("alpha", "lambda1", "lambda2", "amplitude", "memory"),
+)
+#: Settings of the training; all others are options of the model.
+TRAINING = ("learning_rate", "weight_decay", "weight_decay_on", "epochs", "patience", "scaling")
+#: What ``scaling`` may be.
+SCALINGS = {"none": lambda x: x, "rows": row_normalized, "unit": unit_scaled}
+#: Of what is free on a GPU the feature matrices of one batch take at most this part: training makes several copies.
+FEATURE_SHARE = 48
+#: Features are kept between the rungs of a committee while they take less than this part of the free memory.
+KEPT_SHARE = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """A network and how it is trained.
+
+    Args:
+        name: what the member is called.
+        model: the network.
+        settings: options of the model, and ``learning_rate, weight_decay, weight_decay_on, epochs, patience,
+            scaling``. The last is ``"none"``, ``"rows"`` (rows divided by their sum) or ``"unit"`` (one factor for
+            the whole matrix, after which rows have a total variance of 1).
+    """
+
+    name: str
+    model: type[Model]
+    settings: Mapping[str, Any]
+
+    @property
+    def shape(self) -> tuple[Any, str]:
+        """What must be the same for models to be trained side by side. (So is the number of epochs, though it need
+        not: all would go on as long as the longest.)"""
+        free = {*SIDE_BY_SIDE, "scaling"} - {"epochs"}
+        return self.model, json.dumps({k: v for k, v in self.settings.items() if k not in free}, sort_keys=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Nodes to classify: one graph, its labels, and what may be tried.
+
+    Args:
+        graph: the graph.
+        y: labels ``[n]``.
+        train_mask, val_mask: which nodes are for training and which for choosing.
+        inputs, outputs: numbers of features and classes.
+        seed: of the networks.
+        candidates: features to choose from; the first are those that were observed.
+        recipes: networks to choose from; those of the first kind try every candidate.
+        own_split: whether other problems that are trained side by side have other masks.
+    """
+
+    graph: Graph
+    y: Tensor
+    train_mask: Tensor
+    val_mask: Tensor
+    inputs: int
+    outputs: int
+    seed: int
+    candidates: Sequence[Candidate]
+    recipes: Sequence[Recipe]
+    own_split: bool = False
+
+
+@dataclass(eq=False)
+class Member:
+    """A trained network of a committee.
+
+    Attributes:
+        candidate, recipe: names of its features and its network.
+        seed: of its initialization.
+        val_accuracy, val_loss, epoch: at its best epoch on validation.
+        logits: class scores ``[n, classes]``.
+        seconds: its share of the time of its batch.
+        settings: of its recipe.
+        model: the network, where it was to be kept.
+    """
+
+    candidate: str
+    recipe: str
+    seed: int
+    val_accuracy: float
+    val_loss: float
+    epoch: int
+    logits: Tensor
+    seconds: float
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    model: Model | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.candidate} + {self.recipe}"
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A member before it is trained: numbers of its problem, candidate and recipe, and its seed."""
+
+    problem: int
+    candidate: int
+    recipe: int
+    seed: int
+
+
+@dataclass(eq=False)
+class Committee:
+    """Trains the members of one or several problems, as many at once as fit.
+
+    Args:
+        problems: on graphs of one size; what they share is computed together.
+        device: where to compute.
+        initializations: networks of each kind on each candidate, with different random numbers. (default: ``1``)
+        prune: networks of other kinds than the first are trained only on the better half of the candidates and on the
+            first one, judged by the first kind (successive halving with two rungs). (default: ``True``)
+        keep_models: keep the networks.
+        batch: feature matrices at once. (default: as many as fit on a GPU, on a CPU one for each problem)
+        progress: show a progress bar over the members.
+
+    After :meth:`train`: ``members[problem]``, and ``make_seconds[problem]``, the time spent on features.
+    """
+
+    problems: Sequence[Problem]
+    device: torch.device
+    initializations: int = 1
+    prune: bool = True
+    keep_models: bool = False
+    batch: int | None = None
+    progress: bool = False
+    members: list[list[Member]] = field(default_factory=list)
+    make_seconds: list[float] = field(default_factory=list)
+    _kept: dict[int, Any] = field(default_factory=dict, repr=False)
+
+    def train(self) -> Committee:
+        self.members = [[] for _ in self.problems]
+        self.make_seconds = [0.0] * len(self.problems)
+        first, rest = [], []
+        for p, problem in enumerate(self.problems):
+            scouts = [r for r, recipe in enumerate(problem.recipes) if recipe.model is problem.recipes[0].model]
+            first.append(self._jobs(p, range(len(problem.candidates)), scouts))
+        self._train(first)
+        for p, problem in enumerate(self.problems):
+            others = [r for r, recipe in enumerate(problem.recipes) if recipe.model is not problem.recipes[0].model]
+            rest.append(self._jobs(p, self._surviving(p), others))
+        self._train(rest)
+        self._kept.clear()
+        return self
+
+    def _jobs(self, problem: int, candidates: Sequence[int], recipes: Sequence[int]) -> list[_Job]:
+        first = self.problems[problem].seed
+        seeds = [first + 1000 * k for k in range(self.initializations)]
+        return [_Job(problem, c, r, seed) for c in candidates for r in recipes for seed in seeds]
+
+    def _candidate(self, job: _Job) -> Candidate:
+        return self.problems[job.problem].candidates[job.candidate]
+
+    def _surviving(self, problem: int) -> list[int]:
+        """Candidates for the other networks."""
+        count = len(self.problems[problem].candidates)
+        if not self.prune or count <= 2:
+            return list(range(count))
+        names = [candidate.name for candidate in self.problems[problem].candidates]
+        score = np.zeros(count)
+        for member in self.members[problem]:
+            score[names.index(member.candidate)] += member.val_accuracy
+        best = np.argsort(-score, kind="stable")[: (count + 1) // 2]
+        return sorted({0, *(int(place) for place in best)})
+
+    def _train(self, jobs: Sequence[Sequence[_Job]]) -> None:
+        """Train jobs: those on the first candidate of every problem first, and so on."""
+        flat = sorted((job for some in jobs for job in some), key=lambda job: job.candidate)
+        shapes: dict[Any, list[_Job]] = {}
+        for job in flat:
+            problem = self.problems[job.problem]
+            key = (problem.recipes[job.recipe].shape, id(problem.graph), problem.own_split)
+            shapes.setdefault(key, []).append(job)
+        total, done = len(flat), 0
+        with _bar(total, self.progress) as advance:
+            for group in shapes.values():
+                matrices = list(dict.fromkeys(id(self._candidate(job)) for job in group))
+                limit = self.batch_size(len({id(self.problems[job.problem].candidates) for job in group}))
+                for start in range(0, len(matrices), limit):
+                    some = set(matrices[start : start + limit])
+                    part = [job for job in group if id(self._candidate(job)) in some]
+                    self._until_it_fits(part)
+                    done += len(part)
+                    advance(len(part))
+
+    def batch_size(self, problems: int) -> int:
+        """How many feature matrices to hold at once: on a GPU, where launching kernels takes the time, as many as
+        fit."""
+        if self.batch is not None:
+            return self.batch
+        if self.device.type == "cpu":
+            return problems
+        first = self.problems[0]
+        size = 4 * first.graph.num_nodes * first.inputs
+        return max(min(problems, 10), available(self.device) // FEATURE_SHARE // size)
+
+    def _until_it_fits(self, jobs: Sequence[_Job]) -> None:
+        """All at once, or in halves where memory is not enough."""
+        fits = True
+        try:
+            self._batch(jobs)
+        except (NotEnoughMemory, torch.OutOfMemoryError):
+            if len(jobs) == 1:
+                raise
+            fits = False
+        if not fits:  # only here, outside of the handler, is what did not fit no longer held by the error
+            gc.collect()
+            half = len(jobs) // 2
+            self._until_it_fits(jobs[:half])
+            self._until_it_fits(jobs[half:])
+
+    def _batch(self, jobs: Sequence[_Job]) -> None:
+        groups = self._features(jobs)
+        ordered = [job for _, members in groups for job in members]
+        began = time.perf_counter()
+        first = self.problems[ordered[0].problem]
+        recipes = [self.problems[job.problem].recipes[job.recipe] for job in ordered]
+        shared = recipes[0].settings
+        side = {name: [recipe.settings[name] for recipe in recipes] for name in SIDE_BY_SIDE if name in shared}
+        options = {name: value for name, value in {**shared, **side}.items() if name not in TRAINING}
+        seeds = [job.seed for job in ordered]
+        model = recipes[0].model(first.inputs, first.outputs, seeds=seeds, **options).to(self.device)
+        masks = [getattr(first, name) for name in ("train_mask", "val_mask")]
+        if first.own_split:
+            own = [self.problems[job.problem] for job in ordered]
+            masks = [torch.stack([getattr(p, name).cpu() for p in own]) for name in ("train_mask", "val_mask")]
+        fitted = fit(
+            model,
+            _together(groups),
+            first.graph,
+            first.y,
+            masks[0],
+            masks[1],
+            learning_rate=side["learning_rate"],
+            weight_decay=side["weight_decay"],
+            weight_decay_on=shared["weight_decay_on"],
+            epochs=side["epochs"],
+            patience=shared["patience"],
+        )
+        share = (time.perf_counter() - began) / len(ordered)
+        for s, (job, recipe) in enumerate(zip(ordered, recipes, strict=True)):
+            member = Member(
+                candidate=self.problems[job.problem].candidates[job.candidate].name,
+                recipe=recipe.name,
+                seed=job.seed,
+                val_accuracy=float(fitted.val_accuracy[s]),
+                val_loss=float(fitted.val_loss[s]),
+                epoch=int(fitted.epoch[s]),
+                logits=fitted.logits[s],
+                seconds=share,
+                settings=recipe.settings,
+                model=single(model, recipe, s) if self.keep_models else None,
+            )
+            self.members[job.problem].append(member)
+
+    def _features(self, jobs: Sequence[_Job]) -> list[tuple[Any, list[_Job]]]:
+        """Features, and the jobs on them; problems with the same matrix share it."""
+        groups: dict[tuple[int, str], tuple[Any, list[_Job]]] = {}
+        made: dict[int, Any] = {}  # as long as it is here no other matrix can get its id
+        users: dict[int, list[_Job]] = {}
+        for job in jobs:
+            users.setdefault(id(self._candidate(job)), []).append(job)
+        for place, some in users.items():
+            began = time.perf_counter()
+            made[place] = x = self._made(self._candidate(some[0]))
+            for job in some:
+                scaling = self.problems[job.problem].recipes[job.recipe].settings["scaling"]
+                if (id(x), scaling) not in groups:
+                    groups[id(x), scaling] = (SCALINGS[scaling](x), [])
+                groups[id(x), scaling][1].append(job)
+            for problem in {job.problem for job in some}:
+                self.make_seconds[problem] += time.perf_counter() - began
+        return list(groups.values())
+
+    def _made(self, candidate: Candidate) -> Any:
+        """The features of a candidate; kept for the networks that follow as far as memory allows."""
+        if id(candidate) in self._kept:
+            return self._kept[id(candidate)]
+        x = candidate.make()
+        if any(len(problem.recipes) > 1 for problem in self.problems):
+            kept = sum(each.nbytes for each in self._kept.values() if each.layout == torch.strided)
+            if kept + (x.nbytes if x.layout == torch.strided else 0) < available(self.device) / KEPT_SHARE:
+                self._kept[id(candidate)] = x
+        return x
+
+
+def single(model: Model, recipe: Recipe, place: int) -> Model:
+    """One network out of a batch, on the CPU."""
+    options = {name: value for name, value in recipe.settings.items() if name not in TRAINING}
+    alone = recipe.model(model.in_channels, model.out_channels, seeds=[model.seeds[place]], **options)
+    state = {name: value[:, place : place + 1].cpu().clone() for name, value in model.state_dict().items()}
+    alone.load_state_dict(state)
+    return alone
+
+
+def best(members: Sequence[Member]) -> int:
+    """The member with the highest validation accuracy, the first among equals."""
+    chosen = 0
+    for place, member in enumerate(members):
+        if member.val_accuracy > members[chosen].val_accuracy + 1e-9:
+            chosen = place
+    return chosen
+
+
+def weights(members: Sequence[Member], y: Tensor, val_mask: Tensor) -> NDArray[np.float64]:
+    """The weight of each member; they sum to 1."""
+    labels = y.cpu()[val_mask.cpu()]
+    right = torch.stack([member.logits[val_mask.cpu()].argmax(dim=1) == labels for member in members]).double()
+    accuracy = right.mean(dim=1)
+    temperature = standard_error(right)
+    scaled = (accuracy - accuracy.max()) / temperature
+    return torch.softmax(scaled, dim=0).numpy()
+
+
+def standard_error(right: Tensor) -> float:
+    """The standard error of the difference between a member's accuracy and that of the best one, for the typical
+    (median) member. It follows from how often the two disagree about being right, which is less than independent
+    errors would.
+
+    Args:
+        right: ``[members, validation nodes]``, 1 where a member is right.
+    """
+    leader = right[right.mean(dim=1).argmax()]
+    disagreement = (right - leader).abs().mean(dim=1).median()
+    nodes = right.shape[1]
+    return float(torch.sqrt((disagreement + 1 / nodes) / nodes))
+
+
+def average(members: Sequence[Member], weight: NDArray[np.float64]) -> Tensor:
+    """Class probabilities ``[n, classes]`` of the committee, in double precision."""
+    total = torch.zeros(members[0].logits.shape, dtype=torch.float64)
+    for member, share in zip(members, weight, strict=True):
+        if share > 0:
+            total += share * torch.softmax(member.logits.double(), dim=1)
+    return total
+
+
+def _together(groups: Sequence[tuple[Any, list[_Job]]]) -> Any:
+    """One matrix, or several that serve equal numbers of models, as :func:`magnet.nn.fit` takes them."""
+    if len(groups) == 1:
+        return groups[0][0]
+    if len({len(members) for _, members in groups}) == 1:
+        return [x for x, _ in groups]
+    return [x for x, members in groups for _ in members]
+
+
+class _bar:
+    """A progress bar, or nothing."""
+
+    def __init__(self, total: int, show: bool) -> None:
+        self.total, self.bar = total, None
+        if show and total:
+            from rich.console import Console
+            from rich.progress import Progress
+
+            self.bar = Progress(console=Console(stderr=True))
+
+    def __enter__(self) -> Any:
+        if self.bar is None:
+            return lambda count: None
+        self.bar.start()
+        task = self.bar.add_task("training", total=self.total)
+        return lambda count: self.bar.advance(task, count)
+
+    def __exit__(self, *_: object) -> None:
+        if self.bar is not None:
+            self.bar.stop()

@@ -1,0 +1,79 @@
+"""Blanks that should hold a value: their group knows it, and they are scattered by chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats, distinct
+from magnet.tables.experts.groups import dispersion
+from magnet.tables.findings import Finding
+from magnet.tables.options import TableOptions
+from magnet.tables.roles.patterns import blank
+
+DETERMINED = 0.95  # share of filled cells that agree with the leading value of their group, each cell left out
+MOST_BLANK = 0.5
+CHANCE = 0.85  # a scattered blank in a determined column
+OTHERS = 2  # filled rows of the group that must say the same
+
+
+def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
+    """Blanks of columns that another column determines.
+
+    If whole groups are blank, blanks belong to the entity and are right; if blanks fall on groups as independent draws
+    would (dispersion near 1), they are missing values. The suggestion is the leading value of the group.
+    """
+    for j, column in enumerate(table.columns):
+        if column.name in table.skip or column.role.name == "empty":
+            continue
+        empty = np.array([blank(v) for v in column.values])[column.current]
+        if not 0 < empty.mean() <= MOST_BLANK or (~empty).sum() < options.min_rows:
+            continue
+        best: tuple[float, int, Codes] | None = None
+        for a, other in enumerate(table.columns):
+            if a != j:
+                found = _determines(other, column, empty, options)
+                if found is not None and (best is None or found[0] > best[0]):
+                    best = (found[0], a, found[1])
+        if best is None:
+            continue
+        share, a, leader = best
+        key = table.columns[a]
+        for row in np.flatnonzero(empty & (leader >= 0)).tolist():
+            value = column.values[leader[row]]
+            why = f"the rows with {key.name} {key.values[key.current[row]]!r} say {value!r}, this is blank: missing"
+            yield j, Finding(row, value, CHANCE, CHANCE * share, "missing", why)
+
+
+def _determines(
+    other: CodedColumn, column: CodedColumn, empty: Codes, options: TableOptions
+) -> tuple[float, Codes] | None:
+    """Agreement within the groups of another column, and the leading value of each row's group (-1: unknown)."""
+    group, groups = distinct(other.current)
+    n, full = len(group), ~empty
+    if not 2 <= groups <= 0.5 * n:
+        return None
+    width = len(column.values)
+    keys, held = np.unique(group[full] * width + column.current[full], return_counts=True)
+    leading = np.zeros(groups, dtype=np.int64)
+    np.maximum.at(leading, keys // width, held)
+    value = np.full(groups, -1, dtype=np.int64)
+    top = held == leading[keys // width]
+    value[(keys // width)[top]] = (keys % width)[top]
+    size = np.bincount(group[full], minlength=groups)
+    large = size > OTHERS
+    if large.sum() < 2 or size[large].sum() < 0.5 * full.sum():
+        return None
+    others = np.maximum(size[large] - 1, 1).sum()
+    share = float((leading[large] - 1).sum() / others)
+    chance: Floats = np.bincount(column.current[full], minlength=width) / full.sum()
+    if share < DETERMINED or share < 1 - 0.3 * (1 - float(chance.max())):
+        return None
+    if (
+        dispersion(np.bincount(group[empty], minlength=groups), np.bincount(group, minlength=groups))
+        > options.dispersion
+    ):
+        return None
+    known = (size > OTHERS) & (leading >= 0.8 * size)
+    return share, np.where(known, value, -1)[group]

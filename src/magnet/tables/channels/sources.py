@@ -1,0 +1,193 @@
+"""Several sources report the same fact: truth discovery."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats, distinct, joint
+from magnet.tables.findings import Finding
+from magnet.tables.options import TableOptions
+from magnet.tables.roles.patterns import blank
+
+MIN_ENTITIES = 5
+KEY_ROLES = ("category", "text", "identifier", "code", "phone")
+SOURCE_ROLES = ("category", "text")
+FACT_ROLES = ("category", "text", "identifier", "code", "phone", "date", "time")
+UNIQUE = 0.9  # share of (entity, source) pairs that occur once
+COINCIDENCE = 0.3  # deviations of one source that are equal for different entities follow a rule of their own
+DENSITY = 0.2  # share of the (entity, source) grid that is reported; less is chance
+PRIOR_RELIABILITY, PRIOR_CLAIMS = 0.8, 4.0
+STEPS = 15
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Which column names the entity and which the source of a report."""
+
+    entity: int
+    source: int
+
+
+def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
+    r"""Posterior of every reported value (Dawid and Skene 1979; Dong et al. 2009, accuracy without copying).
+
+    .. math::
+        \log T_e(v) = \tau \sum_{i \in e, \, o_i = v} \log \frac{r_{s_i}}{(1 - r_{s_i}) \, q} + \text{const}, \qquad
+        r_s = \frac{\sum_{i \in s} T_{e_i}(o_i) + 0.8 \cdot 4}{n_s + 4}
+
+    with :math:`r_s` the reliability of source s for this column, q the chance that two wrong reports coincide
+    (estimated), and :math:`\tau < 1` since sources copy from each other. A value nobody reports has score 0. A report
+    is wrong with :math:`1 - T_e(o_i)`; a blank should hold a value if the fact is known to others. Where reports agree
+    nearly always, the exceptions may be genuine and are left to the groups.
+    """
+    designs = find_designs(table, options)
+    for j, column in enumerate(table.columns):
+        if column.role.name not in FACT_ROLES or column.name in table.skip:
+            continue
+        best: tuple[float, Claims] | None = None
+        for design in designs:
+            if j in (design.entity, design.source):
+                continue
+            claims = Claims(table, column, design)
+            agreement = claims.agreement(options)
+            if agreement is not None and (best is None or agreement > best[0]):
+                best = agreement, claims
+        if best is not None:
+            for finding in best[1].judge(options):
+                if best[0] <= options.source_agreement or finding.kind == "missing":
+                    yield j, finding
+
+
+def find_designs(table: CodedTable, options: TableOptions) -> list[Design]:
+    """Pairs of columns in which few entities are reported by several sources, hardly ever twice by the same one."""
+    n = table.num_rows
+    sizes = [len(np.unique(c.read)) for c in table.columns]
+    out = []
+    for a, entity in enumerate(table.columns):
+        if entity.role.name not in KEY_ROLES or not MIN_ENTITIES <= sizes[a] <= n / options.source_reports:
+            continue
+        for s, source in enumerate(table.columns):
+            if s == a or source.role.name not in SOURCE_ROLES or not 3 <= sizes[s] <= n / 3:
+                continue
+            pairs = int(joint(entity.read, source.read).max()) + 1
+            if pairs >= UNIQUE * n and pairs >= DENSITY * sizes[a] * sizes[s]:
+                out.append(Design(a, s))
+    return out
+
+
+class Claims:
+    """The reports of one column: who says what about which entity."""
+
+    def __init__(self, table: CodedTable, column: CodedColumn, design: Design) -> None:
+        self.table, self.column, self.design = table, column, design
+        empty = np.array([blank(v) for v in column.values])
+        self.filled = np.flatnonzero(~empty[column.read])
+        self.blanks = np.flatnonzero(empty[column.read])
+        self.entity_all, self.entities = distinct(table.columns[design.entity].read)
+        self.source_all, self.sources = distinct(table.columns[design.source].read)
+        self.entity, self.source = self.entity_all[self.filled], self.source_all[self.filled]
+        width = len(column.values)
+        self.keys, self.pair, self.held = np.unique(
+            self.entity * width + column.read[self.filled], return_inverse=True, return_counts=True
+        )
+        self.pair_entity, self.pair_value = self.keys // width, self.keys % width
+
+    def _leading(self, score: Floats) -> Codes:
+        """The pair with the highest score of each entity, -1 for entities without reports."""
+        order = np.lexsort((score, self.pair_entity))
+        out = np.full(self.entities, -1, dtype=np.int64)
+        out[self.pair_entity[order]] = order
+        return out
+
+    def agreement(self, options: TableOptions) -> float | None:
+        """Share of pairs of reports on one entity that agree, or None if this is no column of facts about it.
+
+        The agreement must exceed that of reports on different entities (Cohen's kappa), and deviations must not follow
+        a rule of their source.
+        """
+        if len(self.filled) < options.min_rows:
+            return None
+        reports = np.bincount(self.entity, minlength=self.entities)
+        if reports[reports > 0].mean() < options.source_reports:
+            return None
+        held, size = self.held.astype(np.float64), reports.astype(np.float64)
+        within = (held * (held - 1)).sum() / max((size * (size - 1)).sum(), 1.0)
+        values = np.bincount(self.pair_value, weights=held)
+        chance = (values * (values - 1)).sum() / (values.sum() * (values.sum() - 1))
+        leading = self._leading(held)
+        if within < chance + options.source_kappa * (1 - chance):
+            return None
+        off = self.pair != leading[self.entity]
+        if off.sum() >= 4 and self._coincidence(off) > COINCIDENCE:
+            return None
+        return float(within)
+
+    def _coincidence(self, off: Codes) -> float:
+        """Chance that two deviations of one source, on different entities, are the same value."""
+        source, value = self.source[off], self.pair_value[self.pair[off]]
+        _, held = np.unique(source * (int(value.max()) + 1) + value, return_counts=True)
+        per_source = np.bincount(source)
+        pairs = float((per_source * (per_source - 1.0)).sum())
+        return float((held * (held - 1.0)).sum()) / pairs if pairs else 0.0
+
+    def _wrong_coincidence(self, leading: Codes) -> float:
+        """Chance that two deviating reports on one entity are the same value, with four pseudo-pairs at one tenth."""
+        off = np.ones(len(self.keys), dtype=bool)
+        off[leading[leading >= 0]] = False
+        held = np.where(off, self.held, 0).astype(np.float64)
+        total = np.bincount(self.pair_entity, weights=held, minlength=self.entities)
+        same, pairs = (held * (held - 1)).sum(), (total * (total - 1)).sum()
+        return float(np.clip((same + 0.4) / (pairs + 4), 0.02, 0.5))
+
+    def truth(self, options: TableOptions) -> tuple[Floats, Floats]:
+        """Posterior of every (entity, value) pair, and the reliability of every source."""
+        leading = self._leading(self.held.astype(np.float64))
+        q = self._wrong_coincidence(leading)
+        reliability = np.full(self.sources, PRIOR_RELIABILITY)
+        posterior = np.zeros(len(self.keys))
+        claims = np.bincount(self.source, minlength=self.sources)
+        for _ in range(STEPS):
+            weight = options.source_temper * np.log(reliability / ((1 - reliability) * q))
+            score = np.bincount(self.pair, weights=weight[self.source], minlength=len(self.keys))
+            top = np.zeros(self.entities)
+            np.maximum.at(top, self.pair_entity, score)
+            mass = np.exp(score - top[self.pair_entity])
+            total = np.bincount(self.pair_entity, weights=mass, minlength=self.entities) + np.exp(-top)
+            posterior = mass / total[self.pair_entity]
+            right = np.bincount(self.source, weights=posterior[self.pair], minlength=self.sources)
+            mean = right.sum() / max(claims.sum(), 1)
+            reliability = np.clip((right + PRIOR_CLAIMS * mean) / (claims + PRIOR_CLAIMS), 0.05, 0.99)
+        return posterior, reliability
+
+    def judge(self, options: TableOptions) -> Iterator[Finding]:
+        """Findings for reports that are probably wrong and for blanks of known facts."""
+        posterior, reliability = self.truth(options)
+        leading = self._leading(posterior)
+        reports = np.bincount(self.entity, minlength=self.entities)
+        key = self.table.columns[self.design.entity]
+        site = self.table.columns[self.design.source]
+        wrong = 1 - posterior[self.pair]
+        for at in np.flatnonzero(wrong >= options.list_from).tolist():
+            row, lead = int(self.filled[at]), int(leading[self.entity[at]])
+            value = self.column.values[self.pair_value[lead]]
+            same = lead == self.pair[at]
+            why = (
+                f"{int(self.held[lead])} of {int(reports[self.entity[at]])} rows with {key.name} "
+                f"{key.values[key.read[row]]!r} say {value!r}; {site.name} {site.values[site.read[row]]!r} is right in "
+                f"{reliability[self.source[at]]:.0%}: disagreement"
+            )
+            confidence = 0.0 if same else float(posterior[lead])
+            yield Finding(row, None if same else value, float(wrong[at]), confidence, "disagreement", why)
+        for row in self.blanks.tolist():
+            lead = int(leading[self.entity_all[row]])
+            if lead < 0 or self.held[lead] < 2:
+                continue
+            value, count = self.column.values[self.pair_value[lead]], int(reports[self.entity_all[row]])
+            known = float(posterior[lead])
+            name = f"{key.name} {key.values[key.read[row]]!r}"
+            why = f"{int(self.held[lead])} of {count} other rows with {name} say {value!r}"
+            chance = 1 - 0.5**count
+            yield Finding(row, value, chance, known * chance, "missing", f"{why}, this is blank: missing")

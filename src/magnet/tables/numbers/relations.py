@@ -1,0 +1,259 @@
+"""Exact arithmetic between columns: totals, products, rates and copies, and the cells that break them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from magnet.tables.numbers.arrays import Bools, Floats, Ints
+
+MAX_COLUMNS = 64  # that are searched for relations among three
+MAX_BLOCK = 12  # columns side by side that may add up to a total
+SAMPLE = 200  # rows of the search; what it finds is checked on all
+GLANCE, REFERENCES = 24, 4  # rows of a first look at ratios, and those that the others are compared with
+ALIKE = 0.05  # logarithm by which a ratio may vary before rounding is considered
+MIN_ROWS = 20  # in which a relation must hold with every term counting
+HOLDS = 0.9  # share of these rows; leaves room for one wrong cell in ten rows
+BY_CHANCE = 0.3  # share of rows in which it may hold with the target of another row
+EXCEPTION = 0.02  # share of rows that break a relation from which breaking it is as often right as wrong
+MAX_TOLERANCE = 0.05  # of the target's spread; rounding that coarse makes every relation hold
+
+
+@dataclass(frozen=True)
+class Relation:
+    r"""``target = sum of terms``, ``target = factor * first * second`` or ``target = factor * first / second``.
+
+    Args:
+        kind: ``sum``, ``product`` or ``ratio``; a copy is a product with one term.
+        target: column.
+        terms: columns.
+        factor: of a product or ratio.
+    """
+
+    kind: str
+    target: int
+    terms: tuple[int, ...]
+    factor: float = 1.0
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        return (self.target, *self.terms)
+
+    def expected(self, x: Floats) -> Floats:
+        """What the target should be ``[n]``."""
+        parts = [x[:, k] for k in self.terms]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            if self.kind == "sum":
+                return np.asarray(np.sum(parts, axis=0))
+            if self.kind == "ratio":
+                return np.asarray(self.factor * parts[0] / parts[1])
+            return np.asarray(self.factor * np.prod(parts, axis=0))
+
+    def tolerance(self, x: Floats, steps: Sequence[float]) -> Floats:
+        """By how much rounding may move the target off ``[n]``."""
+        if self.kind == "sum":
+            off = np.full(len(x), sum(steps[k] for k in self.terms))
+        else:
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                off = np.abs(self.expected(x)) * sum(steps[k] / np.abs(x[:, k]) for k in self.terms)
+        largest = np.abs(np.nan_to_num(self.expected(x), posinf=0, neginf=0))
+        return np.asarray(0.51 * (steps[self.target] + off) + 1e-9 * largest)
+
+    def solve(self, x: Floats, member: int) -> Floats:
+        """What a member must be for the relation to hold, the others given ``[n]``."""
+        if member == self.target:
+            return self.expected(x)
+        target, others = x[:, self.target], [x[:, k] for k in self.terms if k != member]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            if self.kind == "sum":
+                return np.asarray(target - np.sum(others, axis=0))
+            if self.kind == "product":
+                return np.asarray(target / (self.factor * np.prod(others, axis=0)))
+            if member == self.terms[0]:
+                return np.asarray(target * others[0] / self.factor)
+            return np.asarray(self.factor * others[0] / target)
+
+    def written(self, names: Sequence[str]) -> str:
+        """The relation in words."""
+        terms = [names[k] for k in self.terms]
+        if self.kind == "sum":
+            right = f"{terms[0]} + ... + {terms[-1]}" if len(terms) > 3 else " + ".join(terms)
+        else:
+            sign = " / " if self.kind == "ratio" else " * "
+            right = ("" if np.isclose(self.factor, 1) else f"{self.factor:.6g} * ") + sign.join(terms)
+        return f"{names[self.target]} = {right}"
+
+    def state(self, x: Floats, steps: Sequence[float]) -> tuple[Bools, Bools]:
+        """Rows in which the relation says something (every term counts), and those of them in which it holds."""
+        known = np.isfinite(x[:, list(self.members)]).all(axis=1)
+        tolerance = self.tolerance(x, steps)
+        with np.errstate(invalid="ignore"):
+            if self.kind == "sum":  # a term within rounding proves nothing
+                counting = (np.abs(x[:, list(self.terms)]) > 2 * tolerance[:, None]).sum(axis=1) >= 2
+            else:
+                counting = (x[:, list(self.terms)] != 0).all(axis=1)
+            holds = np.abs(x[:, self.target] - self.expected(x)) <= tolerance
+        telling = known & counting & (x[:, self.target] != 0)
+        return telling, telling & holds
+
+
+def find_relations(x: Floats, steps: Sequence[float]) -> list[Relation]:
+    """Relations that hold exactly (within rounding) in nearly all rows and not by chance.
+
+    Args:
+        x: values ``[n, q]``, NaN where there is none.
+        steps: distance of neighboring values as written.
+
+    Example:
+        >>> a, b = np.arange(30.0) ** 2 % 17 + 1, np.arange(30.0) % 11 + 1
+        >>> found = find_relations(np.column_stack([a, b, a + b]), [1.0, 1.0, 1.0])
+        >>> [relation.written(["a", "b", "total"]) for relation in found]
+        ['total = a + b']
+    """
+    n, q = x.shape
+    usable = [k for k in range(q) if np.unique(x[np.isfinite(x[:, k]), k][:SAMPLE]).size > 5][:MAX_COLUMNS]
+    if n < MIN_ROWS or len(usable) < 2:
+        return []
+    rows = np.linspace(0, n - 1, min(n, SAMPLE)).astype(int)
+    found: list[Relation] = []
+    tied: set[frozenset[int]] = set()
+    for candidate in _candidates(x[rows], steps, usable):
+        key = frozenset(candidate.members)
+        if key not in tied and _valid(candidate, x, steps):
+            found.append(candidate)
+            tied.add(key)
+    return found
+
+
+def _valid(relation: Relation, x: Floats, steps: Sequence[float]) -> bool:
+    telling, holds = relation.state(x, steps)
+    if holds.sum() < MIN_ROWS or holds.sum() < HOLDS * telling.sum():
+        return False
+    target = x[:, relation.target]
+    spread = float(np.subtract(*np.nanquantile(target[telling], [0.75, 0.25])))
+    if np.median(relation.tolerance(x, steps)[telling]) > MAX_TOLERANCE * spread:
+        return False
+    moved = x.copy()
+    moved[:, relation.target] = np.roll(target, n // 2 if (n := len(x)) > 3 else 1)
+    telling, holds = relation.state(moved, steps)
+    return bool(holds.sum() <= BY_CHANCE * max(int(telling.sum()), 1))
+
+
+def _candidates(x: Floats, steps: Sequence[float], usable: list[int]) -> Iterator[Relation]:
+    """Relations worth a check on all rows, the simplest first."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(np.abs(np.where(x == 0, np.nan, x)))
+    for a, b in combinations(usable, 2):
+        factor = _constant(logs[:, b] - logs[:, a])
+        if factor is not None:
+            yield Relation("product", b, (a,), factor * _sign(x[:, b], x[:, a]))
+    half = np.array(steps)
+    for a, b in combinations(usable, 2):
+        total = x[:, a] + x[:, b]
+        off = np.abs(x[:, usable] - total[:, None])
+        close = np.mean(off <= 0.51 * (half[usable] + half[a] + half[b]) + 1e-9 * np.abs(total[:, None]), axis=0)
+        for k in np.flatnonzero(close > 0.5 * HOLDS):
+            if usable[k] not in (a, b):
+                yield Relation("sum", usable[k], (a, b))
+    for start, stop in combinations(range(x.shape[1] + 1), 2):
+        if 3 <= stop - start <= MAX_BLOCK:
+            total = x[:, start:stop].sum(axis=1)
+            off = np.abs(x[:, usable] - total[:, None])
+            slack = 0.51 * (half[usable] + half[start:stop].sum()) + 1e-9 * np.abs(total[:, None])
+            for k in np.flatnonzero(np.mean(off <= slack, axis=0) > 0.5 * HOLDS):
+                if not start <= usable[k] < stop:
+                    yield Relation("sum", usable[k], tuple(range(start, stop)))
+    for a, b in combinations(usable, 2):
+        for kind, sign in (("product", 1), ("ratio", -1)):
+            rest = logs[:, usable] - (logs[:, a] + sign * logs[:, b])[:, None]
+            for at, factor in _constants(rest):
+                if usable[at] not in (a, b):
+                    sign_of = _sign(x[:, usable[at]], x[:, a] * x[:, b])
+                    yield Relation(kind, usable[at], (a, b), factor * sign_of)
+
+
+def _constant(logs: Floats) -> float | None:
+    found = list(_constants(logs[:, None]))
+    return found[0][1] if found else None
+
+
+def _constants(logs: Floats) -> Iterator[tuple[int, float]]:
+    """Columns that are nearly constant, and the factor: the power of ten next to it, if it is as good."""
+    few = logs[:: max(1, len(logs) // GLANCE)]
+    alike = np.zeros(logs.shape[1], dtype=bool)
+    for row in few[:REFERENCES]:
+        alike |= (np.abs(few - row) < ALIKE).mean(axis=0) > 0.5
+    for k in np.flatnonzero(alike).tolist():
+        known = logs[np.isfinite(logs[:, k]), k]
+        if known.size < MIN_ROWS:
+            continue
+        low, middle, high = np.quantile(known, [0.2, 0.5, 0.8])
+        if high - low < ALIKE:
+            ten = 10.0 ** round(middle / np.log(10))
+            yield k, ten if abs(np.log(ten) - middle) < max(high - low, 1e-6) else float(np.exp(middle))
+
+
+def _sign(a: Floats, b: Floats) -> float:
+    return -1.0 if np.nanmedian(np.sign(a) * np.sign(b)) < 0 else 1.0
+
+
+class Blame(NamedTuple):
+    """Cells that break relations: ``wrong`` probabilities, exact ``value``, position of the broken ``relation`` (-1:
+    none) and cells ``proved`` right by a relation that holds, each ``[n, q]``."""
+
+    wrong: Floats
+    value: Floats
+    relation: Ints
+    proved: Bools
+
+
+def blame(
+    relations: Sequence[Relation],
+    x: Floats,
+    steps: Sequence[float],
+    gain: Callable[[int, Ints, Floats], Floats],
+) -> Blame:
+    r"""Which cells break relations, and what they should be.
+
+    A cell of a relation that holds in its row is right. Of the other members m of a broken relation one is wrong, or
+    none is and the row is an exception:
+
+    .. math::
+        P(m) \propto \frac{p(v_m \mid \text{context})}{p(o_m \mid \text{context})}, \qquad
+        P(\text{none}) \propto \frac{1 + \text{broken rows}}{1 + \text{rows}} \Big/ \text{error rate}
+
+    where :math:`v_m` is the value with which the relation holds.
+
+    Args:
+        relations: from :func:`find_relations`.
+        x: values ``[n, q]``.
+        steps: distance of neighboring values as written.
+        gain: ``gain(column, rows, values)`` is the log ratio :math:`p(v) / p(o)`.
+    """
+    states = [r.state(x, steps) for r in relations]
+    proved = np.zeros(x.shape, dtype=bool)
+    for relation, (_, holds) in zip(relations, states, strict=True):
+        proved[np.ix_(np.flatnonzero(holds), np.array(relation.members))] = True
+    wrong, value = np.zeros(x.shape), np.full(x.shape, np.nan)
+    which = np.full(x.shape, -1, dtype=np.int64)
+    for at, (relation, (telling, holds)) in enumerate(zip(relations, states, strict=True)):
+        rows = np.flatnonzero(telling & ~holds)
+        if not rows.size:
+            continue
+        members = np.array(relation.members)
+        exact = np.column_stack([relation.solve(x[rows], m) for m in members])
+        scores = np.column_stack([gain(m, rows, exact[:, k]) for k, m in enumerate(members)])
+        scores[proved[rows][:, members] | ~np.isfinite(exact)] = -np.inf
+        excused = np.log((1 + rows.size) / (1 + telling.sum()) / EXCEPTION)
+        total = np.logaddexp(np.logaddexp.reduce(scores, axis=1), max(excused, 0.0))
+        share = np.exp(scores - total[:, None])
+        for k, m in enumerate(members):
+            better = share[:, k] > wrong[rows, m]
+            wrong[rows[better], m] = share[better, k]
+            value[rows[better], m] = exact[better, k]
+            which[rows[better], m] = at
+    return Blame(wrong, value, which, proved)

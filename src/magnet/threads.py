@@ -1,0 +1,51 @@
+"""How many threads a piece of work is worth.
+
+Array libraries split every operation over all cores and wait for the slowest. For operations of microseconds that
+costs more than it brings, and when another process keeps one core busy each of them waits until the scheduler has its
+turn: detection on Cora took 45 s instead of 2.3. So the threads are bounded by the size of the work, once per stage.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from threadpoolctl import threadpool_info, threadpool_limits
+
+#: Numbers in the arrays of a stage for which one more thread is worth its waiting: an operation on so many of them
+#: takes about half a millisecond, a hundred times what starting it in parallel costs.
+CELLS_PER_THREAD = 1 << 20
+
+
+@contextmanager
+def threads_for(cells: int) -> Iterator[int]:
+    """Bound the threads of torch and of the linear algebra below it, as long as the block runs.
+
+    Args:
+        cells: how many numbers the arrays hold that the stage works on.
+
+    Example:
+        >>> with threads_for(1000) as threads:
+        ...     threads
+        1
+    """
+    torch = sys.modules.get("torch")
+    # not imported yet: then nothing of this stage is computed with it
+    before = torch.get_num_threads() if torch is not None else _most_threads()
+    threads = max(1, min(before, cells // CELLS_PER_THREAD))
+    if threads == before:
+        yield threads
+        return
+    with threadpool_limits(threads):
+        if torch is not None:
+            torch.set_num_threads(threads)
+        try:
+            yield threads
+        finally:
+            if torch is not None:
+                torch.set_num_threads(before)
+
+
+def _most_threads() -> int:
+    return max((int(pool["num_threads"]) for pool in threadpool_info()), default=1)

@@ -1,0 +1,136 @@
+"""The committee: which members are trained, and how much each counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from magnet.datasets import synthetic
+from magnet.graph import Graph
+from magnet.nn.committee import Committee, Member, Problem, average, best, standard_error, weights
+from magnet.nn.features import unit_scaled
+from magnet.nn.recipes import COMMITTEE, DECAYS, MODELS, default_recipes, default_settings
+from magnet.recovery.candidates import Candidate
+
+
+def member(right: list[int], val_accuracy: float | None = None) -> Member:
+    """A member of two classes that is right (1) or wrong (0) at each node, all of class 0."""
+    logits = torch.tensor([[4.0, 0.0] if each else [0.0, 4.0] for each in right])
+    return Member("a", "b", 0, float(np.mean(right)) if val_accuracy is None else val_accuracy, 0.0, 1, logits, 0.0)
+
+
+@pytest.fixture(scope="module")
+def small() -> Any:
+    data = synthetic(nodes=150, features=30, classes=3, average_degree=6, signal=0.6, words=8, seed=3)
+    index = torch.arange(150)
+    data.train_mask, data.val_mask, data.test_mask = index < 30, (index >= 30) & (index < 80), index >= 80
+    return data
+
+
+def problem(data: Any, candidates: list[Candidate], recipes: Any, seed: int = 0) -> Problem:
+    graph = Graph.from_edges(data.edge_index, data.num_nodes)
+    return Problem(graph, data.y, data.train_mask, data.val_mask, 30, 3, seed, candidates, recipes)
+
+
+def test_better_members_count_more_and_all_sum_to_one() -> None:
+    y, mask = torch.zeros(10, dtype=torch.long), torch.ones(10, dtype=torch.bool)
+    members = [member([1] * 9 + [0]), member([1] * 8 + [0] * 2), member([0] * 10)]
+    weight = weights(members, y, mask)
+    assert weight.sum() == pytest.approx(1)
+    assert weight[0] > weight[1] > weight[2]
+
+
+def test_the_temperature_falls_with_the_number_of_validation_nodes() -> None:
+    right = torch.tensor([[1.0] * 9 + [0.0], [1.0] * 8 + [0.0] * 2, [1.0] * 8 + [0.0] * 2])
+    few, many = standard_error(right), standard_error(right.repeat(1, 100))
+    assert many == pytest.approx((0.1 / 1000) ** 0.5, rel=0.01)
+    assert few > 10 * many
+    # two members with accuracies 0.9 and 0.8: with 10 nodes both count, with 1000 one decides
+    for copies, share in ((1, 0.5), (100, 0.99)):
+        nodes = 10 * copies
+        members = [member(([1] * 9 + [0]) * copies), member(([1] * 8 + [0] * 2) * copies)]
+        found = weights(members, torch.zeros(nodes, dtype=torch.long), torch.ones(nodes, dtype=torch.bool))
+        assert found[0] > share
+
+
+def test_members_that_agree_share_the_weight() -> None:
+    y, mask = torch.zeros(4, dtype=torch.long), torch.ones(4, dtype=torch.bool)
+    assert weights([member([1, 1, 0, 1])] * 3, y, mask) == pytest.approx([1 / 3] * 3)
+
+
+def test_the_average_is_one_of_probabilities() -> None:
+    found = average([member([1]), member([0])], np.array([0.75, 0.25]))
+    high = float(torch.softmax(torch.tensor([4.0, 0.0]), 0)[0])
+    assert found[0, 0] == pytest.approx(0.75 * high + 0.25 * (1 - high))
+    assert best([member([1], 0.5), member([1], 0.7), member([1], 0.7)]) == 1
+
+
+def test_every_network_on_the_surviving_candidates(small: Any) -> None:
+    noise = torch.rand(small.x.shape, generator=torch.Generator().manual_seed(0))
+    made: list[str] = []
+
+    def make(name: str, x: Any) -> Candidate:
+        return Candidate(name, lambda: made.append(name) or x)
+
+    names = ["as it is", "same", "noise 1", "noise 2"]
+    candidates = [make(n, noise if n.startswith("noise") else small.x) for n in names]
+    recipes = default_recipes(("gcn", "mlp"), {"epochs": 20, "hidden": 8})
+    done = Committee([problem(small, candidates, recipes)], torch.device("cpu"), keep_models=True).train()
+    members = done.members[0]
+    tried = {(each.candidate, each.recipe.split(",")[0]) for each in members}
+    assert {name for name, recipe in tried if recipe == "gcn"} == set(names)
+    assert {name for name, recipe in tried if recipe == "mlp"} == {"as it is", "same"}
+    assert len(members) == len(DECAYS) * (4 + 2)
+    assert made == names  # each is made once
+    assert done.make_seconds[0] > 0
+    kept = members[0].model
+    assert kept is not None
+    x = unit_scaled(small.x)
+    assert torch.allclose(kept.eval()(x, small.edge_index)[0], members[0].logits, atol=1e-4)
+
+
+def test_problems_side_by_side_are_each_alone(small: Any) -> None:
+    recipes = default_recipes(("gcn", "appnp"), {"epochs": 15, "hidden": 8})
+    candidates = [Candidate("as it is", lambda: small.x)]
+    problems = [problem(small, candidates, recipes, seed) for seed in (0, 1)]
+    problems = [Problem(**{**vars(each), "graph": problems[0].graph}) for each in problems]
+    together = Committee(problems, torch.device("cpu")).train().members
+    alone = Committee(problems[1:], torch.device("cpu")).train().members[0]
+    assert [each.recipe for each in together[1]] == [each.recipe for each in alone]
+    for left, right in zip(together[1], alone, strict=True):
+        assert torch.allclose(left.logits, right.logits, atol=1e-3)
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_unit_scale_does_not_depend_on_the_units(layout: str) -> None:
+    x = torch.rand(50, 7, generator=torch.Generator().manual_seed(0)) * (torch.arange(7) > 1)
+    scaled = [unit_scaled(c * x if layout == "dense" else (c * x).to_sparse_csr()) for c in (1.0, 300.0)]
+    first, second = (each if layout == "dense" else each.to_dense() for each in scaled)
+    assert torch.allclose(first, second, rtol=1e-4)
+    assert float(first.var(dim=0, correction=0).sum()) == pytest.approx(1, rel=1e-4)
+    assert torch.equal(unit_scaled(torch.ones(3, 2)), torch.ones(3, 2))
+
+
+@pytest.mark.parametrize("words", [4, 60])
+@pytest.mark.parametrize("name", COMMITTEE)
+def test_no_network_collapses_on_dense_or_sparse_bags(name: str, words: int) -> None:
+    data = synthetic(nodes=240, features=120, classes=3, average_degree=8, signal=0.8, words=words, seed=5)
+    index = torch.arange(240)
+    masks = (index < 60, (index >= 60) & (index < 120), index >= 120)
+    graph = Graph.from_edges(data.edge_index, data.num_nodes)
+    recipes = default_recipes((name,), {"epochs": 100})
+    given = Problem(graph, data.y, *masks[:2], 120, 3, 0, [Candidate("as it is", lambda: data.x)], recipes)
+    for each in Committee([given], torch.device("cpu")).train().members[0]:
+        right = (each.logits.argmax(dim=1) == data.y)[masks[2]].float().mean()
+        assert right > 0.6, (each.recipe, float(right))
+
+
+def test_the_settings_of_every_network_build_it() -> None:
+    for name, model in MODELS.items():
+        settings = default_settings(name)
+        assert settings["scaling"] == "unit"
+        assert model(5, 2, hidden=settings["hidden"], dropout=settings["dropout"]).out_channels == 2
+    assert [recipe.settings["weight_decay"] for recipe in default_recipes(("gcn",), {"weight_decay": 0.5})] == [0.5]

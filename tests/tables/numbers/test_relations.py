@@ -1,0 +1,74 @@
+"""Exact arithmetic between columns, and who broke it."""
+
+import numpy as np
+
+from magnet.tables.numbers import judge_numbers
+from magnet.tables.numbers.relations import Relation, find_relations
+
+NAMES = ["a", "b", "c", "d"]
+
+
+def _parts(rows: int = 60) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    return rng.integers(10, 900, rows).astype(float), rng.integers(10, 900, rows).astype(float)
+
+
+def test_sum_rate_copy_and_block_are_found() -> None:
+    a, b = _parts()
+    c = np.random.default_rng(1).integers(10, 900, 60).astype(float)
+    assert [r.written(NAMES) for r in find_relations(np.column_stack([a, b, a + b]), [1.0] * 3)] == ["c = a + b"]
+    rate = np.round(100 * a / b, 1)
+    found = find_relations(np.column_stack([a, b, rate]), [1.0, 1.0, 0.1])
+    assert [r.written(NAMES) for r in found] == ["c = 100 * a / b"]
+    feet = np.round(3.28084 * a, 2)
+    assert [r.written(NAMES) for r in find_relations(np.column_stack([a, feet]), [1.0, 0.01])] == ["b = 3.28084 * a"]
+    found = find_relations(np.column_stack([a, b, c, a + b + c]), [1.0] * 4)
+    assert Relation("sum", 3, (0, 1, 2)) in found
+
+
+def test_numbers_that_are_only_alike_have_no_relation() -> None:
+    a, b = _parts()
+    noise = np.random.default_rng(2).normal(0, 3, 60)
+    assert not find_relations(np.column_stack([a, b, np.round(a + b + noise)]), [1.0] * 3)
+    zeros = np.zeros(60)
+    zeros[:12] = np.arange(12)
+    assert not find_relations(np.column_stack([a, zeros, a + zeros]), [1.0] * 3)  # nothing was ever added
+
+
+def test_solving_for_each_member_undoes_the_relation() -> None:
+    x = np.array([[6.0, 3.0, 18.0, 2.0]])
+    for relation in (Relation("product", 2, (0, 1)), Relation("ratio", 3, (0, 1)), Relation("sum", 2, (0, 1, 3))):
+        whole = x.copy()
+        whole[:, relation.target] = relation.expected(x)
+        for member in relation.members:
+            assert relation.solve(whole, member)[0] == whole[0, member]
+
+
+def test_a_broken_total_is_put_right_and_its_parts_are_not_blamed() -> None:
+    a, b = _parts(200)
+    x = np.column_stack([a, b, a + b])
+    x[7, 2] = 40_000.0
+    x[9, 0] = x[9, 0] * 100
+    found = judge_numbers(x, [1.0] * 3, names=NAMES)
+    listed = {(int(row), j) for j, v in enumerate(found) for row in np.flatnonzero(v.wrong >= 0.5)}
+    assert listed == {(7, 2), (9, 0)}
+    assert found[2].suggestion[7] == a[7] + b[7]
+    assert found[2].confidence[7] > 0.9
+    assert found[2].relations[7] == "c = a + b"
+    assert found[0].suggestion[9] == a[9]
+
+
+def test_an_extreme_row_that_adds_up_is_right() -> None:
+    a, b = _parts(200)
+    a[3], b[3] = 50_000.0, 70_000.0
+    found = judge_numbers(np.column_stack([a, b, a + b]), [1.0] * 3)
+    assert not any((v.wrong >= 0.5).any() for v in found)
+
+
+def test_labels_are_judged_only_if_they_take_part_in_arithmetic() -> None:
+    a, b = _parts(200)
+    x = np.column_stack([a, b, a + b, np.random.default_rng(3).permutation(200) + 1.0])
+    x[5, 2], x[6, 3] = 90_000.0, 90_000.0
+    found = judge_numbers(x, [1.0] * 4, unsure=[2, 3])
+    assert found[2].wrong[5] > 0.9
+    assert "labels" in found[3].reason
