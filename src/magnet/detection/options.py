@@ -28,9 +28,6 @@ class DataOptions:
         max_dense_fill: unit rows with a smaller share of non-zero cells are stored sparse. Set by run time.
         max_row_value: standardized values are clipped here, in spreads, before rows are compared. By hand.
         max_chance_duplicates: equal rows are duplicates where chance would give fewer than this many. By hand.
-        min_log_values: a column needs this many values before a log scale is considered. By hand.
-        min_skewness: quantile skewness (Bowley) from which a log scale is considered. By hand.
-        max_skewness_left: a log scale must leave less than this share of the skewness. By hand.
         quantile_sample: quantiles are taken over at most this many values of a column. Set by run time.
         trimmed_share: share cut off at each end for the spread of a column whose MAD is 0. By hand.
         min_listed_probability: zero cells of a sparse matrix appear in sparse results from this probability on.
@@ -47,9 +44,6 @@ class DataOptions:
     max_dense_fill: float = 0.1
     max_row_value: float = 5.0
     max_chance_duplicates: float = 0.01
-    min_log_values: int = 20
-    min_skewness: float = 0.3
-    max_skewness_left: float = 0.7
     quantile_sample: int = 100_000
     trimmed_share: float = 0.01
     min_listed_probability: float = 0.01

@@ -40,7 +40,7 @@ class Field:
         exponent: some numbers are written with an exponent (``1.5e-7``).
         low, high: the least and the largest number of the column; no suggestion lies outside.
         log: numbers are encoded on a log scale.
-        unit: with ``log``, the logarithm is that of ``1 + v / unit``.
+        unit: with ``log``, numbers are encoded as ``asinh(v / unit)``.
         centre, scale: numbers are encoded as ``(v - centre) / scale``.
         values: the two values of a binary column (0, 1), or the categories.
         missing: text that means "missing", in lower case.
@@ -90,15 +90,14 @@ class Field:
         number = numbers(series, self.comma, self.group)
         number[~np.isfinite(number)] = np.nan
         if self.log:
-            number[number <= -self.unit] = np.nan
-            number = np.log1p(number / self.unit)
+            number = np.arcsinh(number / self.unit)
         code = (number / self.scale - self.centre / self.scale).clip(-WILDEST, WILDEST)
         return code[:, None], missing, np.isnan(number) & ~missing
 
     def quantity(self, x: FloatArray) -> FloatArray:
         """Encoded numbers back in the user's units, not rounded."""
         value = np.asarray(x, dtype=np.float64) * self.scale + self.centre
-        return np.expm1(value) * self.unit if self.log else value
+        return np.sinh(value) * self.unit if self.log else value
 
     def decode(self, x: FloatArray) -> list[Any]:
         """User values for encoded ``[k, width]`` estimates: categories as they are, numbers as text."""

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from magnet.scales import asinh_unit, natural_unit
 from magnet.tables.errors import BadTable
 from magnet.tables.fields import MISSING, Field, FloatArray, grouped_number, is_missing, is_text, numbers
 from magnet.tables.readers.override import words_of
 
 READABLE = 0.9  # share of the cells that must be numbers for a column of numbers
 MOSTLY = 0.98  # share of a column's numbers that must be whole, not negative, or of so many decimals
-SMALL_COUNTS = 10  # up to here a logarithm would only pull 0 and 1 apart
 SPACES = (" ", "\u00a0", "\u202f", "'", "\u2019")  # that separate thousands, besides a comma and a point
 MOST_CATEGORIES = 256
 CELLS_PER_CATEGORY = 3
@@ -115,7 +115,7 @@ def _numeric(base: Field, number: FloatArray, note: str) -> Field:
     if not finite.size:
         raise BadTable(f"column {base.name!r} holds no finite number; it cannot be a column of numbers")
     decimals = _decimals(finite)
-    log = _is_skewed(finite)
+    log = asinh_unit(finite) > 0
     text = note + (", on a log scale" if log else "")
     low, high = float(finite.min()), float(finite.max())
     return _scaled(replace(base, decimals=decimals, note=text, low=low, high=high), finite, log)
@@ -123,18 +123,10 @@ def _numeric(base: Field, number: FloatArray, note: str) -> Field:
 
 def _scaled(field: Field, finite: FloatArray, log: bool) -> Field:
     """With the code of these numbers, on a log scale or not."""
-    unit = _unit(finite) if log else 1.0
-    code = np.log1p(finite[finite > -unit] / unit) if log else finite
+    unit = natural_unit(finite) if log else 1.0
+    code = np.arcsinh(finite / unit) if log else finite
     centre, scale = _middle(code)
     return replace(field, log=log, unit=unit, centre=centre, scale=scale)
-
-
-def _unit(finite: FloatArray) -> float:
-    """What counts as small: 1 for whole numbers, else a value that nine tenths of the positive ones exceed."""
-    positive = finite[finite > 0]
-    if not positive.size or float((finite == np.round(finite)).mean()) >= MOSTLY:
-        return 1.0
-    return float(np.quantile(positive, 0.1))
 
 
 def _middle(code: FloatArray) -> tuple[float, float]:
@@ -145,22 +137,6 @@ def _middle(code: FloatArray) -> tuple[float, float]:
     if scale <= 1e-9 * max(1e-300, abs(centre)):
         scale = float(np.std(code / unit)) or 1.0
     return float(centre * unit), float(scale * unit)
-
-
-def _is_skewed(finite: FloatArray) -> bool:
-    """Whether the logarithm makes a column of non-negative numbers more symmetric, and clearly so."""
-    if float((finite >= 0).mean()) < MOSTLY:
-        return False
-    finite = finite[finite >= 0]
-
-    def skew(values: FloatArray) -> float:
-        low, middle, high = np.quantile(values, [0.05, 0.5, 0.95])
-        return float(((high - middle) - (middle - low)) / (high - low)) if high > low else 0.0
-
-    if float(np.quantile(finite, 0.95)) < SMALL_COUNTS and float((finite == np.round(finite)).mean()) >= MOSTLY:
-        return False
-    plain = skew(finite)
-    return plain > 0.3 and abs(skew(np.log1p(finite / _unit(finite)))) < plain - 0.1
 
 
 def _decimals(finite: FloatArray) -> int | None:

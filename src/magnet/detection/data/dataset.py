@@ -15,7 +15,7 @@ from torch_geometric.data import Data
 
 from magnet.arrays import csr_tensor, is_sparse, to_scipy
 from magnet.detection.data.columns import Column, check_columns, feature_tensor, infer_columns
-from magnet.detection.data.scales import Scales, log_unit, robust_scales
+from magnet.detection.data.scales import Scales, asinh_units, robust_scales
 from magnet.detection.options import DATA
 from magnet.graph import Graph
 
@@ -209,15 +209,12 @@ class DetectionData:
     def scales(self) -> Scales:
         if self.given_scales is not None:
             return self.given_scales
-        count = torch.tensor([k == "count" for k in self.kinds], device=self.device)
         centre, spread, unit = (torch.zeros(self.num_features, device=self.device) for _ in range(3))
-        unit[count] = 1.0
         for first, last in self.ranges():
             block = self.block(first, last)
-            continuous = (self.numeric & ~count)[first:last]
-            if bool(continuous.any()) and not self.is_bag:
-                at = torch.nonzero(continuous).flatten()
-                unit[at + first] = log_unit(block[:, at])
+            at = torch.nonzero(self.numeric[first:last]).flatten()
+            if at.numel() and not self.is_bag:
+                unit[at + first] = asinh_units(block[:, at])
             for is_numeric in (True, False):
                 at = torch.nonzero(self.numeric[first:last] == is_numeric).flatten()
                 if at.numel():

@@ -1,0 +1,69 @@
+"""When a column of numbers is put on an asinh scale: one rule for tables and graphs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+MOSTLY = 0.98  # share of the values that a rule must hold for: the others may be wrong
+MIN_VALUES = 20  # fewer values than this do not show a shape
+SMALL_COUNTS = 10  # whole numbers up to here: a log scale would only pull 0 and 1 apart
+MAX_ZEROS = 0.05  # share of zeros from which a column has a second group there
+MIN_SKEWNESS = 0.3  # of the 5, 50 and 95 % points, from which the scale is considered
+MIN_GAIN = 0.1  # by which it must lower the skewness
+
+
+def asinh_unit(values: FloatArray) -> float:
+    r"""The unit ``u`` of the scale :math:`\mathrm{asinh}(x / u)`, or 0 where the numbers stay on a linear scale.
+
+    The scale is linear up to about ``u`` and logarithmic far beyond it, and takes zeros and negative numbers. It is
+    chosen for columns of (mostly) non-negative numbers that are skewed to the right and clearly less so on that scale.
+    See :func:`natural_unit` for the unit.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> incomes, heights = np.exp(rng.normal(10, 1, 500)), rng.normal(170, 10, 500)
+        >>> incomes[:50] = 0
+        >>> asinh_unit(incomes) > 0, asinh_unit(heights)
+        (True, 0.0)
+    """
+    finite = values[np.isfinite(values)]
+    if finite.size < MIN_VALUES or float((finite >= 0).mean()) < MOSTLY:
+        return 0.0
+    finite = finite[finite >= 0]
+    points = np.quantile(finite, [0.05, 0.5, 0.95])
+    if not points[2] > points[0] or (points[2] < SMALL_COUNTS and _is_whole(finite)):
+        return 0.0
+    unit = natural_unit(finite)
+    skewness = _skewness(points)
+    if skewness > MIN_SKEWNESS and abs(_skewness(np.arcsinh(points / unit))) < skewness - MIN_GAIN:
+        return unit
+    return 0.0
+
+
+def natural_unit(values: FloatArray) -> float:
+    """What counts as small in a column: 1 for whole numbers; else a value that nine tenths of the positive ones exceed,
+    or half of them where there are zeros, which would otherwise lie far from the rest.
+
+    Example:
+        >>> natural_unit(np.arange(100.0)), round(natural_unit(np.linspace(0.5, 10.5, 101)), 1)
+        (1.0, 1.5)
+    """
+    finite = values[np.isfinite(values)]
+    positive = finite[finite > 0]
+    if not positive.size or _is_whole(finite):
+        return 1.0
+    has_zeros = positive.size < (1 - MAX_ZEROS) * finite.size
+    return float(np.quantile(positive, 0.5 if has_zeros else 0.1))
+
+
+def _is_whole(finite: FloatArray) -> bool:
+    return float((finite == np.round(finite)).mean()) >= MOSTLY
+
+
+def _skewness(points: FloatArray) -> float:
+    """Bowley's skewness from a low, the middle and a high point."""
+    low, middle, high = points
+    return float((high + low - 2 * middle) / (high - low))
