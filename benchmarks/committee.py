@@ -48,16 +48,18 @@ def run(options: argparse.Namespace) -> None:
                 left = [c for c in asked if store.get(c) is None]
                 if not left:
                     continue
-                if time.monotonic() > until:
-                    print(f"no time left for {dataset} {corruption}")
-                    continue
                 began = time.monotonic()
-                try:
-                    for each, row in compute(left, options.device, options.folder):
-                        store.add(each, row)
-                except Exception as error:
-                    print(f"{dataset} {corruption} failed: {type(error).__name__}: {error}")
-                store.export(options.output)
+                for start in range(0, len(left), options.chunk):
+                    if time.monotonic() > until:
+                        print(f"no time left for {dataset} {corruption}, {len(left) - start} of {len(left)}")
+                        break
+                    try:
+                        for each, row in compute(left[start : start + options.chunk], options.device, options.folder):
+                            store.add(each, row)
+                    except Exception as error:
+                        print(f"{dataset} {corruption} failed: {type(error).__name__}: {error}", flush=True)
+                        break
+                    store.export(options.output)
                 rows = [found.result for c in asked if (found := store.get(c)) is not None]
                 if rows:
                     mean = 100 * sum(row["test_accuracy"] for row in rows) / len(rows)
@@ -84,6 +86,7 @@ def main() -> None:
     parser.add_argument("--corruptions", default="inject-random,inject-far,meta,none")
     parser.add_argument("--methods", default="magnet")
     parser.add_argument("--repeats", default="10", help="repetitions, one number or one for each dataset")
+    parser.add_argument("--chunk", type=int, default=10, help="repetitions at once; rows are written after each chunk")
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--device", default=None)
     parser.add_argument("--folder", default=None, help="where corrupted graphs are kept")

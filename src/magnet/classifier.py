@@ -133,7 +133,6 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 nodes validates where there is no ``val_mask``.
             y: labels of all nodes, of any kind, instead of ``data.y``; -1, None or NaN where unknown.
         """
-        recipes = self._recipes()
         if self.initializations < 1:
             raise ValueError(f"initializations is {self.initializations}; at least 1 is needed")
         graph = _graph(data)
@@ -144,6 +143,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         codes = np.full(known.size, -1, dtype=np.int64)
         codes[known] = np.searchsorted(self.classes_, labels[known])
         train, val = self._parts(data, codes)
+        recipes = self._recipes(int(train.sum()))
         x, candidates = self._candidates(data, graph)
         self.n_features_in_ = int(x.shape[1])
         problem = Problem(
@@ -172,7 +172,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._known = _fingerprint(data)
         return self
 
-    def _recipes(self) -> list[Recipe]:
+    def _recipes(self, train_nodes: int) -> list[Recipe]:
         names = ("hidden", "dropout", "learning_rate", "weight_decay", "epochs", "patience", "scaling")
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         if given.get("scaling", "unit") not in SCALINGS:
@@ -180,7 +180,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.model == "auto":
             if self.model_options:
                 raise ValueError("model_options are for one network; give its name as model")
-            return default_recipes(COMMITTEE, given)
+            return default_recipes(COMMITTEE, given, train_nodes)
         if self.model not in MODELS:
             raise ValueError(f"model is {self.model!r}; it must be one of auto, {', '.join(MODELS)}")
         settings = {**default_settings(self.model), **given, **(self.model_options or {})}

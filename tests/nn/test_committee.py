@@ -83,6 +83,7 @@ def test_every_network_on_the_surviving_candidates(small: Any) -> None:
     tried = {(each.candidate, each.recipe.split(",")[0]) for each in members}
     assert {name for name, recipe in tried if recipe == "gcn"} == set(names)
     assert {name for name, recipe in tried if recipe == "mlp"} == {"as it is", "same"}
+    assert {each.kind for each in members} == {"GCN", "MLP"}
     assert len(members) == len(DECAYS) * (4 + 2)
     assert made == names  # each is made once
     assert done.make_seconds[0] > 0

@@ -43,6 +43,8 @@ SCALINGS = {"none": lambda x: x, "rows": row_normalized, "unit": unit_scaled}
 FEATURE_SHARE = 48
 #: Features are kept between the rungs of a committee while they take less than this part of the free memory.
 KEPT_SHARE = 6
+#: A kind of network whose best member is this many temperatures behind the leader (a weight of 2 %) is given up.
+REACH = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +108,7 @@ class Member:
         val_accuracy, val_loss, epoch: at its best epoch on validation.
         logits: class scores ``[n, classes]``.
         seconds: its share of the time of its batch.
+        kind: the class of its network.
         settings: of its recipe.
         model: the network, where it was to be kept.
     """
@@ -118,6 +121,7 @@ class Member:
     epoch: int
     logits: Tensor
     seconds: float
+    kind: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     model: Model | None = None
 
@@ -144,8 +148,8 @@ class Committee:
         problems: on graphs of one size; what they share is computed together.
         device: where to compute.
         initializations: networks of each kind on each candidate, with different random numbers. (default: ``1``)
-        prune: networks of other kinds than the first are trained only on the better half of the candidates and on the
-            first one, judged by the first kind (successive halving with two rungs). (default: ``True``)
+        prune: successive halving with three rungs: the first kind of network tries every candidate; the others the
+            first candidate and the best one; those still in reach the rest of the better half. (default: ``True``)
         keep_models: keep the networks.
         batch: feature matrices at once. (default: as many as fit on a GPU, on a CPU one for each problem)
         progress: show a progress bar over the members.
@@ -167,15 +171,13 @@ class Committee:
     def train(self) -> Committee:
         self.members = [[] for _ in self.problems]
         self.make_seconds = [0.0] * len(self.problems)
-        first, rest = [], []
+        first = []
         for p, problem in enumerate(self.problems):
             scouts = [r for r, recipe in enumerate(problem.recipes) if recipe.model is problem.recipes[0].model]
             first.append(self._jobs(p, range(len(problem.candidates)), scouts))
         self._train(first)
-        for p, problem in enumerate(self.problems):
-            others = [r for r, recipe in enumerate(problem.recipes) if recipe.model is not problem.recipes[0].model]
-            rest.append(self._jobs(p, self._surviving(p), others))
-        self._train(rest)
+        for rung in (2, 3):
+            self._train([self._surviving(p, rung) for p in range(len(self.problems))])
         self._kept.clear()
         return self
 
@@ -187,17 +189,27 @@ class Committee:
     def _candidate(self, job: _Job) -> Candidate:
         return self.problems[job.problem].candidates[job.candidate]
 
-    def _surviving(self, problem: int) -> list[int]:
-        """Candidates for the other networks."""
-        count = len(self.problems[problem].candidates)
-        if not self.prune or count <= 2:
-            return list(range(count))
-        names = [candidate.name for candidate in self.problems[problem].candidates]
-        score = np.zeros(count)
-        for member in self.members[problem]:
+    def _surviving(self, p: int, rung: int) -> list[_Job]:
+        """What the kinds of networks that have not tried every candidate train on a rung: on the second the first
+        candidate and the best one, on the third the rest of the better half, if they are still in reach."""
+        problem, members = self.problems[p], self.members[p]
+        others = [r for r, recipe in enumerate(problem.recipes) if recipe.model is not problem.recipes[0].model]
+        names = [candidate.name for candidate in problem.candidates]
+        if not self.prune:
+            return self._jobs(p, range(len(names)), others) if rung == 2 else []
+        scouted = [member for member in members if member.kind == problem.recipes[0].model.__name__]
+        score = np.zeros(len(names))
+        for member in scouted:
             score[names.index(member.candidate)] += member.val_accuracy
-        best = np.argsort(-score, kind="stable")[: (count + 1) // 2]
-        return sorted({0, *(int(place) for place in best)})
+        order = [int(place) for place in np.argsort(-score, kind="stable")]
+        second = sorted({0, order[0]})
+        if rung == 2:
+            return self._jobs(p, second, others)
+        reach = REACH * temperature(members, problem.y, problem.val_mask)
+        leader = max(member.val_accuracy for member in members)
+        alive = {member.kind for member in members if member.val_accuracy >= leader - reach}
+        going = [r for r in others if problem.recipes[r].model.__name__ in alive]
+        return self._jobs(p, sorted({*order[: (len(names) + 1) // 2]} - {*second}), going)
 
     def _train(self, jobs: Sequence[Sequence[_Job]]) -> None:
         """Train jobs: those on the first candidate of every problem first, and so on."""
@@ -284,6 +296,7 @@ class Committee:
                 epoch=int(fitted.epoch[s]),
                 logits=fitted.logits[s],
                 seconds=share,
+                kind=recipe.model.__name__,
                 settings=recipe.settings,
                 model=single(model, recipe, s) if self.keep_models else None,
             )
@@ -340,12 +353,22 @@ def best(members: Sequence[Member]) -> int:
 
 def weights(members: Sequence[Member], y: Tensor, val_mask: Tensor) -> NDArray[np.float64]:
     """The weight of each member; they sum to 1."""
-    labels = y.cpu()[val_mask.cpu()]
-    right = torch.stack([member.logits[val_mask.cpu()].argmax(dim=1) == labels for member in members]).double()
-    accuracy = right.mean(dim=1)
-    temperature = standard_error(right)
-    scaled = (accuracy - accuracy.max()) / temperature
-    return torch.softmax(scaled, dim=0).numpy()
+    accuracy = _right(members, y, val_mask).mean(dim=1)
+    found: NDArray[np.float64] = torch.softmax(
+        (accuracy - accuracy.max()) / temperature(members, y, val_mask), dim=0
+    ).numpy()
+    return found
+
+
+def temperature(members: Sequence[Member], y: Tensor, val_mask: Tensor) -> float:
+    """The temperature of the weights: :func:`standard_error` on the validation nodes."""
+    return standard_error(_right(members, y, val_mask))
+
+
+def _right(members: Sequence[Member], y: Tensor, val_mask: Tensor) -> Tensor:
+    """``[members, validation nodes]``: 1 where a member is right."""
+    nodes = val_mask.cpu()
+    return torch.stack([member.logits[nodes].argmax(dim=1) == y.cpu()[nodes] for member in members]).double()
 
 
 def standard_error(right: Tensor) -> float:

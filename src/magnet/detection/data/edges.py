@@ -6,11 +6,18 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
-_jit = njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+try:
+    from numba import njit
+except ImportError:  # on a GPU these loops are not used; elsewhere they are slow without numba, but right
+
+    def _jit(function: Any) -> Any:
+        return function
+
+else:
+    _jit = njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 
 
 @_jit

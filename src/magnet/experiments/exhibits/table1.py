@@ -110,6 +110,8 @@ def cell(results: Results, options: Options, setting: Setting, method: str, **mo
 def _rising(found: list[dict[str, Any]], asked: list[dict[str, Any]]) -> bool:
     """Whether the best epochs on validation are the last ones: longer training would have helped."""
     planned = asked[0].get("epochs", get(asked[0]["method"]).defaults["epochs"])
+    if planned is None:  # a committee: its members have numbers of epochs of their own
+        return False
     best = [result["epoch"] for result in found if "epoch" in result]
     return bool(best) and sum(best) / len(best) > RISING * planned
 

@@ -81,8 +81,8 @@ class Method:
         model: the network, where there is one.
         repair: ``(repetition, config) -> RepairCandidates``.
         repairs: the settings that only ``repair`` reads: models that differ in them can be trained side by side.
-        committee: instead of one network, those of a committee: ``config -> recipes``. Its prediction is the weighted
-            average of all members, that of one network the one with the best validation accuracy.
+        committee: instead of one network, those of a committee: ``(data, config) -> recipes``. Its prediction is the
+            weighted average of all members, that of one network the one with the best validation accuracy.
         source: where the space comes from, in words.
         settings_of: the method whose settings, found by search, it runs with. (default: its own)
         sees_truth: whether it is told which cells are wrong (an upper bound, not a competitor).
@@ -95,7 +95,7 @@ class Method:
     model: type[Model] = GCN
     repair: Callable[[Repetition, Config], RepairCandidates] = untouched
     repairs: tuple[str, ...] = ()
-    committee: Callable[[Data, Config], list[Recipe]] | None = None
+    committee: Callable[[Data | None, Config], list[Recipe]] | None = None
     source: str = ""
     settings_of: str = ""
     sees_truth: bool = False
@@ -104,7 +104,7 @@ class Method:
     def average(self) -> bool:
         return self.committee is not None
 
-    def recipes(self, data: Data, config: Config) -> list[Recipe]:
+    def recipes(self, data: Data | None, config: Config) -> list[Recipe]:
         """The networks that are trained on each candidate."""
         if self.committee is not None:
             return self.committee(data, config)

@@ -75,8 +75,9 @@ def _reconstruct(repetition: Repetition, config: Config) -> RepairCandidates:
     return RepairCandidates([Candidate("reconstruction", make)], found.numbers())
 
 
-def _committee(data: Data, config: Config) -> list[Recipe]:
-    return default_recipes(given={"epochs": config["epochs"]})
+def _committee(data: Data | None, config: Config) -> list[Recipe]:
+    given = {} if config["epochs"] is None else {"epochs": config["epochs"]}
+    return default_recipes(given=given, train_nodes=140 if data is None else int(data.train_mask.sum()))
 
 
 _DETECTOR: dict[str, Any] = {"detector": "auto", "detector_options": {}}
@@ -87,7 +88,7 @@ _SMOOTHING = "; the kind and amount of smoothing on validation"
 COMMITTEE = Method(
     name="magnet",
     title="MAGnet (ours)",
-    defaults={"epochs": 200, "initializations": 1, **_OURS},
+    defaults={"epochs": None, "initializations": 1, **_OURS},
     space={},
     repair=_ours,
     repairs=tuple(_OURS),
