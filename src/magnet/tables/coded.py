@@ -88,6 +88,8 @@ class CodedTable:
         strict: ``(determining columns, column)``: dependencies that hold in truth, from rules.
         skip: names of columns that are not judged.
         not_judged: columns that were left alone, and why; filled by the tests.
+        trusted: bool ``[rows, columns]``, cells that are right.
+        seed: of samples of rows.
     """
 
     columns: list[CodedColumn]
@@ -96,6 +98,8 @@ class CodedTable:
     strict: tuple[tuple[tuple[str, ...], str], ...] = ()
     skip: frozenset[str] = field(default_factory=frozenset)
     not_judged: dict[str, str] = field(default_factory=dict)
+    trusted: NDArray[np.bool_] | None = None
+    seed: int = 0
 
     @classmethod
     def of(cls, columns: Mapping[str, Sequence[str]]) -> CodedTable:

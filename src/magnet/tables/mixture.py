@@ -13,12 +13,14 @@ from magnet.tables.channels.typo import DIGIT, Typo, near_pairs
 from magnet.tables.coded import CodedTable, Codes, Floats
 from magnet.tables.experts import EXPERTS, Expert, FitContext, Frequency, Novelty
 from magnet.tables.experts.groups import Groups
+from magnet.tables.experts.links import Links
 from magnet.tables.experts.novelty import tokens_of
 from magnet.tables.experts.point import Point
 from magnet.tables.findings import Finding
 from magnet.tables.options import TableOptions
 from magnet.tables.roles.patterns import number
 
+RULE_VOICES = 4  # a rule of the user counts as this many contexts
 KEPT = 0.05  # findings below this probability are dropped at once
 PRUNED = 0.02  # a correction that cannot reach this share of the observed value's mass is not weighed
 EM_STEPS = 30
@@ -231,7 +233,7 @@ class ColumnModel:
         if self._exceptions is not None:
             return self._exceptions
         rate = np.full(len(own), self.rates.disagreement)
-        groups = [e for e in self.experts if isinstance(e, Groups)]
+        groups = [e for e in self.experts if isinstance(e, Groups | Links)]
         self._exceptions = rate
         if not groups or self.weights[0] + self.weights[-1] > self.options.exception_share:
             return rate
@@ -241,10 +243,10 @@ class ColumnModel:
         for group in groups:
             voice, spread = group.agreement()
             if group is groups[0]:
-                genuine = spread > self.options.dispersion
+                genuine = spread > self.options.dispersion and not group.strict
             speaks = (voice >= 0) & (voice != read) & ((said < 0) | (said == voice))
             said = np.where(speaks, voice, said)
-            against += speaks
+            against += RULE_VOICES * speaks if group.strict else speaks
         if not genuine:
             odds = self.options.exception_odds * self.options.exception_factor ** (against - 1)
             boosted = np.minimum(odds * own / np.maximum(wild, 1e-12), self.options.rate_cap)
@@ -361,11 +363,40 @@ class ColumnModel:
             suggested = None if code == UNKNOWN else column.values[code]
             reason = self._reason(row, code, kind) if probability >= self.options.list_from else ""
             findings[row] = Finding(row, suggested, probability, confidence, kind, reason)
-            if confidence >= self.options.learn_from:
+            if confidence >= self.options.learn_from and not self._trusted(row):
                 repairs[row] = code
                 if by >= 0:
                     lessons.append((column.values[column.read[row]], column.values[code]))
         return ColumnJudgement(findings, mass, self._identifiable(), repairs, lessons)
+
+    def _trusted(self, row: int) -> bool:
+        return self.table.trusted is not None and bool(self.table.trusted[row, self.position])
+
+    def fillings(self) -> dict[int, tuple[int, float]]:
+        """For every blank the likeliest value and its probability among filled cells."""
+        column = self.column
+        rows = np.flatnonzero(column.current == column.blank)
+        counts = self.counts.copy()
+        if not len(rows) or column.blank < 0:
+            return {}
+        counts[column.blank] = 0
+        if not counts.sum():
+            return {}
+        usual = int(counts.argmax())
+        if column.role.name == "quantity":
+            order = sorted(
+                (x, k) for k in np.flatnonzero(counts).tolist() if (x := number(column.values[k])) is not None
+            )
+            at = np.searchsorted(np.cumsum([counts[k] for _, k in order]), 0.5 * counts.sum()) if order else 0
+            usual = order[min(int(at), len(order) - 1)][1] if order else usual
+        best, score = np.full(len(rows), usual), np.zeros(len(rows))
+        offers = [np.full(len(rows), usual), *(c[rows] for e in self.experts for c in e.proposals().T)]
+        for codes in offers:
+            chance = np.where((codes >= 0) & (codes != column.blank), self.prior(rows, np.maximum(codes, 0)), 0.0)
+            best, score = np.where(chance > score, codes, best), np.maximum(chance, score)
+        filled = 1 - self.prior(rows, np.full(len(rows), column.blank))
+        share = np.minimum(score / np.maximum(filled, 1e-9), 1.0)
+        return {int(r): (int(c), float(p)) for r, c, p in zip(rows, best, share, strict=True)}
 
     def _identifiable(self) -> float:
         """Rows whose value other rows hold, in columns that can be misspelled."""

@@ -21,6 +21,7 @@ class TableOptions:
         typo_rate, disagreement_rate, missing_rate, affix_rate: share of cells hit, before the first estimate.
         blank_cap: highest prior share of blanks that should hold a value.
         rate_rows: pseudo-rows that shrink the rate of a column to that of the table.
+        rejected_rows: rows without an error that one rejected cell counts as.
         rate_cells: pseudo-cells at ``typo_rate`` in the rate of the table, which matter in tables of few cells only.
         exception_share: a column is determined by its contexts if they leave at most this share of rows unexplained.
         exception_odds, exception_factor: in a determined column an isolated exception is wrong with these odds if one
@@ -54,6 +55,7 @@ class TableOptions:
     affix_rate: float = 0.005
     blank_cap: float = 0.1
     rate_rows: float = 50.0
+    rejected_rows: float = 20.0
     rate_cells: float = 200.0
     exception_share: float = 0.05
     exception_odds: float = 1.5

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from magnet.tables.channels import AUDITS, REWRITES, make_channels
-from magnet.tables.coded import CodedTable
+from magnet.tables.coded import CodedTable, Codes, joint
 from magnet.tables.findings import CellFinding, Finding, TableVerdict
 from magnet.tables.mixture import ColumnJudgement, ColumnModel, Rates
 from magnet.tables.options import DEFAULT, TableOptions
 from magnet.tables.roles import Role, infer_role
+from magnet.tables.rules import Decision, Rule, broken, read_rules
 
-__all__ = ["CellFinding", "TableVerdict", "judge_table"]
+__all__ = ["CellFinding", "Decision", "Role", "Rule", "TableVerdict", "judge_table"]
 
 Cells = dict[tuple[int, int], Finding]
 
@@ -26,12 +29,12 @@ def judge_table(
     *,
     links: Any | None = None,
     link_by: Sequence[str] = (),
-    rules: Sequence[Any] = (),
+    rules: Sequence[Rule | str] = (),
     trusted: NDArray[np.bool_] | None = None,
     roles: Mapping[str, str] | None = None,
     skip: Sequence[str] = (),
     fill: bool = False,
-    decisions: Sequence[Any] | None = None,
+    decisions: Sequence[Decision] | None = None,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
     options: TableOptions = DEFAULT,
@@ -42,7 +45,8 @@ def judge_table(
         columns: texts of every column, exactly as in the file (``""`` is a blank).
         links: sparse matrix of rows that belong together (default: ``None``).
         link_by: columns whose equal values link rows (default: none).
-        rules: what the user knows (default: none).
+        rules: what the user knows, such as ``"zip -> city"``, see :func:`~magnet.tables.rules.parse_rule`
+            (default: none).
         trusted: bool ``[rows, columns]``, cells that are right (default: ``None``).
         roles: roles of columns by name, where the user knows them (default: ``None``).
         skip: columns that are not judged (default: none).
@@ -56,43 +60,143 @@ def judge_table(
         The listed cells with their evidence, the roles, and what was not judged.
     """
     table = CodedTable.of(columns)
-    table.links, table.link_by = links, tuple(link_by)
+    names = [column.name for column in table.columns]
+    known = read_rules(rules, names)
+    table.links, table.link_by, table.trusted, table.seed = links, tuple(link_by), trusted, seed
+    table.strict = tuple((rule.determined_by, rule.column) for rule in known if rule.determined_by)
+    table.skip = frozenset(skip)
     given = dict(roles or {})
     for column in table.columns:
         name = given.get(column.name)
         column.role = Role(name, "given") if name else infer_role(column, table)
     cells: Cells = {}
+    memory = _Memory(list(decisions or ()))
     if table.num_rows:
-        table.skip = frozenset(skip)
         for rewrite in REWRITES.values():
             _apply(table, cells, rewrite(table, options), options)
-        for key, finding in _passes(table, options, progress).items():
+        found, models = _passes(table, options, memory, progress)
+        for key, finding in found.items():
             cells[key] = _both(cells[key], finding) if key in cells else finding
         for audit in AUDITS.values():
             for j, finding in audit(table, options):
                 key = finding.row, j
                 cells[key] = _stronger(cells[key], finding) if key in cells else finding
-    listed = [
-        CellFinding(
-            row,
-            table.columns[j].name,
-            table.columns[j].values[table.columns[j].observed[row]],
-            finding.suggested,
-            finding.probability,
-            finding.confidence,
-            finding.kind,
-            finding.reason,
+        for j, finding in broken(table, known):
+            key = finding.row, j
+            cells[key] = replace(_stronger(cells[key], finding), kind="rule") if key in cells else finding
+        if fill:
+            for j, model in models.items():
+                for row, (code, chance) in model.fillings().items():
+                    if (row, j) not in cells or cells[row, j].suggested is None:
+                        before = cells[row, j].probability if (row, j) in cells else 0.0
+                        value = table.columns[j].values[code]
+                        why = f"blank; {value!r} is the likeliest value: missing"
+                        cells[row, j] = Finding(row, value, before, chance, "missing", why)
+    return TableVerdict(
+        cells=_listed(table, cells, memory, options, fill),
+        roles={c.name: c.role for c in table.columns},
+        not_judged=_weakly_judged(table) | table.not_judged | dict.fromkeys(skip, "left out by the user"),
+        error_rates=_error_rates(table, cells),
+        repeated_rows=_repeated_rows(table),
+        repeated_keys=_repeated_keys(table),
+    )
+
+
+class _Memory:
+    """Decisions of a person, as lessons and as cells that are not listed again."""
+
+    def __init__(self, decisions: Sequence[Decision]) -> None:
+        self.lessons = [(d.observed, d.suggested) for d in decisions if d.accepted and d.suggested and d.observed]
+        self.accepted = Counter(d.column for d in decisions if d.accepted)
+        self.rejected = Counter(d.column for d in decisions if not d.accepted)
+        self._right = {(d.column, d.observed, d.suggested) for d in decisions if not d.accepted}
+
+    def is_right(self, column: str, observed: str, suggested: str | None) -> bool:
+        return (column, observed, suggested) in self._right or (column, observed, None) in self._right
+
+
+def _listed(table: CodedTable, cells: Cells, memory: _Memory, options: TableOptions, fill: bool) -> list[CellFinding]:
+    out = []
+    targets = {name for _, name in table.strict}
+    for (row, j), finding in sorted(cells.items()):
+        column = table.columns[j]
+        observed = column.values[column.observed[row]]
+        asked = fill and not observed.strip()
+        if (finding.probability < options.list_from and not asked) or column.name in table.skip:
+            continue
+        if table.trusted is not None and table.trusted[row, j]:
+            continue
+        if finding.suggested == observed and not asked:
+            continue
+        if memory.is_right(column.name, observed, finding.suggested):
+            continue
+        kind, reason = finding.kind, finding.reason
+        if kind == "disagreement" and column.name in targets:
+            rule = next(f"{', '.join(names)} -> {name}" for names, name in table.strict if name == column.name)
+            kind, reason = "rule", f"rule '{rule}': {reason}"
+        out.append(
+            CellFinding(
+                row, column.name, observed, finding.suggested, finding.probability, finding.confidence, kind, reason
+            )
         )
-        for (row, j), finding in sorted(cells.items())
-        if finding.probability >= options.list_from and table.columns[j].name not in table.skip
-    ]
-    not_judged = table.not_judged | dict.fromkeys(skip, "left out by the user")
-    return TableVerdict(listed, {c.name: c.role for c in table.columns}, not_judged)
+    return out
+
+
+def _weakly_judged(table: CodedTable) -> dict[str, str]:
+    """Columns in which only some kinds of errors can be found."""
+    out = {}
+    for column in table.columns:
+        if column.role.name == "empty":
+            out[column.name] = "every cell is blank"
+        elif column.role.name == "identifier":
+            out[column.name] = "values hardly repeat: judged by their pattern only"
+        elif column.role.name == "text":
+            out[column.name] = "free text: only misspelled words and odd writings can be found"
+    return out
+
+
+def _error_rates(table: CodedTable, cells: Cells) -> dict[str, float]:
+    total: Counter[str] = Counter()
+    for (_, j), finding in cells.items():
+        total[table.columns[j].name] += finding.probability  # type: ignore[assignment]
+    return {column.name: float(total[column.name]) / max(table.num_rows, 1) for column in table.columns}
+
+
+def _repeated_rows(table: CodedTable) -> list[list[int]]:
+    """Groups of rows that are equal in every column."""
+    if not table.num_rows:
+        return []
+    code = table.columns[0].observed
+    for column in table.columns[1:]:
+        code = joint(code, column.observed)
+    return _groups_of_equal(code)
+
+
+def _repeated_keys(table: CodedTable) -> dict[str, dict[str, list[int]]]:
+    """Identifiers that name several rows."""
+    out = {}
+    for column in table.columns:
+        if column.role.name == "identifier":
+            groups = _groups_of_equal(column.observed)
+            named = {column.values[column.observed[rows[0]]]: rows for rows in groups}
+            named = {text: rows for text, rows in named.items() if text.strip()}
+            if named:
+                out[column.name] = named
+    return out
+
+
+def _groups_of_equal(codes: Codes) -> list[list[int]]:
+    order = np.argsort(codes, kind="stable")
+    edges = np.flatnonzero(np.r_[True, np.diff(codes[order]) != 0, True])
+    groups = [order[a:b].tolist() for a, b in pairwise(edges.tolist()) if b - a > 1]
+    return sorted(groups)
 
 
 def _apply(table: CodedTable, cells: Cells, found: Iterable[tuple[int, Finding]], options: TableOptions) -> None:
     """Take over the findings of a rewrite: what follows reads the rewritten texts."""
     for j, finding in found:
+        if table.trusted is not None and table.trusted[finding.row, j]:
+            continue
         cells[finding.row, j] = _both(cells[finding.row, j], finding) if (finding.row, j) in cells else finding
         if finding.suggested is not None and finding.confidence >= options.learn_from:
             column = table.columns[j]
@@ -113,12 +217,15 @@ def _stronger(first: Finding, then: Finding) -> Finding:
     return replace(best, probability=max(first.probability, then.probability))
 
 
-def _passes(table: CodedTable, options: TableOptions, progress: Callable[[str], None] | None) -> Cells:
+def _passes(
+    table: CodedTable, options: TableOptions, told: _Memory, progress: Callable[[str], None] | None
+) -> tuple[Cells, dict[int, ColumnModel]]:
     channels = make_channels(options)
     width = len(table.columns)
     rates = [_first_rates(table, j, options) for j in range(width)]
     memory: list[dict[str, object]] = [{} for _ in range(width)]
     found: Cells = {}
+    models: dict[int, ColumnModel] = {}
     for step in range(options.passes):
         if progress:
             progress(f"pass {step + 1} of {options.passes}")
@@ -129,9 +236,14 @@ def _passes(table: CodedTable, options: TableOptions, progress: Callable[[str], 
                 judged.append(None)
                 continue
             model = ColumnModel(table, j, channels, rates[j], options, memory[j], step < 2, shared)
+            models[j] = model
             judged.append(model.judge())
         found = {(i, j): f for j, result in enumerate(judged) if result for i, f in result.findings.items()}
-        lessons = [pair for result in judged if result for pair in result.lessons]
+        lessons = told.lessons + [pair for result in judged if result for pair in result.lessons]
+        for column, result in zip(table.columns, judged, strict=True):
+            if result:
+                result.mass["typo"] += told.accepted[column.name]
+                result.identifiable += told.accepted[column.name] + options.rejected_rows * told.rejected[column.name]
         for name in ("typo", "affix"):
             hits = [result.mass[name] for result in judged if result]
             given = options.rate_cells * getattr(options, f"{name}_rate")
@@ -148,7 +260,7 @@ def _passes(table: CodedTable, options: TableOptions, progress: Callable[[str], 
                     column.current[row] = code
         for channel in channels:
             channel.learn(lessons)
-    return found
+    return found, models
 
 
 def _first_rates(table: CodedTable, position: int, options: TableOptions) -> Rates:

@@ -11,6 +11,8 @@ from magnet.tables.experts.base import Expert, FitContext
 from magnet.tables.experts.frequency import Frequency
 
 TOP = 3  # values proposed per group: the leading one and two rivals
+RIGHT_ODDS = 9.0  # odds that a row is right where a rule says that its group holds one value
+MAJORITY = 0.5  # share that decides a group where a rule says that it holds one value
 CLEAR, LARGE = 0.75, 4  # share and rows from which a group speaks with one voice
 SCREEN_ROWS = 30_000  # rows on which contexts are compared; beyond this the order of contexts no longer changes
 
@@ -89,7 +91,21 @@ class Groups:
         at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         return np.where(self._keys[at] == keys, self._held[at], 0)
 
+    def _strict_probability(self, rows: Codes, codes: Codes) -> Floats:
+        r"""Posterior of the one value of the group, :math:`P(v) \propto o^{n_{gv} - [w_i = v]}`, where a row is right with
+        odds o."""
+        group, same = self._group[rows], self._current[rows] == codes
+        of_key = self._keys // self._width
+        top = np.zeros(len(self._size), dtype=np.int64)
+        np.maximum.at(top, of_key, self._held)
+        total = np.bincount(of_key, weights=RIGHT_ODDS ** (self._held - top[of_key]).astype(float))[group]
+        own = RIGHT_ODDS ** (self._count(group, self._current[rows]) - top[group]).astype(float)
+        said = RIGHT_ODDS ** (self._count(group, codes) - same - top[group]).astype(float)
+        return said / (total - own + own / RIGHT_ODDS + RIGHT_ODDS ** -top[group].astype(float))
+
     def probability(self, rows: Codes, codes: Codes) -> Floats:
+        if self.strict:
+            return self._strict_probability(rows, codes)
         group = self._group[rows]
         same = self._current[rows] == codes
         base = self._frequency.probability(rows, codes)
@@ -118,7 +134,8 @@ class Groups:
         fall on these groups."""
         leader = self.leading()[:, 0]
         held = self._count(np.arange(len(leader)), np.maximum(leader, 0))
-        clear = (leader >= 0) & (held >= CLEAR * self._size) & (self._size > LARGE)
+        share, rows = (MAJORITY, 2) if self.strict else (CLEAR, LARGE)
+        clear = (leader >= 0) & (held > share * self._size) & (self._size > rows)
         spread = dispersion((self._size - held)[clear], self._size[clear])
         return np.where(clear, leader, -1)[self._group], spread
 
@@ -131,10 +148,10 @@ class Groups:
         return f"{held - same} of {others} other rows with {name} say {self._values[code]!r}"
 
 
-def _screen(n: int) -> Codes:
+def _screen(n: int, seed: int) -> Codes:
     if n <= SCREEN_ROWS:
         return np.arange(n)
-    return np.sort(np.random.default_rng(0).choice(n, SCREEN_ROWS, replace=False))
+    return np.sort(np.random.default_rng(seed).choice(n, SCREEN_ROWS, replace=False))
 
 
 def choose_contexts(context: FitContext) -> list[tuple[tuple[int, ...], float]]:
@@ -142,7 +159,7 @@ def choose_contexts(context: FitContext) -> list[tuple[tuple[int, ...], float]]:
     table, j, options = context.table, context.position, context.options
     column = table.columns[j]
     n = table.num_rows
-    rows = _screen(n)
+    rows = _screen(n, table.seed)
     value = column.current[rows]
     held = np.bincount(value)[value]
     frequency = np.maximum((held - 1) / max(len(rows) - 1, 1), 0.3 / len(rows))

@@ -65,7 +65,7 @@ def fit(context: FitContext) -> list[Expert]:
     n = len(column.current)
     if n < MIN_ROWS or len(table.columns) > MAX_COLUMNS or len(np.unique(column.current)) < 2:
         return []
-    rows = np.arange(n) if n <= SAMPLE else np.sort(np.random.default_rng(0).choice(n, SAMPLE, replace=False))
+    rows = np.arange(n) if n <= SAMPLE else np.sort(np.random.default_rng(table.seed).choice(n, SAMPLE, replace=False))
     live = rows[[bool(column.values[k]) for k in column.current[rows].tolist()]]
     if len(live) < MIN_ROWS:
         return []
