@@ -42,7 +42,9 @@ def synthetic(
     ``"mixed"`` has a third of the columns of each kind, in that order: binary, counts, continuous.
 
     Args:
-        nodes, features, classes: counts. (default: ``1000``, ``64``, ``5``)
+        nodes: how many. (default: ``1000``)
+        features: how many columns. (default: ``64``)
+        classes: how many planted groups. (default: ``5``)
         average_degree: mean number of neighbours. (default: ``10.0``)
         homophily: share of edges within a class. (default: ``0.8``)
         kind: kind of the features. (default: ``"binary"``)

@@ -70,7 +70,8 @@ def fit(
         x: the features: one matrix ``[n, d]``, or R matrices of which each serves S / R consecutive models.
         graph: the graph.
         y: labels ``[n]``.
-        train_mask, val_mask: bool ``[n]``, or ``[S, n]`` where each model has its own.
+        train_mask: training nodes, bool ``[n]``, or ``[S, n]`` where each model has its own.
+        val_mask: validation nodes, likewise.
         learning_rate: learning rate. (default: ``0.01``)
         weight_decay: weight of the l2 penalty. (default: ``5e-4``)
         weight_decay_on: ``"all"`` parameters, or the ``"first"`` layer only, as in the papers on GCN and APPNP.

@@ -70,13 +70,15 @@ def recover(
         trust: ``M`` in [0, 1], 1 = believed; any of the same kinds, or ``[n]`` for whole rows, or ``None`` for all
             ones. Unstored cells of a sparse trust are 0.
         transform: the framelet transform of the graph.
-        p, q: exponents of the penalty, in [0, 1], and of the fidelity, in [1, 2]. (default: ``1``, ``2``)
+        p: exponent of the penalty, in [0, 1]. (default: ``1``)
+        q: exponent of the fidelity, in [1, 2]. (default: ``2``)
         nu0: penalty weight. A number gives ``4^(-l-1) nu0`` at level l as in the paper; ``"auto"`` is relative to
             the spread of the data; a tensor ``[bands]`` or ``[bands, d]`` sets every band. (default: ``"auto"``)
         strength: the dimensionless factor of ``nu0="auto"``. (default: ``1``)
         gamma: step parameter, a number, a tensor ``[d]``, or ``"auto"``. (default: ``"auto"``)
         inertia: ``a_k`` from the second step on, in [0, 1/3). (default: ``0.15``; none for p < 1)
-        max_iter, tol: stop a column when both relative residuals are at most ``tol``. (default: ``200``, ``1e-3``)
+        max_iter: most iterations. (default: ``200``)
+        tol: stop a column when both relative residuals are at most this. (default: ``1e-3``)
         preset: ``"paper"`` sets 15 iterations, ``tol=0``, ``nu0=10``, ``gamma=10`` and no inertia; what is given
             explicitly wins.
         penalty: ``"element"``, or ``"group"`` for whole rows of a band (p = 1).

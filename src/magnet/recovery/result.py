@@ -18,7 +18,8 @@ class RecoveryResult:
     Attributes:
         x: the recovered features ``[n, d]``, of the kind and dtype of the input.
         objective: the objective after each iteration, summed over columns.
-        primal, dual: relative residuals after each iteration, over all columns.
+        primal: relative primal residual after each iteration, over all columns.
+        dual: relative dual residual, likewise.
         iterations: how many iterations the slowest column took.
         column_iterations, converged: the same for each column, and whether it met ``tol``.
         backend: which implementation ran.

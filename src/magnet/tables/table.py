@@ -146,8 +146,11 @@ def from_frames(
         edges: two columns of node ids. (default: none)
         id: the column with the node's id. (default: found by its values and its name; else rows are numbered)
         label: a column to leave alone, such as what is to be predicted.
-        source, target, weight: columns of ``edges``. (default: found by their names; else the first two)
-        columns, exclude: clean these only; leave these alone.
+        source: column of ``edges`` where they start. (default: found by its name, else the first)
+        target: column where they end. (default: found by its name, else the second)
+        weight: column with their weight. (default: found by its name)
+        columns: clean these only.
+        exclude: leave these alone.
         override: column kinds as :func:`magnet.tables.read_override` returns them.
         allow_unknown_ids: take edges of which more than half name a node that is not in the table.
             (default: ``False``)
