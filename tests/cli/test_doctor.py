@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from importlib import metadata
 from pathlib import Path
 
@@ -46,3 +47,9 @@ def test_doctor_names_what_is_missing_and_fails(monkeypatch: pytest.MonkeyPatch)
 
 def test_completion_is_offered() -> None:
     assert "--install-completion" in runner.invoke(app, ["--help"]).output
+
+
+def test_doctor_looks_for_what_the_package_needs() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(doctor.CORE) == {line.split(">=")[0] for line in project["dependencies"]}
+    assert set(doctor.EXTRAS) == set(project["optional-dependencies"]) - {"dev", "docs"}

@@ -20,8 +20,10 @@ CORE = (
     "pandas",
     "scikit-learn",
     "numba",
+    "threadpoolctl",
     "matplotlib",
     "pyarrow",
+    "rapidfuzz",
     "typer",
     "rich",
 )
@@ -29,6 +31,7 @@ EXTRAS = {
     "search": (("optuna",), "magnet reproduce --search"),
     "cluster": (("ray",), "work on a Ray cluster (--ray)"),
     "image": (("PIL", "bm3d", "skimage"), "magnet reproduce fig-image"),
+    "text": (("ftfy",), "repair of text in a wrong encoding"),
     "agent": (("mcp",), "magnet mcp"),
     "bench": (("pyod",), "rivals in magnet bench"),
 }
