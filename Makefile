@@ -24,10 +24,11 @@ demo: $(STAMP)
 test: $(STAMP)
 	@$(PYTEST)
 
-# under 90 seconds: the mathematics, files, tables and commands on tiny data
+# under 90 seconds: the mathematics, files and tables on tiny data, without what compiles kernels
 test-fast: $(STAMP)
-	@$(PYTEST) -m 'not slow and not data' tests/test_prox.py tests/test_framelets.py tests/test_graph.py \
-		tests/recovery tests/datasets tests/tables tests/docs
+	@$(PYTEST) -m 'not slow and not data' --ignore tests/recovery/kernels --ignore tests/recovery/io \
+		tests/test_prox.py tests/test_framelets.py tests/test_graph.py tests/test_arrays.py tests/test_files.py \
+		tests/recovery tests/datasets tests/tables tests/docs/test_packaging.py
 
 test-slow: $(STAMP)
 	@$(PYTEST) -m slow
