@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from magnet.cli.errors import fail
+
 
 def folder() -> Path:
     """Where the benchmark scripts are: inside the installed package, or beside ``src`` in a checkout."""
@@ -29,6 +31,5 @@ def bench(
             typer.echo(f"{stem:12} {first_line}")
         return
     if name not in scripts:
-        typer.echo(f"magnet bench: no benchmark {name!r}; there are: {', '.join(scripts)}", err=True)
-        raise typer.Exit(2)
+        fail(f"no benchmark {name!r}; there are: {', '.join(scripts)}")
     raise typer.Exit(subprocess.call([sys.executable, str(scripts[name]), *(arguments or [])]))

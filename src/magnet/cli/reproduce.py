@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
+
+from magnet.cli.errors import FAILED, INTERRUPTED, USAGE, fail
 
 NAMES = (
     "table1, table2, table3, table4, table5, table6, table7, fig-sparsity, fig-level, fig-loss, fig-cells, fig-errors, "
@@ -55,16 +57,16 @@ def reproduce(
     names = _list(name) or ()
     unknown = [part for part in names if part != "all" and part not in MODULES]
     if unknown:
-        _fail(f"there is no exhibit {unknown[0]!r}; there are {', '.join(MODULES)} and all")
+        fail(f"there is no exhibit {unknown[0]!r}; there are {', '.join(MODULES)} and all")
     if search and quick:
-        _fail("--search finds settings for real data; --quick runs on toys")
+        fail("--search finds settings for real data; --quick runs on toys")
     if search and defaults:
-        _fail("--search finds settings, and --defaults ignores them; give one of them")
+        fail("--search finds settings, and --defaults ignores them; give one of them")
     if settings is not None and not search and not settings.is_file():
-        _fail(f"--settings: {settings} is not there; --search makes it")
+        fail(f"--settings: {settings} is not there; --search makes it")
     exported = store.with_suffix(".csv")
     if show and not store.exists() and not exported.is_file():
-        _fail(f"{store} is not there, so there is nothing to show; without --show the runs are made")
+        fail(f"{store} is not there, so there is nothing to show; without --show the runs are made")
     own = settings or store.with_name("settings.toml")
     options = Options(
         datasets=_list(datasets),
@@ -90,22 +92,15 @@ def reproduce(
         if "all" in names:
             typer.echo(f"one page: {write_page(made.documents, target, store, made.shown)}")
     except (ValueError, ImportError, OSError, RuntimeError) as error:
-        _fail(str(error))
+        fail(str(error), FAILED if isinstance(error, OSError | RuntimeError) else USAGE)
     except KeyboardInterrupt:
-        typer.echo("stopped; the same command continues where it was", err=True)
-        raise typer.Exit(130) from None
+        fail("stopped; the same command continues where it was", INTERRUPTED)
     typer.echo(f"written to {target}")
     if made.failed:
         for key, message in made.failed.items():
             typer.echo(f"failed: {key} {message}", err=True)
-        typer.echo(f"magnet reproduce: {len(made.failed)} runs failed; the same command tries them again", err=True)
-        raise typer.Exit(1)
+        fail(f"{len(made.failed)} runs failed; the same command tries them again", FAILED)
 
 
 def _list(words: str | None) -> tuple[str, ...] | None:
     return None if words is None else tuple(word.strip() for word in words.split(",") if word.strip())
-
-
-def _fail(message: str) -> NoReturn:
-    typer.echo(f"magnet reproduce: {message}", err=True)
-    raise typer.Exit(2)

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from magnet.cli.errors import FAILED, USAGE, fail
+
 
 def run(
     dataset: Annotated[str, typer.Option(help="Name of a dataset; see `magnet datasets`.")],
@@ -50,8 +52,7 @@ def run(
         else:
             result = found.result
     except (ValueError, TypeError, ImportError, OSError, MemoryError) as error:
-        typer.echo(f"magnet run: {error}", err=True)
-        raise typer.Exit(2) from None
+        fail(str(error) or type(error).__name__, FAILED if isinstance(error, OSError | MemoryError) else USAGE)
     finally:
         if kept is not None:
             kept.close()

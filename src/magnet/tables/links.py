@@ -125,7 +125,7 @@ def link(
         "edges read": int(rows.size),
         "edges with known ids": int(known.sum()),
         "edges to unknown ids": int((~known).sum()),
-        "share of edges to unknown ids": float((~known).mean()) if rows.size else 0.0,
+        "share of edges to unknown ids": round(float((~known).mean()), 4) if rows.size else 0.0,
         "self-loops": int(loops.sum()),
         "edges without a usable weight": int(unusable.sum()),
     }
