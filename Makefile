@@ -60,6 +60,7 @@ lowest:
 	@.ci/check-lowest $(PYTHON)
 
 check-all: lint test test-slow docs package lowest
+	@OMP_NUM_THREADS=1 $(BIN)/python tests/faults/campaign.py --cases 1000 --kills 10 --output $$(mktemp -d)/faults.md
 
 clean:
 	rm -rf $(VENV) demo dist docs/_build docs/auto_examples docs/api .mypy_cache .pytest_cache .ruff_cache
