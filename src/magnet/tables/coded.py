@@ -90,6 +90,7 @@ class CodedTable:
         not_judged: columns that were left alone, and why; filled by the tests.
         trusted: bool ``[rows, columns]``, cells that are right.
         seed: of samples of rows.
+        shared: what one test leaves for another.
     """
 
     columns: list[CodedColumn]
@@ -100,6 +101,7 @@ class CodedTable:
     not_judged: dict[str, str] = field(default_factory=dict)
     trusted: NDArray[np.bool_] | None = None
     seed: int = 0
+    shared: dict[str, Floats] = field(default_factory=dict)
 
     @classmethod
     def of(cls, columns: Mapping[str, Sequence[str]]) -> CodedTable:

@@ -9,6 +9,7 @@ table. To add one, write a file (see :class:`~magnet.tables.channels.base.Channe
 from magnet.tables.channels import (
     blanks,
     constant,
+    contrary,
     encoding,
     frame,
     missing,
@@ -48,6 +49,7 @@ AUDITS: dict[str, ColumnTest] = {
     "frame": frame.audit,
     "outlier": outlier.audit,
     "blanks": blanks.audit,
+    "contrary": contrary.audit,
 }
 
 __all__ = [

@@ -34,8 +34,12 @@ def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Findi
     steps, names = [_step(c) for c in columns], [c.name for c in columns]
     oddness = np.column_stack([_oddness(c) for c in columns])
     unsure = [k for k, c in enumerate(columns) if not c.role.arithmetic]
-    verdicts = judge_numbers(values, steps, _categories(table), _links(table), _orders(table), names, unsure, oddness)
-    for j, column, verdict in zip(places, columns, verdicts, strict=True):
+    categories, links = _categories(table), link_matrix(table)
+    verdicts = judge_numbers(values, steps, categories, links, _orders(table), names, unsure, oddness)
+    for j, column, verdict, x in zip(places, columns, verdicts, values.T, strict=True):
+        if verdict.scale is not None:  # the number, or what the context expects where it is wrong or missing
+            y = verdict.scale.forward(x)
+            table.shared[column.name] = np.where((verdict.wrong < 0.5) & np.isfinite(y), y, verdict.center)
         if verdict.reason and column.role.arithmetic:
             table.not_judged[column.name] = verdict.reason
         for row in np.flatnonzero(verdict.wrong >= options.list_from).tolist():
@@ -129,7 +133,7 @@ def _categories(table: CodedTable) -> list[Category]:
     return out
 
 
-def _links(table: CodedTable) -> sp.csr_matrix | None:
+def link_matrix(table: CodedTable) -> sp.csr_matrix | None:
     """The given links as a symmetric matrix without loops."""
     if table.links is None:
         return None

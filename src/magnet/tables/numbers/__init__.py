@@ -1,8 +1,18 @@
 """Quantities: predicted from everything around them, and judged by how far they are from it."""
 
+from magnet.tables.numbers.categories import judge_category
 from magnet.tables.numbers.context import Category
 from magnet.tables.numbers.errors import FACTORS, FAR
 from magnet.tables.numbers.judge import ColumnVerdict, judge_numbers
 from magnet.tables.numbers.writing import read_numbers, written_like
 
-__all__ = ["FACTORS", "FAR", "Category", "ColumnVerdict", "judge_numbers", "read_numbers", "written_like"]
+__all__ = [
+    "FACTORS",
+    "FAR",
+    "Category",
+    "ColumnVerdict",
+    "judge_category",
+    "judge_numbers",
+    "read_numbers",
+    "written_like",
+]

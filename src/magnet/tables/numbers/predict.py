@@ -98,7 +98,7 @@ def _extreme_rows(
     moved = center[rows] + excess[rows] @ slope
     low, high = np.minimum(center[rows], moved), np.maximum(center[rows], moved)
     out = center.copy()
-    out[rows] = np.where(np.isfinite(y[rows]), np.clip(y[rows], low, high), center[rows])
+    out[rows] = np.where(np.isfinite(y[rows]), np.clip(y[rows], low, high), moved)
     return out
 
 

@@ -86,6 +86,7 @@ def _numeric(p: Profile) -> Role | None:
     whole = all(re.fullmatch(r"-?\d+", v.strip()) for v, _ in numbers)
     lengths = np.bincount([len(v.strip()) for v, _ in numbers], weights=[c for _, c in numbers])
     width, fixed = int(lengths.argmax()), bool(lengths.max() >= 0.85 * p.filled)
+    fixed &= not _runs_on(numbers, width)
     zeros = any(len(v) > 1 and v[0] == "0" and v.isdigit() for v, _ in numbers)
     named = bool(LABEL.search(re.sub(r"\(.*?\)", "", p.column.name)))
     label = whole and len(numbers) > 2 and (named or zeros or _running(p) or _labels_text(p))
@@ -95,6 +96,19 @@ def _numeric(p: Profile) -> Role | None:
     if label or (whole and fixed and width >= 5 and not any(v.startswith("-") for v, _ in numbers)):
         return Role("code", f"whole numbers that name something, mostly {width} digits")
     return Role("quantity", f"{held / p.filled:.0%} of the filled cells are numbers")
+
+
+def _runs_on(numbers: list[tuple[str, int]], width: int) -> bool:
+    """Whether numbers of other lengths continue those of the usual length: 98,000 beside 104,000 and 9,700.
+
+    Sizes run across the border between lengths; labels do not, and a dropped or doubled digit leads to any number.
+    """
+    low, high = 10.0 ** (width - 1), 10.0**width
+    sizes = [(abs(x), c) for v, c in numbers if (x := number(v)) is not None]
+    above, below = sum(c for x, c in sizes if x >= high), sum(c for x, c in sizes if x < low)
+    near = sum(c for x, c in sizes if low / 2 <= x < low or high <= x < 2 * high)
+    by_chance = above / 9 + 5 * below / 9  # of numbers of one digit more or less
+    return bool(near > by_chance + 3 * np.sqrt(by_chance) + 2)
 
 
 def _running(p: Profile) -> bool:

@@ -1,0 +1,104 @@
+"""Categories that contradict linked rows and the rest of their row."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.linear_model import LogisticRegression
+
+from magnet.tables.numbers.arrays import Bools, Floats, Ints
+from magnet.tables.numbers.context import link_means
+
+FOLDS = 5
+MAX_FIT = 20_000  # rows that one regression is fitted on
+MIN_LEVEL_ROWS = 10  # rows of a level that can be predicted
+MIN_GAIN = 3.0  # standard errors by which the links must lower the log loss
+KNEE = 0.02  # share of surprises up to which they are errors rather than genuine variation, as in detection
+STEPS = 100  # of EM
+ROUNDS = 3  # surprising cells leave the regression and the shares of linked rows after each
+SURPRISE = 0.02  # probability below which a cell is surprising
+REGULARIZATION = 1.0
+
+
+class CategoryVerdict(NamedTuple):
+    """Probability that each cell is wrong, the most likely level and its probability ``[n]`` each."""
+
+    wrong: Floats
+    suggestion: Ints
+    confidence: Floats
+
+
+def judge_category(codes: Ints, links: sp.csr_matrix, row: Floats, seed: int = 0) -> CategoryVerdict | None:
+    r"""Judge a categorical column by linked rows and the rest of the row.
+
+    :math:`P(v)` is a multinomial logistic regression on the shares of levels among rows one and two links away and on
+    the rest of the row, fitted without the fold of the row. A share t of the values comes out of the blue, at their
+    rate :math:`q` in the column (by EM). How many of those are wrong cannot be seen; we take
+
+    .. math::
+        \delta = \frac{t^3}{t^2 + 0.02^2}, \qquad
+        P(\text{wrong}) = \frac{(t - \delta)\, q(o)}{(t - \delta)\, q(o) + \delta\, q(o) + (1 - t) P(o)},
+
+    so that a few surprises are errors and many are how the column is.
+
+    Args:
+        codes: levels ``[n]``, -1 where the cell is blank.
+        links: symmetric matrix of rows without loops.
+        row: features of the rest of the row ``[n, p]``.
+        seed: of the folds (default: 0).
+
+    Returns:
+        None if the links say nothing about the column.
+    """
+    levels, counts = np.unique(codes[codes >= 0], return_counts=True)
+    levels = levels[counts >= MIN_LEVEL_ROWS]
+    known = np.flatnonzero(np.isin(codes, levels))
+    if levels.size < 2 or known.size < FOLDS * MIN_LEVEL_ROWS:
+        return None
+    place = np.searchsorted(levels, codes[known])
+    fold = np.random.default_rng(seed).permutation(known.size) % FOLDS
+    cells = np.arange(known.size)
+    blue = (np.bincount(place) / known.size)[place]
+    trusted = np.ones(known.size, dtype=bool)
+    for _ in range(ROUNDS):
+        hot = np.zeros((len(codes), levels.size))
+        hot[known[trusted], place[trusted]] = 1.0
+        there = np.broadcast_to(hot.any(axis=1, keepdims=True), hot.shape)
+        features = np.column_stack([*link_means(links, hot, there), row])[known]
+        share = _cross_fitted(features, place, fold, levels.size, trusted)
+        own = share[cells, place]
+        t = KNEE
+        for _ in range(STEPS):
+            t = float(np.mean(t * blue / (t * blue + (1 - t) * own)))
+        genuine = t**3 / (t * t + KNEE * KNEE)
+        error = (t - genuine) * blue
+        doubt = error / (error + genuine * blue + (1 - t) * own)
+        trusted = own > SURPRISE
+    without = _cross_fitted(row[known], place, fold, levels.size, trusted)
+    gain = np.log(np.maximum(own, SURPRISE)) - np.log(np.maximum(without[cells, place], SURPRISE))
+    if gain.mean() < MIN_GAIN * gain.std() / np.sqrt(known.size):
+        return None
+    wrong = np.zeros(len(codes))
+    wrong[known] = doubt
+    share[cells, place] = 0.0
+    best = share.argmax(axis=1)
+    suggestion, confidence = np.full(len(codes), -1, dtype=np.int64), np.zeros(len(codes))
+    suggestion[known] = levels[best]
+    confidence[known] = doubt * share[cells, best] / np.maximum(share.sum(axis=1), 1e-12)
+    return CategoryVerdict(wrong, suggestion, confidence)
+
+
+def _cross_fitted(features: Floats, place: Ints, fold: Ints, levels: int, trusted: Bools) -> Floats:
+    """Probabilities of the levels ``[n, levels]``, each row predicted by a regression without its fold."""
+    out = np.full((len(features), levels), 1e-6)
+    if features.shape[1] == 0:
+        return out + np.bincount(place, minlength=levels) / len(place)
+    spread = features.std(axis=0)
+    scaled = (features - features.mean(axis=0)) / np.where(spread > 1e-9, spread, 1.0)
+    for k in range(FOLDS):
+        train, test = np.flatnonzero((fold != k) & trusted)[:MAX_FIT], np.flatnonzero(fold == k)
+        model = LogisticRegression(C=REGULARIZATION, max_iter=200).fit(scaled[train], place[train])
+        out[np.ix_(test, model.classes_)] += model.predict_proba(scaled[test])
+    return np.asarray(out / out.sum(axis=1, keepdims=True))
