@@ -6,62 +6,71 @@ import copy
 import hashlib
 import html
 import os
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import pandas as pd
-import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from torch import Tensor
-from torch_geometric.data import Data, HeteroData
+from sklearn.exceptions import NotFittedError
 
-from magnet import detection, tables
-from magnet.arrays import checksum, is_sparse
-from magnet.framelets import FrameletTransform
-from magnet.graph import Graph
-from magnet.recovery import propagate, recover
-from magnet.tables.cells import FIXES, Findings, Fix, changes_of, list_cells
-from magnet.tables.encoding import Encoded, as_data, encode, with_nearest_links
-from magnet.tables.fields import Field
-from magnet.tables.suggest import suggest
+from magnet import tables
+from magnet.tables.findings import CellFinding, TableVerdict
+from magnet.tables.frames import native_frame, to_pandas
+from magnet.tables.posterior import Decision, judge_table
+from magnet.tables.review import FIXES, CleaningRecord, Fix, changes_of, list_cells
+from magnet.tables.values import cell_text
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+    from magnet.features import FeatureVerdict
 
 RECOVERIES = ("auto", "propagate", "framelet", "regression")
-WITHIN = 2.5  # usual errors of a suggestion: so near to it a number is not wrong
-AGREES = 0.95  # share of right cells that hold what is suggested, so nearly
-NEAREST = 10  # rows that each row of a table without edges is linked to
-LISTED_FROM = 0.5  # times the threshold: less probable cells are not worth a line
+#: Rows of a fitted table that are kept to judge other tables by; more would only cost time.
+MOST_REFERENCE_ROWS = 50_000
 
 
 class MAGnet(BaseEstimator):  # type: ignore[misc]
-    """Find wrong node attributes and recover them.
+    """Find wrong node attributes, or wrong cells of a table, and recover them.
 
-    Works on PyG ``Data`` (features as they are, recovered features out) and on a :class:`magnet.tables.Table` (any
-    columns in, the same columns in the same units out). Only cells judged wrong, and missing ones, are touched; a cell
-    of a table that holds what would be suggested for it is not wrong, whatever the detector says.
+    Works on PyG ``Data`` (features in, recovered features out) and on a :class:`magnet.tables.Table` (any columns in,
+    the same columns out). Only cells judged wrong, and missing ones, are touched.
 
     Args:
-        detector: name of a detector (see :func:`magnet.detection.make`), a detector, a given trust matrix ``[n, d]`` or
-            ``[n]`` (1 = believed), or ``"none"`` to believe everything. (default: ``"auto"``)
+        detector: for ``Data`` a name (see :func:`magnet.detection.make`), a detector, a trust matrix ``[n, d]`` or
+            ``[n]`` (1 = believed), or ``"none"`` to believe everything. A table is judged by
+            :func:`magnet.tables.judge_table` if this is ``"auto"``, else as a graph by that detector.
+            (default: ``"auto"``)
         recovery: ``"propagate"`` extends the trusted values harmonically over the graph, ``"framelet"`` is the paper's
-            sparse recovery, ``"regression"`` (tables only) predicts a cell from its neighbours and the rest of its row.
-            (default: ``"auto"``: regression for tables, propagation for ``Data``)
-        fix: which cells of a table are changed: ``"none"``, ``"confident"`` (those judged wrong; missing ones are
-            filled) or ``"all"`` (every listed one). (default: ``"confident"``)
+            sparse recovery, ``"regression"`` (tables judged as a graph) predicts a cell from its neighbors and the rest
+            of its row. (default: ``"auto"``: regression for tables, propagation for ``Data``)
+        fix: which cells of a table are changed: ``"none"``, ``"confident"`` (one replacement has a posterior of at
+            least 0.9) or ``"all"`` (every listed cell). (default: ``"confident"``)
+        fill: write suggestions into the blanks of a table. (default: ``False``)
+        link_by: columns of a table whose equal values link rows. (default: none; such columns are found)
+        rules: what is known about a table, such as ``"zip -> city"``. (default: none)
+        decisions: accepted and rejected cells of an earlier run, to learn from. (default: none)
         max_share: never correct more than this share of a table's cells. (default: ``0.5``)
-        threshold, fdr, contamination: what counts as wrong, as for :func:`magnet.detection.make`.
+        threshold: flag what is wrong with more than this probability. (default: ``"posterior"``, which is 1/2)
+        fdr: instead, flag as much as possible while the expected share of false alarms stays below this.
+        contamination: instead, flag this share (not for tables judged by ``"auto"``).
         options: further arguments of :func:`magnet.propagate` or :func:`magnet.recover`.
-        seed, device, progress: as for :func:`magnet.detection.make`.
+        seed: seed of everything random. (default: ``0``)
+        device: where to compute. (default: where ``data.x`` is)
+        progress: show a progress bar; or a function that is told what is being done. (default: ``False``)
 
-    After :meth:`fit`: ``scores_``, ``probability_``, ``flagged_``, ``trust_`` ``[n, d]``, ``x_`` (the recovered
-    features), ``share_`` (the estimated share of wrong rows), ``gate_`` (whether the neighbourhood says anything about
-    the rows), ``detector_``, ``columns_``.
+    After :meth:`fit` on a table: ``findings_``, ``verdict_`` (of :func:`magnet.tables.judge_table`, or None) and
+    ``share_``, the share of rows with a listed cell. After :meth:`fit` on ``Data``: ``scores_``, ``probability_``,
+    ``flagged_``, ``trust_`` ``[n, d]``, ``x_`` (the recovered features), ``share_`` (the estimated share of wrong
+    rows), ``gate_``, ``detector_``, ``columns_``.
 
     Example:
+        >>> import torch
         >>> from magnet.datasets import synthetic
         >>> data = synthetic(nodes=60, features=12, seed=0)
         >>> trust = torch.ones(60, 12)
@@ -72,7 +81,12 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
     """
 
     cells_: pd.DataFrame | None
-    fields_: tuple[Field, ...] | None
+    findings_: list[CellFinding]
+    verdict_: TableVerdict | None
+    reference_: dict[str, list[str]]
+    fields_: tuple[tables.Field, ...] | None
+    detector_: Any
+    gate_: Any
 
     def __init__(
         self,
@@ -80,6 +94,10 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         *,
         recovery: Literal["auto", "propagate", "framelet", "regression"] = "auto",
         fix: Fix = "confident",
+        fill: bool = False,
+        link_by: Sequence[str] = (),
+        rules: Sequence[Any] = (),
+        decisions: Sequence[Any] | None = None,
         max_share: float = 0.5,
         threshold: float | Literal["posterior"] = "posterior",
         fdr: float | None = None,
@@ -87,11 +105,15 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         options: dict[str, Any] | None = None,
         seed: int = 0,
         device: Any = None,
-        progress: bool = False,
+        progress: bool | Callable[[str], None] = False,
     ) -> None:
         self.detector = detector
         self.recovery = recovery
         self.fix = fix
+        self.fill = fill
+        self.link_by = link_by
+        self.rules = rules
+        self.decisions = decisions
         self.max_share = max_share
         self.threshold = threshold
         self.fdr = fdr
@@ -107,20 +129,20 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         Args:
             data: a graph with ``x`` and ``edge_index``, or a table.
             y: not used; there for scikit-learn's pipelines.
-            trusted: bool ``[n, d]`` or ``[n]``, cells or rows known to be right (for a table ``[n, used columns]``).
+            trusted: bool ``[n, d]`` or ``[n]``, cells or rows known to be right.
         """
         self.check_parameters()
         self._work(data, trusted, None)
         return self
 
     def transform(self, data: Data | tables.Table) -> Any:
-        """The recovered data: of the graph it was fitted on, what was found there; of another one with the same
-        columns, what is found there with the fitted column scales and thresholds."""
+        """The recovered data: of what it was fitted on, what was found there; of another table or graph with the same
+        columns, what is found there beside the fitted one."""
         return self.judge(data)._output(data)
 
     def judge(self, data: Data | tables.Table) -> MAGnet:
-        """A model that has judged ``data`` with the column scales and thresholds of this one: for the data that this
-        model was fitted on, the model itself."""
+        """A model that has judged ``data`` beside what this one was fitted on: for the data that this model was fitted
+        on, the model itself."""
         self._need_fit()
         if _fingerprint(data) == self.fingerprint_:
             return self
@@ -134,10 +156,12 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
 
     def suspicious_cells(self) -> pd.DataFrame:
         """One line per suspicious cell, the most probable first: node, column, observed, suggested, score, probability;
-        for a table also action, reason and row."""
+        for a table also action, reason, row and kind."""
         self._need_fit()
         if self.cells_ is None:
-            self.cells_ = _list_features(self)
+            from magnet.features import list_features
+
+            self.cells_ = list_features(self._observed, self.x_, self._verdict)
         return self.cells_.copy()
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -152,7 +176,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         """Read what :meth:`save` wrote."""
         from magnet.cleaner_files import load
 
-        return load(Path(path))
+        return load(Path(path), cls)
 
     def check_parameters(self) -> None:
         """Raise a ``ValueError`` for what :meth:`fit` would not accept, before any data are read."""
@@ -162,129 +186,138 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"fix is {self.fix!r}; it must be one of {', '.join(map(repr, FIXES))}")
         if not 0 <= self.max_share <= 1:
             raise ValueError(f"max_share is {self.max_share}; it must lie between 0 and 1")
-        if isinstance(self.detector, str) and self.detector != "none":
-            self._make_detector()
+        for name in ("threshold", "fdr", "contamination"):
+            value = getattr(self, name)
+            if value not in (None, "posterior") and not (isinstance(value, (int, float)) and 0 < value < 1):
+                raise ValueError(f"{name} is {value!r}; it must lie between 0 and 1")
+        if isinstance(self.detector, str) and self.detector not in ("none", "auto"):
+            self._make_detector(1)
         if isinstance(self.device, str) and self.device.partition(":")[0] not in ("cpu", "cuda"):
             raise ValueError(f"device is {self.device!r}; it must be cpu or cuda")
-        if self.device is not None and torch.device(self.device).type == "cuda" and not torch.cuda.is_available():
-            raise ValueError(f"device is {self.device!r}, but there is no CUDA device")
+        if self.device is not None and str(self.device).startswith("cuda"):
+            import torch
+
+            if not torch.cuda.is_available():
+                raise ValueError(f"device is {self.device!r}, but there is no CUDA device")
 
     def _need_fit(self) -> None:
         if not hasattr(self, "fingerprint_"):
-            raise ValueError("this MAGnet is not fitted yet; call fit or fit_transform first")
+            raise NotFittedError("this MAGnet is not fitted yet; call fit or fit_transform first")
 
-    def _work(self, data: Data | tables.Table, trusted: Any, like: MAGnet | None) -> None:
-        table = data if isinstance(data, tables.Table) else None
-        if table is not None:
-            table = with_nearest_links(table, NEAREST)
-            encoded = encode(table, like.fields_ if like is not None else None)
-            graph_data, columns = as_data(table, encoded), encoded.columns
-            if trusted is not None:
-                trusted = np.asarray(trusted, dtype=bool)
-                trusted = encoded.per_column(trusted) if trusted.ndim == 2 else trusted
-        else:
-            if self.recovery == "regression":
-                raise ValueError(
-                    "recovery is 'regression', which is for tables; for a Data there are 'propagate' and 'framelet'"
-                )
-            encoded, graph_data, columns = None, _checked(data), None
-        graph = Graph.from_edges(graph_data.edge_index, graph_data.num_nodes, graph_data.get("edge_weight"))
-        found = self._judge(graph_data, columns, trusted, like)
-        self.detector_, self.columns_ = found.detector, found.columns
-        self.scores_, self.probability_, self.flagged_ = found.scores, found.probability, found.flagged
-        self.share_, self.gate_ = found.share, found.gate
-        self.fields_ = encoded.fields if encoded is not None else None
-        self.fingerprint_ = _fingerprint(data)
-        if table is None or encoded is None:
-            self.trust_ = found.trust
-            self.x_ = self._recover(graph_data.x, found.trust, graph)
-            self.cells_, self._observed = None, graph_data.x
-            return
-        self.findings_ = self._find(encoded, found, graph, context=table.links.kind != "nearest")
-        self.trust_ = torch.from_numpy(encoded.per_column(self.findings_.trust).astype(np.float32))
-        self.x_ = torch.from_numpy(self.findings_.recovered)
-        self.encoded_ = encoded
-        self.cells_ = list_cells(table, encoded, self.findings_, graph.adjacency, self.fix, self.max_share)
+    def _make_detector(self, nodes: int) -> Any:
+        from magnet.features import make_detector
 
-    def _make_detector(self) -> Any:
         choice = {"threshold": self.threshold, "fdr": self.fdr, "contamination": self.contamination}
-        return detection.make(self.detector, seed=self.seed, device=self.device, progress=self.progress, **choice)
+        return make_detector(self.detector, nodes, seed=self.seed, device=self.device, progress=self.progress, **choice)
 
-    def _judge(self, data: Data, columns: Any, trusted: Any, like: MAGnet | None) -> SimpleNamespace:
-        """What the detector says, or the trust that was given instead of one."""
-        if not isinstance(self.detector, str) and not hasattr(self.detector, "fit"):
-            return _given(data, self.detector, columns)
-        if isinstance(self.detector, str) and self.detector == "none":
-            return _given(data, torch.ones(data.num_nodes), columns)
-        detector = self._make_detector() if isinstance(self.detector, str) else copy.copy(self.detector)
-        known = {"columns": columns, "trusted": trusted}
-        if like is not None:
-            known["reference"] = like.detector_
-        detector.fit(data, **{name: value for name, value in known.items() if value is not None})
-        return SimpleNamespace(
-            detector=detector,
-            columns=columns if columns is not None else detector.columns_,
-            scores=detector.scores_,
-            probability=detector.probability_,
-            flagged=detector.flagged_,
-            trust=detector.trust_,
-            share=float(detector.share_),
-            gate=getattr(detector, "gate_", None),
-            threshold=float(detector.threshold_),
-        )
-
-    def _find(self, encoded: Encoded, found: SimpleNamespace, graph: Graph, context: bool) -> Findings:
-        """The detector's verdict by field, and a suggestion for every cell that is not beyond suspicion."""
-        per_field = {
-            name: encoded.per_field(getattr(found, name).cpu().numpy())
-            for name in ("flagged", "probability", "scores", "trust")
-        }
-        known = ~np.isnan(encoded.per_field(encoded.x.numpy()))
-        per_field["probability"] = per_field["probability"].clip(0.0, 1.0)  # rounding may leave a little more
-        flagged = per_field["flagged"] & known
-        open_to_doubt = (per_field["probability"] > LISTED_FROM * found.threshold) & known
-        listed = flagged | open_to_doubt | encoded.missing | encoded.unreadable
-        trust = (per_field["trust"] > 0.5) & known & ~listed
-        # a row that is not the node's own is one in which no value is evidence about it
-        rows = ((per_field["trust"] <= 0.5) | ~known).all(axis=1) & (known.sum(axis=1) > 1)
-        if self.recovery in ("auto", "regression"):
-            judged = found.detector is not None  # what the user does not trust is not for us to trust
-            suspects = listed & known & ~_foreign(found.detector, len(rows))[:, None] & judged
-            acquitted = _explained(encoded, suspects, per_field["scores"], graph, context)
-            listed, trust, rows = listed & ~acquitted, trust | acquitted, rows & ~acquitted.any(axis=1)
-            weights = torch.from_numpy(encoded.per_column(trust).astype(np.float32))
-            recovered, error = suggest(encoded.x, weights, graph, encoded.columns, context)
-            acquitted |= listed & known & _acquitted(encoded, recovered, error, rows) & judged
-            flagged, listed, trust = flagged & ~acquitted, listed & ~acquitted, trust | acquitted
-            rows = rows & ~acquitted.any(axis=1)
-            for name in ("probability", "scores"):
-                per_field[name] = np.where(acquitted, 0.0, per_field[name])
-            recovered = torch.where(torch.from_numpy(encoded.per_column(acquitted)), encoded.x, recovered)
+    def _work(self, data: Data | tables.Table, trusted: Any, reference: MAGnet | None) -> None:
+        if isinstance(data, tables.Table):
+            self._work_on_table(data, _trusted_cells(data, trusted), reference)
         else:
-            weights = torch.from_numpy(encoded.per_column(trust).astype(np.float32))
-            recovered = self._recover(encoded.x, weights, graph)
-        return Findings(
-            flagged=flagged,
-            listed=listed,
-            score=per_field["scores"].astype(np.float64),
-            probability=per_field["probability"].astype(np.float64),
-            trust=trust,
-            rows=rows,
-            recovered=recovered.numpy(),
-        )
+            self._work_on_features(data, trusted, reference)
+        self.fingerprint_ = _fingerprint(data)
 
-    def _recover(self, x: Tensor, trust: Tensor, graph: Graph) -> Tensor:
-        """``x`` with the cells that are not trusted replaced by what the trusted ones say."""
-        if bool((trust >= 1).all()):
-            return x
-        options = {"coordinates": "degree", **(self.options or {})}
-        if self.recovery == "framelet":
-            W = FrameletTransform(graph)
-            return recover(x, trust, W, **{"keep_trusted": True, "start": "propagated", **options}).x
-        if not is_sparse(x):
-            # no evidence: an isolated node takes the column's median instead of keeping a wrong value
-            x = torch.where(trust > 0, x, torch.full_like(x, torch.nan))
-        return propagate(x, trust, graph, **{"lam": 0.0, **options}).x
+    def _work_on_features(self, data: Data, trusted: Any, reference: MAGnet | None) -> None:
+        from magnet.features import check_features, judge_features, recover_features
+        from magnet.graph import Graph
+
+        if self.recovery == "regression":
+            raise ValueError(
+                "recovery is 'regression', which is for tables; for a Data there are 'propagate' and 'framelet'"
+            )
+        data = check_features(data)
+        graph = Graph.from_edges(data.edge_index, data.num_nodes, data.get("edge_weight"))
+        fitted = None if reference is None else reference.detector_
+        verdict = judge_features(data, self._make_detector(int(data.x.shape[0])), None, trusted, fitted)
+        self._read(verdict)
+        self.x_ = recover_features(data.x, verdict.trust, graph, self.recovery, self.options)
+        self.cells_, self.fields_ = None, None
+        self._observed = data.x
+
+    def _read(self, verdict: FeatureVerdict) -> None:
+        self._verdict = verdict
+        self.detector_, self.columns_ = verdict.detector, verdict.columns
+        self.scores_, self.probability_, self.flagged_ = verdict.scores, verdict.probability, verdict.flagged
+        self.trust_, self.share_, self.gate_ = verdict.trust, verdict.share, verdict.gate
+
+    def _work_on_table(self, table: tables.Table, trusted: NDArray[np.bool_] | None, reference: MAGnet | None) -> None:
+        if isinstance(self.detector, str) and self.detector == "auto":
+            self._judge_text(table, trusted, reference)
+        else:
+            self._judge_as_graph(table, trusted, reference)
+        self.cells_ = list_cells(
+            table,
+            self.findings_,
+            fix=self.fix,
+            fill=self.fill,
+            threshold=self._list_from(self.findings_),
+            max_share=self.max_share,
+        )
+        self.share_ = float(self.cells_["row"].nunique() / max(1, table.num_nodes))
+
+    def _judge_text(self, table: tables.Table, trusted: NDArray[np.bool_] | None, reference: MAGnet | None) -> None:
+        """The noisy-channel engine, beside the rows of a fitted table; and rows that are linked wrongly."""
+        if self.contamination is not None:
+            raise ValueError("contamination is for detectors of graphs; a table takes threshold or fdr")
+        known = {} if reference is None else reference.reference_
+        own = table.text_columns()
+        absent = [name for name in known if name not in own]
+        if absent:
+            raise ValueError(f"the table has no column {absent[0]!r}, which the fitted one has")
+        before = len(next(iter(known.values()))) if known else 0
+        columns = {name: [*known.get(name, [""] * before), *texts] for name, texts in own.items()}
+        links = table.links.matrix(table.num_nodes, before)
+        verdict = judge_table(
+            columns,
+            links=links,
+            link_by=self.link_by,
+            rules=[*table.rules, *self.rules],
+            trusted=_behind(before, _of_columns(table, own, trusted), table.num_nodes, len(own)),
+            roles=table.roles,
+            skip=table.skipped,
+            fill=self.fill,
+            decisions=[_decision(d) for d in self.decisions or ()],
+            seed=self.seed,
+            progress=self.progress if callable(self.progress) else None,
+        )
+        findings = [replace(c, row=c.row - before) for c in verdict.cells if c.row >= before]
+        if links is not None:
+            from magnet.tables.graph_findings import swapped_rows
+
+            seen = {(c.row, c.column) for c in findings}
+            findings += [c for c in swapped_rows(table, self.seed) if (c.row, c.column) not in seen]
+        if trusted is not None:
+            place = {name: k for k, name in enumerate(table.frame.columns)}
+            findings = [c for c in findings if not trusted[c.row, place[c.column]]]
+        self.verdict_ = verdict
+        self.findings_ = findings
+        self.detector_ = self.gate_ = None
+        self.reference_ = known or _reference(own, findings)
+
+    def _judge_as_graph(self, table: tables.Table, trusted: NDArray[np.bool_] | None, reference: MAGnet | None) -> None:
+        from magnet.tables.graph_findings import judge_as_graph
+
+        judged = judge_as_graph(
+            table,
+            self._make_detector(table.num_nodes),
+            recovery=self.recovery,
+            options=self.options,
+            trusted=trusted,
+            reference=None if reference is None else reference.detector_,
+            fields=None if reference is None else reference.fields_,
+        )
+        self._read(judged.verdict)
+        self.fields_, self.x_ = judged.fields, judged.recovered
+        self.verdict_, self.findings_ = None, judged.findings
+
+    def _list_from(self, findings: Sequence[CellFinding]) -> float:
+        """The probability from which cells are listed."""
+        if self.fdr is None:
+            return 0.5 if self.threshold == "posterior" else float(self.threshold)
+        probability = np.sort([c.probability for c in findings])[::-1]
+        false = np.cumsum(1 - probability) / np.arange(1, probability.size + 1)
+        allowed = np.flatnonzero(false <= self.fdr)
+        return float(probability[allowed[-1]]) if allowed.size else 1.0
 
     def _output(self, data: Data | tables.Table) -> Any:
         if isinstance(data, tables.Table):
@@ -295,131 +328,68 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         return result
 
 
-def _foreign(detector: Any, nodes: int) -> NDArray[np.bool_]:
-    """Rows ``[n]`` that were judged to be another node's by their neighbours."""
-    if not hasattr(detector, "flagged_rows"):
-        return np.zeros(nodes, dtype=bool)
-    return np.asarray(detector.flagged_rows().cpu().numpy(), dtype=bool)
+def _decision(given: Any) -> Decision:
+    """A decision as the engine takes it, from one of a decisions file."""
+    if isinstance(given, Decision):
+        return given
+    observed, suggested = (given.get(name) for name in ("observed", "suggested"))
+    value = None if suggested is None else cell_text(suggested)
+    return Decision(str(given["column"]), cell_text(observed), value, bool(given["accept"]))
 
 
-def _explained(
-    encoded: Encoded, suspects: NDArray[np.bool_], scores: Any, graph: Graph, context: bool
-) -> NDArray[np.bool_]:
-    """Suspects ``[n, fields]`` that all hold what is suggested for them when only the worst one of their row is not
-    believed: they look wrong because of it."""
-    several = suspects.sum(axis=1) > 1
-    if not several.any():
-        return np.zeros_like(suspects)
-    worst = np.zeros_like(suspects)
-    worst[np.arange(len(worst)), np.where(suspects, scores, -np.inf).argmax(axis=1)] = several
-    checked = suspects & several[:, None] & ~worst
-    believed = encoded.per_column(~worst & ~np.isnan(encoded.per_field(encoded.x.numpy())))
-    weights = torch.from_numpy(believed.astype(np.float32))
-    guess, error = suggest(encoded.x, weights, graph, encoded.columns, context, encoded.per_column(checked))
-    agrees = _agrees(encoded, encoded.x.numpy(), guess.numpy(), error)
-    return checked & (agrees | ~checked).all(axis=1, keepdims=True)
+def _of_columns(table: tables.Table, names: Iterable[str], trusted: NDArray[np.bool_] | None) -> Any:
+    """Trusted cells of some columns of a table."""
+    return None if trusted is None else trusted[:, [table.frame.columns.get_loc(name) for name in names]]
 
 
-def _acquitted(
-    encoded: Encoded, suggested: Tensor, error: NDArray[np.float64], rows: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
-    """Cells ``[n, fields]`` that hold what is suggested for them when no suspicious cell is believed.
-
-    One wrong cell makes others of its row look wrong, and these are right after all. In a row that is another node's as
-    a whole (``rows``) right values are mere chance: there the row as a whole must agree more than other rows would.
-    """
-    x, guess = encoded.x.numpy(), suggested.numpy()
-    out = _agrees(encoded, x, guess, error)
-    doubted = np.flatnonzero(rows)
-    if doubted.size:
-        rng, known = np.random.default_rng(0), ~np.isnan(encoded.per_field(x))
-        others = [_agrees(encoded, x[rng.choice(len(x), doubted.size)], guess[doubted], error) for _ in range(20)]
-        chance = (np.sum(others, axis=(0, 1)) + 1) / (20 * doubted.size + 2)
-        own, not_own = np.log(AGREES / chance), np.log((1 - AGREES) / (1 - chance))
-        out[doubted[(np.where(out, own, not_own) * known)[doubted].sum(axis=1) < 0]] = False
-    return out
+def _behind(before: int, trusted: NDArray[np.bool_] | None, rows: int, columns: int) -> NDArray[np.bool_] | None:
+    """Trusted cells of a table that comes after so many reference rows, which were found right before."""
+    if not before:
+        return trusted
+    own = np.zeros((rows, columns), dtype=bool) if trusted is None else trusted
+    return np.concatenate([np.ones((before, columns), dtype=bool), own])
 
 
-def _agrees(encoded: Encoded, x: Any, guess: Any, error: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Whether encoded values are those that are suggested, field by field."""
-    out = np.zeros((len(x), len(encoded.fields)), dtype=bool)
-    for k, c in enumerate(encoded.columns):
-        here = slice(c.start, c.stop)
-        if c.kind == "categorical":
-            out[:, k] = np.nan_to_num(x[:, here]).argmax(axis=1) == guess[:, here].argmax(axis=1)
-        elif c.kind == "binary":
-            out[:, k] = (x[:, c.start] >= 0.5) == (guess[:, c.start] >= 0.5)
-        else:
-            out[:, k] = np.abs(x[:, c.start] - guess[:, c.start]) <= WITHIN * error[c.start]
-    return out
+def _reference(columns: dict[str, list[str]], findings: Sequence[CellFinding]) -> dict[str, list[str]]:
+    """Texts of the rows that were found right, to judge other tables by."""
+    wrong = {c.row for c in findings}
+    rows = [row for row in range(len(next(iter(columns.values()), []))) if row not in wrong][:MOST_REFERENCE_ROWS]
+    return {name: [texts[row] for row in rows] for name, texts in columns.items()}
 
 
-def _checked(data: Any) -> Data:
-    if isinstance(data, HeteroData):
-        raise ValueError("data is a HeteroData; MAGnet cleans one kind of node: take a homogeneous Data of that kind")
-    x = getattr(data, "x", None)
-    if not isinstance(x, Tensor) or x.dim() != 2:
-        raise ValueError(f"data is a {type(data).__name__} without a feature matrix x [nodes, features]")
-    if not x.is_floating_point():
-        raise ValueError(f"data.x holds {x.dtype}; it must hold floating-point numbers (data.x.float())")
-    return data
-
-
-def _given(data: Data, trust: Any, columns: Any) -> SimpleNamespace:
-    """The verdict that a given trust matrix stands for."""
-    believed = torch.as_tensor(trust, dtype=torch.float32, device=data.x.device)
-    shape = (data.x.shape[0], data.x.shape[1])
-    if believed.dim() == 1:
-        believed = believed[:, None]
-    if believed.shape not in (shape, (shape[0], 1)):
-        raise ValueError(f"the given trust has shape {list(believed.shape)}; x has {list(shape)}")
-    if not bool(((believed >= 0) & (believed <= 1)).all()):
-        raise ValueError("the given trust holds values outside 0 to 1, or missing ones")
-    believed = believed.expand(shape)
-    if not is_sparse(data.x):
-        believed = torch.where(data.x.isnan(), believed.new_zeros(()), believed)
-    doubt = 1 - believed
-    return SimpleNamespace(
-        detector=None,
-        columns=columns,
-        scores=doubt,
-        probability=doubt,
-        flagged=doubt > 0.5,
-        trust=believed,
-        share=float((doubt > 0.5).any(dim=1).float().mean()),
-        gate=None,
-        threshold=0.5,
-    )
-
-
-def _list_features(model: MAGnet) -> pd.DataFrame:
-    """The flagged cells of a feature matrix."""
-    row, column = model.flagged_.nonzero(as_tuple=True)
-
-    def at(values: Tensor) -> Any:
-        dense = values.to_dense() if is_sparse(values) else values
-        return dense[row, column].detach().cpu().numpy()
-
-    cells = pd.DataFrame(
-        {
-            "node": row.cpu().numpy(),
-            "column": column.cpu().numpy(),
-            "observed": at(model._observed),
-            "suggested": at(model.x_),
-            "score": at(model.scores_),
-            "probability": at(model.probability_),
-        }
-    )
-    return cells.sort_values(["probability", "score"], ascending=False, kind="stable", ignore_index=True)
+def _trusted_cells(table: tables.Table, trusted: Any) -> NDArray[np.bool_] | None:
+    """Bool ``[n, columns]``: trusted cells, by column of the table."""
+    if trusted is None:
+        return None
+    names = list(table.frame.columns)
+    if isinstance(trusted, pd.DataFrame):
+        unknown = [name for name in trusted.columns if name not in names]
+        if unknown or len(trusted) != table.num_nodes:
+            what = f"a column {unknown[0]!r}, which the table has not" if unknown else f"{len(trusted)} rows"
+            raise ValueError(f"trusted has {what}; the table has {table.num_nodes} rows and {len(names)} columns")
+        full = trusted.reindex(columns=names, fill_value=False)
+        return full.to_numpy(dtype=bool)
+    array = np.asarray(trusted, dtype=bool)
+    if array.shape == (table.num_nodes,):
+        return np.repeat(array[:, None], len(names), axis=1)
+    if array.shape != (table.num_nodes, len(names)):
+        raise ValueError(
+            f"trusted has shape {list(array.shape)}; it must be [{table.num_nodes}] or [{table.num_nodes}, "
+            f"{len(names)}], one for each column"
+        )
+    return array
 
 
 def _fingerprint(data: Data | tables.Table) -> str:
-    """What tells one graph from another."""
+    """What tells one table or graph from another."""
     if isinstance(data, tables.Table):
         rows = pd.util.hash_pandas_object(data.frame.astype("str"), index=False).to_numpy()
         parts, edges = rows.tobytes(), data.links.edge_index
     else:
-        parts, edges = checksum(_checked(data).x).encode(), data.edge_index.cpu().numpy()
+        from magnet.arrays import checksum
+        from magnet.features import check_features
+
+        parts, edges = checksum(check_features(data).x).encode(), data.edge_index.cpu().numpy()
     return hashlib.sha256(parts + edges.tobytes()).hexdigest()
 
 
@@ -430,32 +400,63 @@ class CleanResult:
     Args:
         table: what was read.
         model: the fitted cleaner.
+        native: the frame that was given, where it is no pandas one.
     """
 
     table: tables.Table
     model: MAGnet
+    native: Any = None
 
     @cached_property
-    def cleaned(self) -> pd.DataFrame:
-        """The table with the changes made: same columns, order and types."""
-        return self.table.changed(changes_of(self.suspicious_cells))
+    def cleaned(self) -> Any:
+        """The table with the changes made: same kind of frame, columns, order, types and index."""
+        changes = changes_of(self.suspicious_cells)
+        if self.native is not None:
+            return native_frame(self.native, changes)
+        return self.table.changed(changes)
 
     @cached_property
     def suspicious_cells(self) -> pd.DataFrame:
-        """One line per suspicious cell: node, column, observed, suggested, action, score, probability, reason, row."""
+        """One line per suspicious cell: node, column, observed, suggested, action, score, probability, reason, row,
+        kind."""
         return self.model.suspicious_cells()
 
     @property
     def counts(self) -> dict[str, int]:
         """How many cells were corrected, filled and kept."""
-        actions = self.suspicious_cells["action"].value_counts()
-        return {name: int(actions.get(name, 0)) for name in ("corrected", "filled", "kept")}
+        return self.record.counts
+
+    @cached_property
+    def record(self) -> CleaningRecord:
+        """What a report says about this table: the list, what each column holds, and what was not judged."""
+        verdict, fields = self.model.verdict_, self.table.fields
+        if verdict is None:
+            return CleaningRecord(
+                self.table,
+                self.suspicious_cells,
+                {f.name: (f.kind, f.note) for f in fields},
+                {f.name: f.note or f.kind for f in fields if not f.used},
+            )
+        alone = self.table.left_alone
+        return CleaningRecord(
+            self.table,
+            self.suspicious_cells,
+            {
+                f.name: (verdict.roles[f.name].name, verdict.roles[f.name].note)
+                if f.name not in alone
+                else ("other", "")
+                for f in fields
+            },
+            {**alone, **verdict.not_judged},
+            verdict.repeated_rows,
+            verdict.repeated_keys,
+        )
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write the report, one HTML page that works offline."""
-        from magnet.report import write_report  # a page about a result is made above it; here only for convenience
+        from magnet.report import write_report
 
-        return write_report(self, Path(path))
+        return write_report(self.record, Path(path))
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{number} {name}" for name, number in self.counts.items())
@@ -468,60 +469,45 @@ class CleanResult:
 
 
 def clean(
-    nodes: pd.DataFrame,
-    edges: pd.DataFrame | None = None,
+    nodes: Any,
+    edges: Any = None,
     *,
     id: str | None = None,
     label: str | None = None,
     trusted: Any = None,
     detector: Any = "auto",
     fix: Fix = "confident",
+    fill: bool = False,
+    link_by: Sequence[str] = (),
+    rules: Sequence[Any] = (),
     seed: int = 0,
     reading: dict[str, Any] | None = None,
     **settings: Any,
 ) -> CleanResult:
-    """Find and repair wrong cells of a table whose rows are linked.
+    """Find and repair wrong cells of a table.
 
     Args:
-        nodes: one row per node; columns of any kind.
-        edges: two columns of node ids and, where there is one, a weight. Without edges, rows are linked to those most
-            like them.
+        nodes: one row per thing; columns of any kind. A pandas or polars frame, or any other that narwhals knows.
+        edges: two columns of row ids and, where there is one, a weight. (default: none)
         id: the column of ``nodes`` with the ids. (default: found)
         label: a column to leave alone.
         trusted: bool data frame or array ``[n, columns]``, or ``[n]`` for rows: known to be right.
-        detector, fix, seed, settings: as for :class:`MAGnet`.
-        reading: further arguments of :func:`magnet.tables.from_frames` (``exclude``, ``knn``, ``override`` ...).
+        detector: see :class:`MAGnet`. (default: ``"auto"``)
+        fix: ``"none"``, ``"confident"`` or ``"all"``; see :class:`MAGnet`. (default: ``"confident"``)
+        fill: write suggestions into blanks. (default: ``False``)
+        link_by: columns whose equal values link rows. (default: none; such columns are found)
+        rules: what is known, such as ``"zip -> city"``. (default: none)
+        seed: seed of everything random. (default: ``0``)
+        reading: further arguments of :func:`magnet.tables.from_frames` (``exclude``, ``override`` ...).
+        settings: further arguments of :class:`MAGnet`.
 
     Example:
-        >>> ages = pd.DataFrame({"id": list("abcdef"), "age": [41, 40, None, 42, 39, 43]})
-        >>> pairs = pd.DataFrame({"source": list("abcdef"), "target": list("bcdefa")})
-        >>> result = clean(ages, pairs, detector="none")
-        >>> result.cleaned["age"].tolist()
-        [41.0, 40.0, 41.0, 42.0, 39.0, 43.0]
+        >>> sizes = pd.DataFrame({"state": ["Ohio"] * 20 + ["Iowa"] * 20, "code": ["OH"] * 20 + ["IA"] * 20})
+        >>> sizes.loc[3, "state"] = "Ohoi"
+        >>> clean(sizes).cleaned.loc[3, "state"]
+        'Ohio'
     """
-    table = tables.from_frames(nodes, edges, id=id, label=label, **(reading or {}))
-    model = MAGnet(detector, fix=fix, seed=seed, **settings)
-    return CleanResult(table, model.fit(table, trusted=_trusted_fields(table, trusted)))
-
-
-def _trusted_fields(table: tables.Table, trusted: Any) -> Any:
-    """Trusted cells by used column."""
-    if trusted is None:
-        return None
-    if isinstance(trusted, pd.DataFrame):
-        return np.stack(
-            [
-                trusted[f.name].to_numpy(dtype=bool) if f.name in trusted.columns else np.zeros(table.num_nodes, bool)
-                for f in table.used
-            ],
-            axis=1,
-        )
-    array = np.asarray(trusted, dtype=bool)
-    if array.shape == (table.num_nodes, len(table.fields)):
-        return array[:, [k for k, f in enumerate(table.fields) if f.used]]
-    if array.shape not in ((table.num_nodes,), (table.num_nodes, len(table.used))):
-        raise ValueError(
-            f"trusted has shape {list(array.shape)}; it must be [{table.num_nodes}] or [{table.num_nodes}, "
-            f"{len(table.fields)}], one for each column"
-        )
-    return array
+    frame = to_pandas(nodes)
+    table = tables.from_frames(frame, to_pandas(edges), id=id, label=label, **(reading or {}))
+    model = MAGnet(detector, fix=fix, fill=fill, link_by=link_by, rules=rules, seed=seed, **settings)
+    return CleanResult(table, model.fit(table, trusted=trusted), None if frame is nodes else nodes)

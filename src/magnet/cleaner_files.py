@@ -5,71 +5,108 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import torch
 
-from magnet.arrays import is_sparse
-from magnet.cleaner import MAGnet
-from magnet.datasets.npz import save_arrays
-from magnet.detection import Column, Reference
-from magnet.detection.data.scales import Scales
 from magnet.files import damaged
-from magnet.tables.fields import Field
 from magnet.untrusted import open_npz
 
+if TYPE_CHECKING:
+    from magnet.cleaner import MAGnet
+
 _MATRICES = ("x_", "scores_", "probability_", "flagged_", "trust_")
+_NOT_SAVED = ("progress", "decisions")
 
 
 def save(model: MAGnet, path: Path) -> None:
-    """Write a fitted model: what it found, and the scales and thresholds that it judges other graphs by."""
+    """Write a fitted model: what it found, and what it judges other data by."""
+    from magnet.datasets.npz import save_arrays
+
     if not isinstance(model.detector, str):
         raise ValueError(f"detector is a {type(model.detector).__name__}; only models with a detector's name are saved")
-    fitted = model.detector_
-    facts = {
-        "parameters": model.get_params(deep=False),
+    parameters = {name: value for name, value in model.get_params(deep=False).items() if name not in _NOT_SAVED}
+    facts: dict[str, Any] = {
+        "parameters": parameters,
         "fingerprint": model.fingerprint_,
         "share": model.share_,
-        "fields": None if model.fields_ is None else [asdict(f) for f in model.fields_],
+        "cells": json.loads(model.suspicious_cells().to_json(orient="split")),
+    }
+    arrays: dict[str, Any] = {}
+    if hasattr(model, "reference_"):
+        arrays["reference"] = _bytes(model.reference_)
+    else:
+        _save_features(model, facts, arrays)
+    save_arrays(path, {"magnet": _bytes(facts), **arrays})
+
+
+def _save_features(model: MAGnet, facts: dict[str, Any], arrays: dict[str, Any]) -> None:
+    from magnet.arrays import is_sparse
+
+    fitted, fields = model.detector_, getattr(model, "fields_", None)
+    facts |= {
+        "fields": None if fields is None else [asdict(f) for f in fields],
         "columns": None if model.columns_ is None else [asdict(c) for c in model.columns_],
         "gate": asdict(model.gate_) if model.gate_ is not None else None,
-        "cells": model.suspicious_cells().to_dict("list"),
-        "detector": None if fitted is None else {"cell": fitted.threshold_, "row": fitted.row_threshold_},
+        "thresholds": None if fitted is None else [fitted.threshold_, fitted.row_threshold_],
     }
-    arrays: dict[str, Any] = {"magnet": np.array(json.dumps(facts, default=_plain))}
     for name in _MATRICES:
         matrix = getattr(model, name)
         arrays[name] = (matrix.to_dense() if is_sparse(matrix) else matrix).detach().cpu().numpy()
     if fitted is not None:
         arrays |= {f"scales_{k}": v.cpu().numpy() for k, v in vars(fitted.scales_).items()}
-    save_arrays(path, arrays)
 
 
-def load(path: Path) -> MAGnet:
-    """Read what :func:`save` wrote. The detector comes back as the reference that other data are judged by."""
+def load(path: Path, kind: type[MAGnet]) -> MAGnet:
+    """Read what :func:`save` wrote."""
     with damaged(path), open_npz(path) as arrays:
-        facts = json.loads(str(arrays["magnet"]))
-        model = MAGnet(**facts["parameters"])
-        for name in _MATRICES:
-            setattr(model, name, torch.from_numpy(arrays[name]))
-        scales = {key.removeprefix("scales_"): arrays[key] for key in arrays.files if key.startswith("scales_")}
-        model.detector_ = None
-        if facts["detector"] is not None:
-            model.detector_ = Reference(
-                scales_=Scales(**{key: torch.from_numpy(value) for key, value in scales.items()}),
-                threshold_=facts["detector"]["cell"],
-                row_threshold_=facts["detector"]["row"],
-            )
-        fields = facts["fields"]
-        model.fields_ = None if fields is None else tuple(Field(**_with_tuples(f)) for f in fields)
-        model.columns_ = None if facts["columns"] is None else [Column(**c) for c in facts["columns"]]
-        model.gate_ = SimpleNamespace(**facts["gate"]) if facts["gate"] is not None else None
-        model.cells_ = pd.DataFrame(facts["cells"])
-        model.share_, model.fingerprint_ = facts["share"], facts["fingerprint"]
+        facts = _content(arrays["magnet"])
+        given: dict[str, Any] = {
+            name: tuple(v) if isinstance(v, list) else v for name, v in facts["parameters"].items()
+        }
+        model = kind(**given)
+        model.share_, model.fingerprint_ = float(facts["share"]), str(facts["fingerprint"])
+        model.cells_ = pd.DataFrame(**facts["cells"])
+        if "reference" in arrays.files:
+            model.reference_ = {
+                str(name): [str(t) for t in column] for name, column in _content(arrays["reference"]).items()
+            }
+            model.verdict_, model.findings_ = None, []
+            model.detector_ = model.gate_ = None
+        else:
+            _load_features(model, facts, arrays)
     return model
+
+
+def _load_features(model: MAGnet, facts: dict[str, Any], arrays: Any) -> None:
+    import torch
+
+    from magnet.detection import Column, Gate, Reference
+    from magnet.detection.data.scales import Scales
+    from magnet.tables.fields import Field
+
+    for name in _MATRICES:
+        setattr(model, name, torch.from_numpy(arrays[name]))
+    scales = {key.removeprefix("scales_"): arrays[key] for key in arrays.files if key.startswith("scales_")}
+    model.detector_ = None
+    if facts["thresholds"] is not None:
+        threshold, row_threshold = facts["thresholds"]
+        kept = Scales(**{key: torch.from_numpy(value) for key, value in scales.items()})
+        model.detector_ = Reference(kept, threshold, row_threshold)
+    fields = facts["fields"]
+    model.fields_ = None if fields is None else tuple(Field(**_with_tuples(f)) for f in fields)
+    model.columns_ = None if facts["columns"] is None else [Column(**c) for c in facts["columns"]]
+    model.gate_ = None if facts["gate"] is None else Gate(**facts["gate"])
+
+
+def _bytes(content: Any) -> Any:
+    """JSON as an array of bytes, whose size is that of the text."""
+    return np.frombuffer(json.dumps(content, default=_plain).encode(), dtype=np.uint8)
+
+
+def _content(array: Any) -> Any:
+    return json.loads(array.astype(np.uint8).tobytes())
 
 
 def _with_tuples(f: dict[str, Any]) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def test_a_client_describes_finds_explains_and_applies(folder: Path) -> None:
             described = await call("describe_table", **table)
             assert described["rows"] == 150
             assert described["links"] == "given"
-            assert [c["name"] for c in described["columns"] if c["judged"]] == ["reading", "level"]
+            assert {c["name"]: c["kind"] for c in described["columns"]}["reading"] == "quantity"
 
             found = await call("find_suspicious_cells", **table)
             assert [(cell["row"], cell["column"]) for cell in found["cells"]] == [(7, "reading")]

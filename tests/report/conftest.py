@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+
+from magnet.tables import Table
+from magnet.tables.findings import CellFinding
+from magnet.tables.posterior import infer_roles
+from magnet.tables.review import CleaningRecord, list_cells
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -36,3 +41,22 @@ def browser() -> Iterator[Any]:
         running = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield running
         running.close()
+
+
+@pytest.fixture(scope="session")
+def make_record() -> Callable[..., CleaningRecord]:
+    """Makes a record of findings given as row, column, suggestion, probability and confidence."""
+
+    def make(table: Table, findings: list[tuple[int, str, str | None, float, float]], **options: Any) -> CleaningRecord:
+        columns = table.text_columns()
+        cells = []
+        for row, name, value, probability, confidence in findings:
+            seen = columns[name][row]
+            kind = "typo" if seen else "missing"
+            cells.append(CellFinding(row, name, seen, value, probability, confidence, kind, "because"))
+        roles = {name: (role.name, role.note) for name, role in infer_roles(columns).items()}
+        return CleaningRecord(
+            table, list_cells(table, cells, **options), roles, {"id": "an identifier"} if "id" in roles else {}
+        )
+
+    return make

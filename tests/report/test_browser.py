@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from typer.testing import CliRunner
 
-from magnet import MAGnet, tables
-from magnet.cleaner import CleanResult
+from magnet import tables
 from magnet.cli import app
 from magnet.report import render, write_folder
-from magnet.report.payload import payload
+from magnet.report.page import data_of
 
 EVIL = "<script>window.hacked=1;alert(1)</script>"
 IMAGE = '<img src=x onerror="window.hacked=2">'
@@ -26,7 +24,7 @@ BREAK = "</script><script>window.hacked=3</script>"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, make_record: Any) -> Path:
     """A cleaned table whose names and values try to break out of the page."""
     where = tmp_path_factory.mktemp("report")
     rng = np.random.default_rng(0)
@@ -48,13 +46,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ring = pd.DataFrame({"source": nodes["id"], "target": np.roll(nodes["id"], 1)})
     ring.to_csv(where / "edges.csv", index=False)
     table = tables.read(where / "nodes.csv", where / "edges.csv")
-    trust = torch.ones(200, 2 + 3)
-    trust[3, 0] = trust[20, 1] = 0.05
-    trust[30, 0] = 0.6
-    trust[40, 2:] = 0.1
-    result = CleanResult(table, MAGnet(trust).fit(table))
+    found = [
+        (3, "age", "41.0", 0.95, 0.95),
+        (20, "=cmd|' /C calc'!A0", "29", 0.95, 0.95),
+        (40, IMAGE, "Rome", 0.9, 0.9),
+        (30, "age", "40.5", 0.6, 0.3),
+        (9, "age", "39.0", 0.55, 0.95),
+    ]
     run = {"title": "nodes.csv", "nodes": str(where / "nodes.csv"), "command": "magnet clean nodes.csv"}
-    write_folder(result, where / "out", run)
+    write_folder(make_record(table, found, fill=True), where / "out", run)
     return where
 
 
@@ -96,12 +96,13 @@ def test_names_from_the_data_are_shown_as_text(page: Any) -> None:
 
 
 def test_the_slider_updates_the_counts(page: Any) -> None:
-    assert page.locator("#counts").inner_text().startswith("3 cells on 3 nodes")
-    page.locator("#threshold").fill("0.3")
-    assert page.locator("#counts").inner_text().startswith("4 cells on 4 nodes")
+    assert page.locator("#counts").inner_text().startswith("5 cells of 5 rows can be accepted")
+    assert page.locator("#decided").inner_text().startswith("4 suggestions accepted")
+    page.locator("#threshold").fill("0.6")
+    assert page.locator("#counts").inner_text().startswith("4 cells of 4 rows")
     assert page.locator("#decided").inner_text().startswith("5 suggestions accepted")
     page.locator("#threshold").fill("0.93")
-    assert page.locator("#counts").inner_text().startswith("2 cells on 2 nodes")
+    assert page.locator("#counts").inner_text().startswith("2 cells of 2 rows")
     page.locator("#above").check()
     assert len(rows(page)) == 2
     page.locator("#reset").click()
@@ -182,14 +183,13 @@ def test_dark_mode_is_dark(browser: Any, folder: Path) -> None:
 
 
 def test_fifty_thousand_cells_do_not_freeze_it(browser: Any, folder: Path, tmp_path: Path) -> None:
-    table = tables.read(folder / "nodes.csv", folder / "edges.csv")
-    data = payload(CleanResult(table, MAGnet(torch.full((200,), 0.3)).fit(table)))
+    data = data_of(folder / "out/report.html")
     count = 50_000
     one = {key: values[0] for key, values in data["cells"].items()}
     data["cells"] = {key: [value] * count for key, value in one.items()}
     data["cells"]["node"] = [f"node {k}" for k in range(count)]
     data["cells"]["probability"] = [k / count for k in range(count)]
-    data["neighbours"] = [[[1.0, 2.0, 3.0], []]] * count
+    data["neighbors"] = [[["1.0", "2.0", "3.0"], []]] * count
     path = tmp_path / "large.html"
     path.write_text(render(data), encoding="utf-8")
     page = browser.new_page()
@@ -202,7 +202,7 @@ def test_fifty_thousand_cells_do_not_freeze_it(browser: Any, folder: Path, tmp_p
         """() => {
             const timed = (f) => { const t = performance.now(); f(); return performance.now() - t; };
             const view = document.getElementById("view"), slider = document.getElementById("threshold");
-            const move = timed(() => { slider.value = 0.4; slider.dispatchEvent(new Event("input")); });
+            const move = timed(() => { slider.value = 0.7; slider.dispatchEvent(new Event("input")); });
             const down = timed(() => { view.scrollTop = 1e6; view.dispatchEvent(new Event("scroll")); });
             const sort = timed(() => document.querySelector("#head button").click());
             return Math.max(move, down, sort);

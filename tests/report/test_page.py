@@ -4,33 +4,32 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
-from magnet import MAGnet, tables
-from magnet.cleaner import CleanResult
-from magnet.report import render
+from magnet import tables
+from magnet.report import render, write_report
 from magnet.report.payload import payload
+from magnet.tables.review import CleaningRecord
+
+Make = Callable[..., CleaningRecord]
 
 
 @pytest.fixture(scope="module")
-def result() -> CleanResult:
+def record(make_record: Make) -> CleaningRecord:
     rng = np.random.default_rng(0)
-    nodes = pd.DataFrame(
-        {"id": [f"n{k}" for k in range(60)], "age": rng.normal(40, 3, 60), "kind": ["a", "b", "c"] * 20}
-    )
+    ages = [f"{age:.1f}" for age in rng.normal(40, 3, 60)]
+    nodes = pd.DataFrame({"id": [f"n{k}" for k in range(60)], "age": ages, "kind": ["a", "b", "c"] * 20})
     nodes.loc[0, "id"] = "</script><b>{{data}}"
-    nodes.loc[5, "age"] = 400.0
+    nodes.loc[5, "age"] = "400.0"
     edges = pd.DataFrame({"source": nodes["id"], "target": np.roll(nodes["id"], 3)})
     table = tables.from_frames(nodes, edges, id="id")
-    trust = torch.ones(60, 4)
-    trust[5, 0] = trust[0, 0] = 0.0
-    trust[7, 1:] = 0.4
-    return CleanResult(table, MAGnet(trust).fit(table))
+    found = [(5, "age", "40.0", 0.99, 0.95), (0, "age", None, 0.7, 0.0), (7, "kind", "c", 0.6, 0.6)]
+    return make_record(table, found)
 
 
 def content(page: str) -> dict[str, object]:
@@ -39,8 +38,8 @@ def content(page: str) -> dict[str, object]:
     return json.loads(found[1])
 
 
-def test_the_page_is_one_file_that_loads_nothing(result: CleanResult, tmp_path: Path) -> None:
-    page = result.report(tmp_path / "new" / "r.html").read_text(encoding="utf-8")
+def test_the_page_is_one_file_that_loads_nothing(record: CleaningRecord, tmp_path: Path) -> None:
+    page = write_report(record, tmp_path / "new" / "r.html").read_text(encoding="utf-8")
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", page)
     script = re.search(r"<script>(.*?)</script>", page, re.S)
     assert script is not None
@@ -50,25 +49,26 @@ def test_the_page_is_one_file_that_loads_nothing(result: CleanResult, tmp_path: 
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["r.html"]
 
 
-def test_data_cannot_leave_their_element(result: CleanResult, tmp_path: Path) -> None:
-    page = result.report(tmp_path / "r.html").read_text(encoding="utf-8")
+def test_data_cannot_leave_their_element(record: CleaningRecord, tmp_path: Path) -> None:
+    page = write_report(record, tmp_path / "r.html").read_text(encoding="utf-8")
     assert page.count("</script>") == 2
     cells = content(page)["cells"]
     assert "</script><b>{{data}}" in cells["node"]
 
 
-def test_counts_agree_with_the_list(result: CleanResult, tmp_path: Path) -> None:
-    data = content(result.report(tmp_path / "r.html").read_text(encoding="utf-8"))
-    cells = result.suspicious_cells
-    assert len(data["cells"]["row"]) == len(cells) == 3
-    assert data["above"][50] == int((cells["probability"] > 0.5).sum())
-    assert sum(data["histogram"]) == 120  # type: ignore[call-overload]
-    tiles = {label: value for value, label in data["tiles"]}  # type: ignore[attr-defined]
-    assert tiles["corrected"] == result.counts["corrected"]
+def test_counts_agree_with_the_list(record: CleaningRecord, tmp_path: Path) -> None:
+    data = content(write_report(record, tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert len(data["cells"]["row"]) == len(record.cells) == 3
+    assert data["above"][50] == 2  # one of the three has no suggestion that could be accepted
+    assert data["above"][61] == 1
+    assert sum(data["histogram"]) == 3
+    tiles = {label: value for value, label in data["tiles"]}
+    assert tiles["corrected"] == record.counts["corrected"] == 1
     place = data["cells"]["row"].index(5)
-    neighbours = data["neighbours"][place]
-    ages = result.table.frame["age"]
-    assert sorted(neighbours[0]) == pytest.approx(sorted([ages[2], ages[8]]), rel=1e-3)
+    ages = record.table.frame["age"]
+    assert sorted(data["neighbors"][place][0]) == sorted([ages[2], ages[8]])
+    assert data["errors"][0][:4] == ["age", "typo", 2, 1]
+    assert data["notes"][0].startswith("Not judged: column 'id'")
 
 
 def test_nan_and_infinity_never_reach_the_page() -> None:
@@ -76,16 +76,23 @@ def test_nan_and_infinity_never_reach_the_page() -> None:
         render({"a": float("nan")})
 
 
-def test_the_slider_counts_the_cells_that_the_list_shows() -> None:
-    """Also those whose probability is a hair above a step of the slider."""
+def test_the_slider_counts_the_cells_that_can_be_accepted(make_record: Make) -> None:
+    """Also those whose probability is a hair below a step of the slider."""
     rng = np.random.default_rng(0)
-    nodes = pd.DataFrame({"id": np.arange(300)} | {name: rng.normal(size=300) for name in "abcd"})
-    table = tables.from_frames(nodes, pd.DataFrame({"u": np.arange(300), "v": np.roll(np.arange(300), 1)}), id="id")
-    trust = torch.from_numpy(0.5 + 0.2 * rng.normal(size=(300, 4))).clamp(0, 1).float()
-    trust[0], trust[1, 0] = 0.49996, 0.0
-    result = CleanResult(table, MAGnet(trust).fit(table))
-    data = payload(result)
-    listed = np.array(data["cells"]["probability"])
-    for step in range(26, 101):
-        assert data["above"][step] == (listed > step / 100).sum()
-    assert data["above"][50] == data["tiles"][0][0]
+    nodes = pd.DataFrame({"id": [str(k) for k in range(300)], "a": [f"{v:.3f}" for v in rng.normal(size=300)]})
+    table = tables.from_frames(nodes, id="id")
+    chances = np.clip(0.75 + 0.2 * rng.normal(size=300), 0, 1)
+    chances[0] = 0.6 - 1e-12
+    found = [(k, "a", "0.5" if k % 3 else None, float(p), 0.5) for k, p in enumerate(chances)]
+    record = make_record(table, found)
+    data = payload(record)
+    listed = np.array([p for p, s in zip(data["cells"]["probability"], data["cells"]["suggested"], strict=True) if s])
+    for step in range(50, 101):
+        assert data["above"][step] == (listed >= step / 100).sum()
+
+
+def test_whole_numbers_beyond_javascript_stay_exact(make_record: Make) -> None:
+    table = tables.from_frames(pd.DataFrame({"n": [2**60 + 1] * 20 + [2**60 + 3]}))
+    data = payload(make_record(table, [(20, "n", str(2**60 + 1), 0.9, 0.95)]))
+    assert data["cells"]["observed"] == [str(2**60 + 3)]
+    assert data["cells"]["suggested"] == [str(2**60 + 1)]

@@ -17,11 +17,9 @@ from urllib.parse import urlsplit
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from typer.testing import CliRunner
 
-from magnet import MAGnet, tables
-from magnet.cleaner import CleanResult
+from magnet import tables
 from magnet.cli import app
 from magnet.report import render, write_folder
 from magnet.report.page import data_of
@@ -31,7 +29,7 @@ WRONG = (3, 20, 30)
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, make_record: Any) -> Path:
     """A cleaned table with two corrected cells and one that is listed and kept."""
     rng = np.random.default_rng(0)
     ids = [f"n{k}" for k in range(60)]
@@ -41,12 +39,9 @@ def folder(tmp_path: Path) -> Path:
     nodes.to_csv(tmp_path / "nodes.csv", index=False)
     pd.DataFrame({"source": ids, "target": np.roll(ids, 1)}).to_csv(tmp_path / "edges.csv", index=False)
     table = tables.read(tmp_path / "nodes.csv", tmp_path / "edges.csv")
-    trust = torch.ones(60, 2)
-    trust[3, 0] = trust[20, 1] = 0.05
-    trust[30, 0] = 0.6
-    result = CleanResult(table, MAGnet(trust).fit(table))
+    found = [(3, "age", "41.0", 0.95, 0.95), (20, "n", "29", 0.95, 0.95), (30, "age", "40.5", 0.6, 0.3)]
     run = {"title": "nodes.csv", "nodes": str(tmp_path / "nodes.csv"), "command": "magnet clean nodes.csv"}
-    write_folder(result, tmp_path / "out", run)
+    write_folder(make_record(table, found), tmp_path / "out", run)
     return tmp_path / "out"
 
 
@@ -118,10 +113,10 @@ def test_decisions_follow_the_threshold_where_nobody_decided(folder: Path) -> No
     assert sorted(place) == list(WRONG)
     review.change({"place": place[3], "accept": False})
     assert decisions_of(folder) == {3: (False, "user"), 20: (True, "threshold"), 30: (False, "threshold")}
-    review.change({"threshold": 0.3})
+    review.change({"threshold": 0.6})
     assert decisions_of(folder)[30] == (True, "threshold")
     again = Review(folder)
-    assert (again.decided, again.threshold) == ({place[3]: False}, 0.3)
+    assert (again.decided, again.threshold) == ({place[3]: False}, 0.6)
     again.change({"place": place[3], "accept": None})
     again.change({"threshold": None})
     assert decisions_of(folder) == {3: (True, "threshold"), 20: (True, "threshold"), 30: (False, "threshold")}
@@ -173,12 +168,12 @@ def test_decisions_are_saved_as_they_are_made_and_applied(
     page.locator("#space .row", has_text="4100").locator("button", has_text="reject").click()
     saved(page)
     assert decisions_of(folder)[3] == (False, "user")
-    page.locator("#threshold").fill("0.3")
+    page.locator("#threshold").fill("0.6")
     saved(page)
     assert decisions_of(folder)[30] == (True, "threshold")
     page.reload()
     assert page.locator("#decided").inner_text() == "2 suggestions accepted, 1 not; 1 decided by you"
-    assert page.locator("#shown-threshold").inner_text() == "0.30"
+    assert page.locator("#shown-threshold").inner_text() == "0.60"
     assert [problem for problem in problems if "favicon" not in problem] == []
     page.close()
     result = CliRunner().invoke(app, ["apply", str(folder / "decisions.json"), "-o", str(tmp_path / "new.csv")])
@@ -236,7 +231,7 @@ def test_fifty_thousand_cells_stay_smooth(browser: Any, folder: Path, serve: Ser
     data["cells"] = {key: [value] * count for key, value in one.items()}
     data["cells"]["row"] = list(range(count))
     data["cells"]["node"] = [f"node {k}" for k in range(count)]
-    data["neighbours"] = [[[1.0, 2.0, 3.0], []]] * count
+    data["neighbors"] = [[["1.0", "2.0", "3.0"], []]] * count
     (folder / "report.html").write_text(render(data), encoding="utf-8")
     server = serve(folder)
     page = browser.new_page()

@@ -105,7 +105,7 @@ def test_a_schema_file_overrides_the_guess(tmp_path: Path) -> None:
     )
     frame = pd.DataFrame({"zip": [1, 2, 3] * 5, "v": ["1", "-999", "100"] * 5, "w": ["1", "2", "3"] * 5})
     fields = infer_fields(frame, override=read_override(path), exclude=["w"])
-    assert [(f.kind, f.used) for f in fields] == [("categorical", True), ("continuous", True), ("text", False)]
+    assert [(f.kind, f.used) for f in fields] == [("categorical", True), ("continuous", True), ("excluded", False)]
     assert fields[1].encode(frame["v"])[1].sum() == 5
 
 
@@ -115,7 +115,7 @@ def test_a_schema_file_overrides_the_guess(tmp_path: Path) -> None:
         ("columns = 3", "must be a table"),
         ('[columns]\na = "numbr"', "kind 'numbr'; it must be one of binary"),
         ("[columns]\na = { size = 3 }", "takes a kind"),
-        ('colums = "x"', "it may hold 'columns' and 'missing'"),
+        ('colums = "x"', "it may hold 'columns', 'missing' and 'rules'"),
         ("missing = 3", "must be a list of texts"),
         ("[[[", "is not a TOML file"),
     ],

@@ -94,11 +94,15 @@ class Workspace:
             edges: path of a table with two columns of row ids, if rows are linked.
         """
         from magnet import tables
+        from magnet.tables.posterior import infer_roles
 
         table = tables.read(self._inside(nodes), self._inside(edges) if edges else None)
         return {
             "rows": table.num_nodes,
-            "columns": [{"name": f.name, "kind": f.kind, "judged": f.used, "why": f.note} for f in table.fields],
+            "columns": [
+                {"name": name, "kind": role.name, "judged": name not in table.left_alone, "why": role.note}
+                for name, role in infer_roles(table.text_columns(), table.roles).items()
+            ],
             "links": table.links.kind,
             "facts": {name: str(value) for name, value in {**table.facts, **table.links.facts}.items()},
         }
@@ -126,14 +130,14 @@ class Workspace:
         cells = result.suspicious_cells
         cells = cells[cells["probability"] >= min_probability]
         if column is not None:
-            if column not in {f.name for f in result.table.fields}:
+            if column not in result.record.roles:
                 raise ValueError(f"the table has no column {column!r}")
             cells = cells[cells["column"] == column]
         shown = cells.iloc[max(0, offset) : max(0, offset) + min(max(1, limit), MOST_CELLS)]
         return {
             "matching": len(cells),
-            "judged_cells": result.table.num_nodes * len(result.table.used),
-            "not_judged": [f.name for f in result.table.fields if not f.used],
+            "judged_cells": result.table.num_nodes * len(result.record.judged),
+            "not_judged": dict(result.record.not_judged),
             "cells": [_cell(line) for line in shown.itertuples(index=False)],
         }
 
@@ -254,5 +258,5 @@ class Workspace:
 def _cell(line: Any) -> dict[str, Any]:
     from magnet.cli.check import plain
 
-    names = ("row", "node", "column", "observed", "suggested", "probability", "reason")
+    names = ("row", "node", "column", "observed", "suggested", "probability", "kind", "reason")
     return {name: plain(getattr(line, name)) for name in names}

@@ -12,7 +12,7 @@ from magnet.cli.errors import TOO_MUCH, clear_errors, fail
 from magnet.cli.options import AsJson, Quiet, Verbose
 
 if TYPE_CHECKING:
-    from magnet.cleaner import CleanResult, MAGnet
+    from magnet.cleaner import CleanResult
 
 MOST_LISTED = 1000  # cells in the report; all of them are counted
 
@@ -99,7 +99,7 @@ def judge(
         fitted = saved.judge(table)
     report = report_of(CleanResult(table, fitted), node_path, max_wrong)
     if saved is not None:
-        moved = drift(saved, fitted)
+        moved = drift(saved.reference_, table.text_columns(), report["columns"])
         drifted = sorted(name for name, (_, least) in moved.items() if least > max_drift)
         report |= {"model": str(model), "max_drift": max_drift, "drifted": drifted}
         report["passed"] = report["passed"] and not drifted
@@ -108,26 +108,37 @@ def judge(
     return report
 
 
-def drift(saved: MAGnet, fitted: MAGnet) -> dict[str, tuple[float, float]]:
-    """By column, how far its distribution moved since the model was saved, and by how much at least.
+def drift(
+    before: dict[str, list[str]], now: dict[str, list[str]], columns: dict[str, dict[str, Any]]
+) -> dict[str, tuple[float, float]]:
+    """By column of numbers or categories, how far its distribution moved since the model was saved, and by how much at
+    least.
 
     The distance is that of Kolmogorov and Smirnov for numbers and the total variation for categories, both between 0
     and 1. The second number is smaller by the two-sample 1 % point of Kolmogorov's distribution, ``1.63 sqrt(1/n +
     1/m)``: a small batch differs by chance.
     """
     import numpy as np
+    import pandas as pd
     from scipy.stats import ks_2samp
 
-    old, new = (model.x_.detach().cpu().numpy() for model in (saved, fitted))
-    chance = 1.63 * float(np.sqrt(1 / len(old) + 1 / len(new)))
+    from magnet.tables.fields import numbers
+
     moved = {}
-    for f, column in zip(saved.fields_ or (), saved.columns_ or (), strict=True):
-        here = slice(column.start, column.stop)
-        if column.stop - column.start > 1:
-            distance = 0.5 * float(np.abs(old[:, here].mean(axis=0) - new[:, here].mean(axis=0)).sum())
+    for name, described in columns.items():
+        old, new = (pd.Series(texts[name], dtype="str") for texts in (before, now))
+        if described["kind"] in ("quantity", "unit"):
+            old, new = (values[np.isfinite(values)] for values in (numbers(old), numbers(new)))
+            if not len(old) or not len(new):
+                continue
+            distance = float(ks_2samp(old, new, method="asymp").statistic)
+        elif described["kind"] in ("category", "constant"):
+            shares = [values.value_counts(normalize=True) for values in (old, new)]
+            distance = 0.5 * float(shares[0].subtract(shares[1], fill_value=0.0).abs().sum())
         else:
-            distance = float(ks_2samp(old[:, column.start], new[:, column.start], method="asymp").statistic)
-        moved[f.name] = (distance, max(0.0, distance - chance))
+            continue
+        chance = 1.63 * float(np.sqrt(1 / len(old) + 1 / len(new)))
+        moved[name] = (distance, max(0.0, distance - chance))
     return moved
 
 
@@ -138,7 +149,8 @@ def report_of(result: CleanResult, path: Path, max_wrong: float) -> dict[str, An
 
     table, cells = result.table, result.suspicious_cells
     wrong = cells[cells["probability"] >= 0.5]
-    judged = table.num_nodes * len(table.used)
+    record = result.record
+    judged = table.num_nodes * len(record.judged)
     share = len(wrong) / judged if judged else 0.0
     by_column = wrong["column"].value_counts()
     return {
@@ -155,8 +167,13 @@ def report_of(result: CleanResult, path: Path, max_wrong: float) -> dict[str, An
         "max_wrong": max_wrong,
         "passed": share <= max_wrong,
         "columns": {
-            f.name: {"kind": f.kind, "judged": f.used, "wrong": int(by_column.get(f.name, 0)), "note": f.note}
-            for f in table.fields
+            name: {
+                "kind": role,
+                "judged": name not in record.not_judged,
+                "wrong": int(by_column.get(name, 0)),
+                "note": record.not_judged.get(name, note),
+            }
+            for name, (role, note) in record.roles.items()
         },
         "suspicious_cells": [
             {
@@ -167,6 +184,7 @@ def report_of(result: CleanResult, path: Path, max_wrong: float) -> dict[str, An
                 "suggested": plain(cell.suggested),
                 "probability": float(cell.probability),
                 "reason": str(cell.reason),
+                "kind": str(cell.kind),
             }
             for cell in wrong.head(MOST_LISTED).itertuples(index=False)
         ],

@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,24 +15,22 @@ import typer
 from magnet.cli.errors import clear_errors, fail
 
 if TYPE_CHECKING:
+    from magnet.cleaner import CleanResult
     from magnet.tables import Table
-
-
-SMALL = 500_000  # cells
 
 
 def clean(
     nodes: Annotated[
         Path,
         typer.Argument(
-            help="Table with a row per node (csv, tsv, parquet), a graph (graphml, npz, pt), or a folder of those."
+            help="Table with one row per thing (csv, tsv, parquet), a graph (graphml, npz, pt), or a folder of those."
         ),
     ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder to write; new or empty, unless --force.")
     ] = None,
     edges: Annotated[
-        Path | None, typer.Option("--edges", "-e", help="Two columns of node ids, and a weight if there is one.")
+        Path | None, typer.Option("--edges", "-e", help="Two columns of row ids, and a weight if there is one.")
     ] = None,
     id: Annotated[str | None, typer.Option("--id", help="Column with the ids; found if not named.")] = None,
     label: Annotated[
@@ -40,19 +39,34 @@ def clean(
     source: Annotated[str | None, typer.Option(help="Column of the edges where they start.")] = None,
     target: Annotated[str | None, typer.Option(help="Column of the edges where they end.")] = None,
     weight: Annotated[str | None, typer.Option(help="Column of the edges with their weight.")] = None,
+    allow_unknown_ids: Annotated[
+        bool, typer.Option("--allow-unknown-ids", help="Go on where most edges name ids that are not in the table.")
+    ] = False,
+    link_by: Annotated[
+        list[str] | None, typer.Option("--link-by", help="Column whose equal values link rows; may be repeated.")
+    ] = None,
+    rule: Annotated[
+        list[str] | None, typer.Option("--rule", help="What you know, such as 'zip -> city'; may be repeated.")
+    ] = None,
     fix: Annotated[
-        str, typer.Option(help="Change nothing (none), what is judged wrong (confident), all that is listed (all).")
+        str, typer.Option(help="Change nothing (none), what is certain enough (confident), all that is listed (all).")
     ] = "confident",
-    detector: Annotated[str, typer.Option(help="How wrong cells are found; see magnet.detection.")] = "auto",
+    fill: Annotated[bool, typer.Option("--fill", help="Suggest a value for every blank, and write it.")] = False,
+    detector: Annotated[
+        str, typer.Option(help="auto judges tables; other names judge the table as a graph (magnet.detection).")
+    ] = "auto",
     recovery: Annotated[
-        str, typer.Option(help="Where suggestions come from: auto, regression, propagate or framelet.")
+        str, typer.Option(help="With another detector, where suggestions come from: regression, propagate, framelet.")
     ] = "auto",
     threshold: Annotated[
-        float | None, typer.Option(help="Flag what is wrong with more than this probability; 1/2 if not given.")
+        float | None, typer.Option(help="List what is wrong with at least this probability; 1/2 if not given.")
     ] = None,
     fdr: Annotated[float | None, typer.Option(help="Share of false alarms to allow, instead of a threshold.")] = None,
     trusted: Annotated[
         Path | None, typer.Option(help="Table of cells known to be right: columns node and column (or node only).")
+    ] = None,
+    decisions: Annotated[
+        Path | None, typer.Option(help="Decisions that a report of this table exported, to learn from.")
     ] = None,
     schema: Annotated[Path | None, typer.Option(help="TOML file that says what columns hold.")] = None,
     columns: Annotated[str | None, typer.Option(help="Clean these columns only (comma-separated).")] = None,
@@ -60,16 +74,14 @@ def clean(
     max_share: Annotated[float, typer.Option(help="Correct at most this share of the cells.")] = 0.5,
     encoding: Annotated[str | None, typer.Option(help="Encoding of text files; found if not named.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
-    device: Annotated[str | None, typer.Option(help="cpu or cuda.")] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="CPU threads.")] = None,
-    allow_unknown_ids: Annotated[
-        bool, typer.Option("--allow-unknown-ids", help="Go on where most edges name nodes that are not in the table.")
-    ] = False,
+    device: Annotated[str | None, typer.Option(help="cpu or cuda, for detectors of graphs.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files of an earlier run.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what was read, and stop.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the schema and the worst cells.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print run.json instead of a summary.")] = False,
 ) -> None:
-    """Find and repair wrong cells in a table whose rows are linked."""
+    """Find and repair wrong cells of a table, with or without links between its rows."""
     if output is None and not dry_run:
         fail("name the folder to write with -o (or look only, with --dry-run)", 2)
     reading = {
@@ -85,6 +97,9 @@ def clean(
     }
     settings = {
         "fix": fix,
+        "fill": fill,
+        "link_by": link_by or [],
+        "rules": rule or [],
         "detector": detector,
         "recovery": recovery,
         "fdr": fdr,
@@ -92,66 +107,70 @@ def clean(
         "max_share": max_share,
         "seed": seed,
     }
+    inputs = {"nodes": nodes, "edges": edges, "trusted": trusted, "decisions": decisions, "schema": schema}
+    said = Verbosity(quiet, verbose, as_json)
     with clear_errors(verbose):
-        _run(nodes, edges, output, reading, settings, trusted, schema, device, threads, force, dry_run, verbose)
+        _run(inputs, output, reading, settings, device, force, dry_run, said)
+
+
+@dataclass(frozen=True)
+class Verbosity:
+    """How much is said."""
+
+    quiet: bool
+    verbose: bool
+    as_json: bool
 
 
 def _run(
-    nodes: Path,
-    edges: Path | None,
+    inputs: dict[str, Path | None],
     output: Path | None,
     reading: dict[str, Any],
     settings: dict[str, Any],
-    trusted: Path | None,
-    schema: Path | None,
     device: str | None,
-    threads: int | None,
     force: bool,
     dry_run: bool,
-    verbose: bool,
+    said: Verbosity,
 ) -> None:
     import time
-
-    from rich.console import Console
 
     from magnet.tables.write import check_target
 
     began = time.perf_counter()
     if output is not None and not dry_run:
         check_target(output, force)
-    with _stages() as stage:
+    with stages(said.quiet) as stage:
         stage("reading")
         from magnet import tables
         from magnet.cleaner import CleanResult, MAGnet
+        from magnet.cli.apply import read_decisions
         from magnet.files import refuse_overwriting, sha256_of
         from magnet.report import write_folder
         from magnet.report.folder import targets
         from magnet.tables.readers.read import find_files
         from magnet.tables.readers.trusted import read_trusted
 
-        model = MAGnet(**settings, device=device)
+        trusted, decisions, schema = (inputs[name] for name in ("trusted", "decisions", "schema"))
+        model = MAGnet(**settings, device=device, progress=stage)
         model.check_parameters()
         override = tables.read_override(schema) if schema is not None else None
-        node_path, edge_path = find_files(nodes, edges)
+        assert inputs["nodes"] is not None
+        node_path, edge_path = find_files(inputs["nodes"], inputs["edges"])
         table = tables.read(node_path, edge_path, **reading, override=override)
         assert table.source is not None
         if output is not None and not dry_run:
-            refuse_overwriting((node_path, edge_path, trusted, schema), targets(output, table.source.suffix))
+            refuse_overwriting((node_path, edge_path, trusted, decisions, schema), targets(output, table.source.suffix))
         known = read_trusted(trusted, table) if trusted is not None else None
+        if decisions is not None:
+            model.decisions = [d for d in read_decisions(decisions)["cells"] if d.get("decided_by") == "user"]
         if dry_run:
-            stage(None)
-            show_table(table, Console())
+            stage("done")
+            show_table(table)
             return
-        import torch
-
-        # for a small table a second thread costs more than it brings, above all on a busy machine
-        small = table.num_nodes * len(table.used) < SMALL
-        torch.set_num_threads(threads or (1 if small else torch.get_num_threads()))
         stage("finding wrong cells")
-        model.fit(table, trusted=known)
-        result = CleanResult(table, model)
+        result = CleanResult(table, model.fit(table, trusted=known))
         stage("writing")
-        paths = {"nodes": node_path, "edges": edge_path, "trusted": trusted, "schema": schema}
+        paths = {**inputs, "nodes": node_path, "edges": edge_path}
         sums = {
             name: {"path": str(path), "sha256": sha256_of(path)} for name, path in paths.items() if path is not None
         }
@@ -166,62 +185,79 @@ def _run(
             "seconds": round(time.perf_counter() - began, 2),
         }
         assert output is not None
-        written = write_folder(result, output, run, force)
-        stage(None)
+        written = write_folder(result.record, output, run, force)
+    if said.as_json:
+        typer.echo((output / "run.json").read_text(encoding="utf-8"), nl=False)
+    elif not said.quiet:
+        _summarize(result, written, said.verbose)
+
+
+def _summarize(result: CleanResult, written: list[Path], verbose: bool) -> None:
+    """What was not judged, what was found, where it is: in that order, so that silence does not look like cleanness."""
+    from rich.console import Console
+
     console = Console(soft_wrap=True, highlight=False, markup=False)
+    record, cells = result.record, result.suspicious_cells
     if verbose:
-        show_table(table, console)
-        for line in result.suspicious_cells.head(20).itertuples(index=False):
+        show_table(result.table)
+    for line in record.limits():
+        console.print(line)
+    judged = result.table.num_nodes * len(record.judged)
+    counts = record.counts
+    console.print(
+        f"{len(cells)} of {judged} judged cells look wrong: {counts['corrected']} corrected, {counts['filled']} "
+        f"filled, {counts['kept']} listed and kept."
+    )
+    if not len(cells):
+        console.print("Nothing was found; that is no proof that nothing is wrong.")
+    kinds = cells["kind"].value_counts()
+    if len(kinds):
+        console.print("Kinds: " + ", ".join(f"{count} {kind}" for kind, count in kinds.items()))
+    if verbose:
+        for line in cells.head(20).itertuples(index=False):
             console.print(
                 f"{line.node}, {line.column}: {line.observed} -> {line.suggested} ({line.action}): {line.reason}"
             )
-    counts = result.counts
-    console.print(
-        f"{counts['corrected']} cells corrected, {counts['filled']} filled, {counts['kept']} listed and kept, "
-        f"of {table.num_nodes * len(table.used)} in {table.num_nodes} rows"
-    )
-    if table.links.kind == "none":
-        console.print("No edges were given: cells were compared with their column and the rest of their row.")
-    if model.gate_ is not None and not model.gate_.open:
-        console.print(f"No row as a whole was judged: {model.gate_.reason}")
     for path in written:
         console.print(str(path))
 
 
-def show_table(table: Table, console: Any) -> None:
-    """Schema and graph statistics."""
+def show_table(table: Table) -> None:
+    """What was read: columns and their roles, rows and links."""
     from rich import box
+    from rich.console import Console
     from rich.table import Table as Grid
     from rich.text import Text
 
+    from magnet.tables.posterior import infer_roles
+
+    console = Console(soft_wrap=True, highlight=False, markup=False)
     grid = Grid(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for title in ("column", "kind", "cleaned", "why"):
+    for title in ("column", "holds", "judged", "why"):
         grid.add_column(title)
-    for f in table.fields:
-        grid.add_row(Text(f.name), f.kind, "yes" if f.used else "left alone", Text(f.note))
+    for name, role in infer_roles(table.text_columns(), table.roles).items():
+        alone = name in table.left_alone
+        grid.add_row(Text(name), role.name, "no" if alone else "yes", Text("left alone" if alone else role.note))
     console.print(grid)
     for name, value in {**table.facts, **table.links.facts}.items():
-        console.print(f"{name}: {value}", markup=False)
+        console.print(f"{name}: {value}")
     if table.links.kind == "none":
         console.print("no edges given")
 
 
 @contextmanager
-def _stages() -> Iterator[Callable[[str | None], None]]:
+def stages(quiet: bool = False) -> Iterator[Callable[[str], None]]:
     """A line on the error stream that says what is being done, where that is a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24), TimeElapsedColumn())
     console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("starting", total=3)
-        done = -1
+    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as progress:
+        task = progress.add_task("starting", total=None)
 
-        def stage(name: str | None) -> None:
-            nonlocal done
-            done += 1
-            progress.update(task, completed=done, description=name or "done")
+        def stage(name: str) -> None:
+            progress.update(task, description=name)
 
         yield stage
 

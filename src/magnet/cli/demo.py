@@ -65,7 +65,9 @@ def _demo(out: Path, share: float, ratio: float, seed: int, quiet: bool) -> dict
     torch.set_num_threads(1)  # for so small a table a second thread costs more than it brings
     began = time.perf_counter()
     with console.status("finding and repairing wrong pixels ..."):
-        result = magnet.clean(_frame(observed), _links(data), id="digit")
+        result = magnet.clean(
+            _frame(observed), _links(data), id="digit", detector=magnet.detection.make("auto"), fix="all"
+        )
     seconds = time.perf_counter() - began
     names = result.cleaned.columns[1:]
     repaired = result.cleaned[names].to_numpy(dtype=np.float64)
@@ -93,7 +95,7 @@ def _demo(out: Path, share: float, ratio: float, seed: int, quiet: bool) -> dict
     out.mkdir(parents=True, exist_ok=True)
     _draw({"true": truth, "observed": observed, "repaired": repaired}, wrong, out / "digits.png")
     run = {"title": "Digits with wrong pixels", "command": f"magnet demo --share {share} --ratio {ratio} --seed {seed}"}
-    write_report(result, out / "report.html", run)
+    write_report(result.record, out / "report.html", run)
     console.print(f"Before and after: {out / 'digits.png'}\nEvery suspicious pixel: {out / 'report.html'}")
     return {
         "wrong": int(wrong.sum()),

@@ -39,11 +39,13 @@
   let active = -1;
   const words = new Array(N);
 
-  const probability = (i) => (C.probability[i] === null ? -1 : C.probability[i]);
+  const probability = (i) => C.probability[i];
+  const usable = (i) => C.suggested[i] !== null;
   function accepted(i) {
+    if (!usable(i)) return false;
     if (decision[i]) return decision[i] === 1;
     if (!moved) return C.action[i] !== KEPT;
-    return C.action[i] === FILLED || probability(i) > threshold;
+    return C.action[i] === FILLED || probability(i) >= threshold;
   }
 
   // head
@@ -81,12 +83,14 @@
     return b;
   };
   const most = Math.max(1, ...D.fields.map((f) => f.suspicious));
-  fillTable($("by-column"), ["column", "#suspicious", "#missing", ""], D.fields.filter((f) => f.used)
-    .sort((a, b) => b.suspicious - a.suspicious).map((f) => [f.name, f.suspicious, f.missing, bar(f.suspicious / most)]));
-  fillTable($("by-node"), ["node", "#suspicious cells", "#highest probability"],
+  fillTable($("by-column"), ["column", "#suspicious", "#blank", ""], D.fields.filter((f) => f.judged)
+    .sort((a, b) => b.suspicious - a.suspicious).map((f) => [f.name, f.suspicious, f.blank, bar(f.suspicious / most)]));
+  fillTable($("by-node"), [D.linked ? "node" : "row", "#suspicious cells", "#highest probability"],
     D.nodes.map((n) => [n[0], n[1], n[2] === null ? "" : n[2].toFixed(2)]));
+  fillTable($("errors"), ["column", "kind of error", "#cells", "#changed", "observed → suggested"], D.errors.map(([column, kind, count, done, examples]) =>
+    [column, kind, count, done, examples.map(([a, b, n]) => `${show(a)} → ${show(b)}${n > 1 ? ` (${n})` : ""}`).join(",  ")]));
   fillTable($("facts"), ["", "#"], D.facts);
-  fillTable($("schema"), ["column", "kind", "why"], D.fields.map((f) => [f.name, f.used ? f.kind : `${f.kind} (left alone)`, f.note]));
+  fillTable($("schema"), ["column", "holds", "why"], D.fields.map((f) => [f.name, f.judged ? f.role : `${f.role} (not judged)`, f.note]));
 
   // histogram and threshold
   const bars = [];
@@ -111,7 +115,7 @@
   function showThreshold() {
     const k = Math.round(threshold * 100);
     $("shown-threshold").textContent = threshold.toFixed(2);
-    $("counts").textContent = `${spaced(D.above[k])} cells on ${spaced(D.nodes_above[k])} nodes`;
+    $("counts").textContent = `${spaced(D.above[k])} cells of ${spaced(D.rows_above[k])} rows can be accepted`;
     cutLine.setAttribute("x1", cutLine.W * threshold);
     cutLine.setAttribute("x2", cutLine.W * threshold);
     bars.forEach((b, j) => b.setAttribute("class", j / bars.length >= threshold ? "hist over" : "hist"));
@@ -136,7 +140,7 @@
   });
 
   // the table: only the rows in view are in the page
-  const titles = [["node", "Node"], ["column", "Column"], ["observed", "Observed"], ["suggested", "Suggested"],
+  const titles = [["node", D.linked ? "Node" : "Row"], ["column", "Column"], ["kind", "Kind"], ["observed", "Observed"], ["suggested", "Suggested"],
     ["action", "Action"], ["probability", "P"], ["reason", "Reason"], [null, "Decision"]];
   for (const [key, label] of titles) {
     if (key === null) { $("head").append(el("span", label)); continue; }
@@ -152,14 +156,14 @@
     $("head").append(b);
   }
   D.fields.forEach((f, k) => {
-    if (!f.used) return;
+    if (!f.judged) return;
     const o = el("option", f.name);
     o.value = k;
     $("column").append(o);
   });
   const value = {
     node: (i) => C.node[i], column: (i) => D.fields[C.column[i]].name, observed: (i) => C.observed[i],
-    suggested: (i) => C.suggested[i], action: (i) => ACTIONS[C.action[i]], probability, reason: (i) => C.reason[i],
+    suggested: (i) => C.suggested[i], kind: (i) => C.kind[i], action: (i) => ACTIONS[C.action[i]], probability, reason: (i) => C.reason[i],
   };
   function compare(a, b) {
     const x = value[sortKey](a), y = value[sortKey](b);
@@ -170,7 +174,7 @@
   }
   function searchable(i) {
     if (words[i] === undefined) {
-      words[i] = [C.node[i], D.fields[C.column[i]].name, C.observed[i], C.suggested[i], C.reason[i]].join("\u0001").toLowerCase();
+      words[i] = [C.node[i], D.fields[C.column[i]].name, C.kind[i], C.observed[i], C.suggested[i], C.reason[i]].join("\u0001").toLowerCase();
     }
     return words[i];
   }
@@ -180,7 +184,7 @@
     for (let i = 0; i < N; i++) {
       if (column !== "" && C.column[i] !== Number(column)) continue;
       if (action && ACTIONS[C.action[i]] !== action) continue;
-      if (above && probability(i) <= threshold) continue;
+      if (above && probability(i) < threshold) continue;
       if (text && !searchable(i).includes(text)) continue;
       found.push(i);
     }
@@ -211,8 +215,8 @@
     const yes = accepted(i);
     if (!yes) row.classList.add("rejected");
     const p = C.probability[i];
-    const texts = [[C.node[i]], [D.fields[C.column[i]].name], [show(C.observed[i]), "observed"], [show(C.suggested[i]), "suggested"],
-      [ACTIONS[C.action[i]]], [p === null ? "" : p.toFixed(2), "number"], [C.reason[i]]];
+    const texts = [[C.node[i]], [D.fields[C.column[i]].name], [C.kind[i]], [show(C.observed[i]), "observed"], [show(C.suggested[i]), "suggested"],
+      [ACTIONS[C.action[i]]], [p.toFixed(2), "number"], [C.reason[i]]];
     for (const [text, className] of texts) {
       const s = el("span", text, className);
       s.setAttribute("role", "gridcell");
@@ -225,6 +229,7 @@
       b.type = "button";
       b.tabIndex = -1;
       b.setAttribute("aria-pressed", String(decision[i] === what));
+      b.disabled = !usable(i);
       b.addEventListener("click", (e) => { e.stopPropagation(); decide(i, what); });
       buttons.append(b);
     }
@@ -275,26 +280,24 @@
     box.replaceChildren(el("h3", `${C.node[i]}: ${f.name}`), el("p", C.reason[i]));
     box.append(el("p", `observed ${show(C.observed[i])}, suggested ${show(C.suggested[i])}, ${ACTIONS[C.action[i]]}` +
       (C.score[i] === null ? "" : `, score ${number(C.score[i])}`), "soft"));
-    const neighbours = D.neighbours[i] || [[], []];
-    if (!neighbours[0].length && !neighbours[1].length) { box.append(el("p", "It has no neighbours with a value.", "soft")); return; }
-    box.append(f.categories ? votes(f, i, neighbours) : strip(f, i, neighbours));
+    if (!D.linked) return;
+    const [trusted, doubtful] = D.neighbors[i];
+    if (!trusted.length && !doubtful.length) { box.append(el("p", "No linked row has a value here.", "soft")); return; }
+    const drawn = f.numeric && [...trusted, ...doubtful].some((v) => Number.isFinite(asNumber(v)));
+    box.append(drawn ? strip(f, i, trusted.map(asNumber), doubtful.map(asNumber)) : votes(i, trusted, doubtful));
   }
-  function plainNumber(f, text) {
-    const bare = f.group ? text.split(f.group).join("") : text;
-    return f.comma ? bare.replace(",", ".") : bare;
-  }
-  function strip(f, i, [trusted, doubtful]) {
+  const asNumber = (v) => (v === null || v === "" ? NaN : Number(String(v).replace(/,(?=\d{3}(\D|$))/g, "")));
+  function strip(f, i, trusted, doubtful) {
     const W = 760, H = 112, left = 20, right = W - 20;
-    const asNumber = (v) => (v === null || v === "" ? NaN : Number(plainNumber(f, String(v))));
     const seen = asNumber(C.observed[i]), wanted = asNumber(C.suggested[i]);
     const all = [...trusted, ...doubtful, seen, wanted, f.low, f.high].filter((v) => v !== null && Number.isFinite(v));
     // one wild value must not squeeze all others into a point
     const smallest = Math.min(...all), largest = Math.max(...all);
-    const log = (f.log && smallest > -1) || (smallest > 0 && largest > 50 * smallest);
-    const t = (v) => (log ? Math.log1p(v) : v);
+    const log = smallest > 0 && largest > 50 * smallest;
+    const t = (v) => (log ? Math.log(v) : v);
     const low = t(smallest), span = t(largest) - low || 1;
     const x = (v) => left + (right - left) * (t(v) - low) / span;
-    const s = svg("svg", { viewBox: `0 0 ${W} ${H}`, width: W, role: "img", class: "strip", "aria-label": "Values of the neighbours" });
+    const s = svg("svg", { viewBox: `0 0 ${W} ${H}`, width: W, role: "img", class: "strip", "aria-label": "Values of the linked rows" });
     if (f.low !== null) s.append(svg("rect", { x: x(f.low), y: 22, width: Math.max(1, x(f.high) - x(f.low)), height: 40, class: "column" }));
     s.append(svg("line", { x1: left, x2: right, y1: 62, y2: 62, class: "axis" }));
     const dot = (v, k, className) => { if (Number.isFinite(v)) s.append(svg("circle", { cx: x(v), cy: 34 + (k % 4) * 7, r: 4.5, class: className })); };
@@ -310,30 +313,29 @@
     s.append(svg("text", { x: left, y: 109 }, number(tidy(smallest, largest))));
     s.append(svg("text", { x: right, y: 109, "text-anchor": "end" }, number(largest)));
     const box = el("div");
-    box.append(s, el("p", "Blue: neighbours that are believed; hollow: neighbours that are suspicious themselves; band: the middle 98 % of the column.", "soft"));
+    box.append(s, el("p", "Blue: linked rows; hollow: linked rows whose value is suspicious itself; band: the middle 98 % of the column.", "soft"));
     return box;
   }
   // what rounding leaves of a zero is not a number to read
   const tidy = (v, scale) => (Math.abs(v) < 1e-6 * Math.abs(scale) ? 0 : v);
-  function votes(f, i, [trusted, doubtful]) {
+  function votes(i, trusted, doubtful) {
     const count = new Map();
-    for (const k of trusted) count.set(k, (count.get(k) || 0) + 1);
+    for (const text of trusted) count.set(text, (count.get(text) || 0) + 1);
     for (const v of [C.observed[i], C.suggested[i]]) {
-      const k = f.categories.findIndex((c) => String(c) === String(v === null ? "" : v).trim());
-      if (k >= 0 && !count.has(k)) count.set(k, 0);
+      const text = String(v === null ? "" : v);
+      if (text && !count.has(text)) count.set(text, 0);
     }
     const list = [...count].sort((a, b) => b[1] - a[1]).slice(0, 8), top = Math.max(1, list[0] ? list[0][1] : 1);
-    const s = svg("svg", { viewBox: `0 0 760 ${list.length * 22 + 6}`, width: 760, role: "img", class: "votes", "aria-label": "Values of the neighbours" });
-    list.forEach(([k, c], row) => {
-      const text = String(f.categories[k]);
-      const className = text === String(C.suggested[i]) ? "suggested" : text === String(C.observed[i]).trim() ? "observed" : "trusted";
+    const s = svg("svg", { viewBox: `0 0 760 ${list.length * 22 + 6}`, width: 760, role: "img", class: "votes", "aria-label": "Values of the linked rows" });
+    list.forEach(([text, c], row) => {
+      const className = text === String(C.suggested[i]) ? "suggested" : text === String(C.observed[i]) ? "observed" : "trusted";
       s.append(svg("text", { x: 0, y: row * 22 + 15 }, text.length > 34 ? text.slice(0, 33) + "…" : text));
       s.append(svg("rect", { x: 240, y: row * 22 + 3, width: Math.max(2, 440 * c / top), height: 15, class: className }));
       s.append(svg("text", { x: 246 + Math.max(2, 440 * c / top), y: row * 22 + 15 }, c));
     });
     const box = el("div");
-    box.append(s, el("p", `How many of ${trusted.length} believed neighbours hold each value (red: this cell's, green: the suggestion).` +
-      (doubtful.length ? ` ${doubtful.length} neighbours are suspicious themselves.` : ""), "soft"));
+    box.append(s, el("p", `How many of ${trusted.length} linked rows hold each value (red: this cell's, green: the suggestion).` +
+      (doubtful.length ? ` ${doubtful.length} linked rows are suspicious here themselves.` : ""), "soft"));
     return box;
   }
 
@@ -384,40 +386,33 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   });
 
-  // heat maps
-  function colour(v, categorical) {
-    if (v === null) return null;
-    if (categorical) return `hsl(${(v * 137.5) % 360} 55% 55%)`;
-    const t = Math.max(-1, Math.min(1, v / 3)), f = Math.abs(t);
-    const end = t < 0 ? [36, 97, 170] : [178, 40, 40];
-    return `rgb(${end.map((c) => Math.round(240 + (c - 240) * f)).join(",")})`;
-  }
-  for (const [key, title] of [["before", "Before"], ["after", "After"]]) {
-    const H = D.heat, rows = H.rows.length, cols = H.columns.length;
-    if (!rows || !cols) { $("heat").replaceChildren(el("p", "Nothing suspicious to show.", "soft")); break; }
-    const w = Math.max(5, Math.min(30, Math.floor(520 / cols))), h = Math.max(5, Math.min(14, Math.floor(560 / rows)));
-    const figure = el("figure"), canvas = el("canvas");
-    canvas.width = w * cols;
-    canvas.height = h * rows;
-    canvas.setAttribute("role", "img");
-    canvas.setAttribute("aria-label", `${title}: ${rows} nodes, ${cols} columns`);
-    const g = canvas.getContext("2d");
-    for (let r = 0; r < rows; r++) {
-      for (let c = 0; c < cols; c++) {
-        const fill = colour(H[key][r][c], H.categorical[c]);
-        if (fill) { g.fillStyle = fill; g.fillRect(c * w, r * h, w - 1, h - 1); }
-        if (H.changed[r][c]) { g.strokeStyle = "#111"; g.lineWidth = 1.5; g.strokeRect(c * w + 0.75, r * h + 0.75, w - 2, h - 2); }
+  // before and after, as values
+  (function drawChanges() {
+    const H = D.changes;
+    if (!H.rows.length) { $("changes").append(el("p", "Nothing suspicious to show.", "soft")); return; }
+    const table = el("table"), head = el("tr");
+    head.append(el("th", D.linked ? "node" : "row"), ...H.columns.map((name) => el("th", name)));
+    table.append(el("thead"));
+    table.tHead.append(head);
+    const body = el("tbody");
+    H.rows.forEach((name, r) => {
+      const line = el("tr");
+      line.append(el("th", name));
+      for (const [before, after, action] of H.cells[r]) {
+        const cell = el("td");
+        if (!action) cell.textContent = before;
+        else {
+          cell.className = action;
+          cell.append(el(action === "kept" ? "span" : "del", show(before), "observed"));
+          if (after) cell.append(" ", el("span", action === "kept" ? `(${after}?)` : after, "suggested"));
+        }
+        line.append(cell);
       }
-    }
-    canvas.addEventListener("mousemove", (e) => {
-      const c = Math.floor(e.offsetX / w), r = Math.floor(e.offsetY / h);
-      if (r >= 0 && r < rows && c >= 0 && c < cols) {
-        $("hover").textContent = `${H.rows[r]}: ${H.columns[c]}` + (H.changed[r][c] ? " (changed)" : "");
-      }
+      body.append(line);
     });
-    figure.append(el("figcaption", title), canvas);
-    $("heat").append(figure);
-  }
+    table.append(body);
+    $("changes").append(table);
+  })();
 
   if (D.review) {
     for (const [i, yes] of D.review.decided) decision[i] = yes ? 1 : 2;

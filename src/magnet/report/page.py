@@ -10,15 +10,15 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from magnet.cleaner import CleanResult
 from magnet.files import complete_or_absent
 from magnet.report.payload import payload
+from magnet.tables.review import CleaningRecord
 
 
-def write_report(result: CleanResult, path: Path, run: dict[str, Any] | None = None) -> Path:
+def write_report(record: CleaningRecord, path: Path, run: dict[str, Any] | None = None) -> Path:
     """Write the report of a cleaned table to ``path``, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = render(payload(result, run))
+    text = render(payload(record, run))
     with complete_or_absent(path) as part:
         part.write_text(text, encoding="utf-8", newline="\n")
     return path

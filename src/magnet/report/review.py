@@ -76,12 +76,14 @@ class Review:
 
     def accepted(self, place: int) -> bool:
         """What the user decided, or else what the threshold says."""
+        if self._cell("suggested", place) is None:
+            return False
         if place in self.decided:
             return self.decided[place]
-        action, probability = ACTIONS[self._cell("action", place)], self._cell("probability", place)
+        action = ACTIONS[self._cell("action", place)]
         if self.threshold is None:
             return action != "kept"
-        return action == "filled" or (probability is not None and probability > self.threshold)
+        return action == "filled" or bool(self._cell("probability", place) >= self.threshold)
 
     def _cell(self, name: str, place: int) -> Any:
         return self.data["cells"][name][place]

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-Kind = Literal["binary", "count", "continuous", "categorical", "id", "label", "date", "text", "constant", "empty"]
+Kind = Literal[
+    "binary", "count", "continuous", "categorical", "id", "label", "date", "text", "constant", "empty", "excluded"
+]
 KINDS: tuple[str, ...] = get_args(Kind)
 USED = ("binary", "count", "continuous", "categorical")
 
@@ -32,6 +34,7 @@ class Field:
         name: the column's name.
         kind: what it holds; only ``binary``, ``count``, ``continuous`` and ``categorical`` columns are cleaned.
         note: why this kind was chosen, or what was seen.
+        told: the user said what kind it is.
         text: the cells are strings (also where they hold numbers).
         comma: numbers are written with a decimal comma.
         group: what separates thousands, such as ``,`` in ``1,523``; empty where nothing does.
@@ -49,6 +52,7 @@ class Field:
     name: str
     kind: Kind
     note: str = ""
+    told: bool = False
     text: bool = True
     comma: bool = False
     group: str = ""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from magnet.graph import Graph
@@ -50,6 +51,15 @@ class Links:
     edge_weight: NDArray[np.float32] | None
     facts: Mapping[str, Any] = field(default_factory=dict)
     kind: str = "given"
+
+    def matrix(self, rows: int, before: int = 0) -> sp.csr_matrix | None:
+        """The links that were given as a sparse matrix of so many rows, behind ``before`` rows without links; None
+        where none were given."""
+        if self.kind != "given":
+            return None
+        row, column = self.edge_index + before
+        weight = np.ones(row.size) if self.edge_weight is None else self.edge_weight.astype(np.float64)
+        return sp.csr_matrix((weight, (row, column)), shape=(before + rows, before + rows))
 
 
 def ids_as_text(series: pd.Series) -> pd.Series:

@@ -19,7 +19,7 @@ from magnet.tables.options import DEFAULT, TableOptions
 from magnet.tables.roles import Role, infer_role
 from magnet.tables.rules import Decision, Rule, broken, read_rules
 
-__all__ = ["CellFinding", "Decision", "Role", "Rule", "TableVerdict", "judge_table"]
+__all__ = ["CellFinding", "Decision", "Role", "Rule", "TableVerdict", "infer_roles", "judge_table"]
 
 Cells = dict[tuple[int, int], Finding]
 
@@ -65,10 +65,7 @@ def judge_table(
     table.links, table.link_by, table.trusted, table.seed = links, tuple(link_by), trusted, seed
     table.strict = tuple((rule.determined_by, rule.column) for rule in known if rule.determined_by)
     table.skip = frozenset(skip)
-    given = dict(roles or {})
-    for column in table.columns:
-        name = given.get(column.name)
-        column.role = Role(name, "given") if name else infer_role(column, table)
+    _set_roles(table, roles)
     cells: Cells = {}
     memory = _Memory(list(decisions or ()))
     if table.num_rows:
@@ -83,7 +80,9 @@ def judge_table(
                 cells[key] = _stronger(cells[key], finding) if key in cells else finding
         for j, finding in broken(table, known):
             key = finding.row, j
-            cells[key] = replace(_stronger(cells[key], finding), kind="rule") if key in cells else finding
+            if key in cells:
+                finding = replace(_stronger(cells[key], finding), kind="rule", reason=finding.reason)
+            cells[key] = finding
         if fill:
             for j, model in models.items():
                 for row, (code, chance) in model.fillings().items():
@@ -190,6 +189,19 @@ def _groups_of_equal(codes: Codes) -> list[list[int]]:
     edges = np.flatnonzero(np.r_[True, np.diff(codes[order]) != 0, True])
     groups = [order[a:b].tolist() for a, b in pairwise(edges.tolist()) if b - a > 1]
     return sorted(groups)
+
+
+def infer_roles(columns: Mapping[str, Sequence[str]], given: Mapping[str, str] | None = None) -> dict[str, Role]:
+    """What every column holds; roles that the user has given stay."""
+    table = CodedTable.of(columns)
+    _set_roles(table, given)
+    return {column.name: column.role for column in table.columns}
+
+
+def _set_roles(table: CodedTable, given: Mapping[str, str] | None) -> None:
+    for column in table.columns:
+        name = (given or {}).get(column.name)
+        column.role = Role(name, "given") if name else infer_role(column, table)
 
 
 def _apply(table: CodedTable, cells: Cells, found: Iterable[tuple[int, Finding]], options: TableOptions) -> None:

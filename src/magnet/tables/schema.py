@@ -38,7 +38,7 @@ def infer_field(series: pd.Series, missing: tuple[str, ...] = MISSING, kind: str
     base = Field(name, "text", text=text, missing=missing)
     present = series[~is_missing(series, missing)]
     if kind in ("id", "label", "date", "text", "constant", "empty"):
-        return replace(base, kind=kind, note="as told")  # type: ignore[arg-type]
+        return replace(base, kind=kind, note="as told", told=True)  # type: ignore[arg-type]
     if present.empty:
         return replace(base, kind="empty", note="no value at all")
     told = "as told" if kind else ""
@@ -247,12 +247,13 @@ def infer_fields(
             fields.append(Field(name, kind, note="as told or found", text=is_text(frame[name])))  # type: ignore[arg-type]
             continue
         if (columns is not None and name not in columns) or name in (exclude or []):
-            fields.append(Field(name, "text", note="left out as told", text=is_text(frame[name])))
+            fields.append(Field(name, "excluded", note="left out as told", text=is_text(frame[name])))
             continue
         if name in (left_alone or {}):
             fields.append(Field(name, "text", note=(left_alone or {})[name]))
             continue
         field = infer_field(frame[name], words_of(told.get("missing")) or words, told.get("kind"))
+        field = replace(field, told="kind" in told)
         changes = {key: told[key] for key in ("log", "decimals") if key in told}
         if "log" in changes and field.kind in ("count", "continuous") and changes["log"] != field.log:
             field = _rescaled(field, frame[name], bool(changes["log"]))

@@ -17,6 +17,17 @@ from magnet.tables.links import Links, finish, ids_as_text, link
 from magnet.tables.schema import infer_fields, not_empty
 from magnet.tables.values import Change, parser, replaced, simplified, texts
 
+# What the engine of tables calls the kinds of columns that a schema file names.
+ROLE_OF_KIND = {
+    "binary": "category",
+    "categorical": "category",
+    "count": "quantity",
+    "continuous": "quantity",
+    "id": "identifier",
+    "date": "date",
+    "text": "text",
+    "constant": "constant",
+}
 ID_NAMES = ("id", "node", "node_id", "nodeid", "name", "key", "uuid")
 
 
@@ -50,6 +61,7 @@ class Table:
         source: the file it came from.
         given: the data frame that was given, with its own index, labels and types. (default: ``frame``)
         left_alone: columns that cannot be judged, such as nested ones, and why.
+        rules: what the user knows about the columns.
     """
 
     frame: pd.DataFrame
@@ -62,6 +74,7 @@ class Table:
     source: Source | None = None
     given: pd.DataFrame | None = None
     left_alone: Mapping[str, str] = field(default_factory=dict)
+    rules: tuple[Any, ...] = ()
 
     @property
     def num_nodes(self) -> int:
@@ -71,6 +84,16 @@ class Table:
     def used(self) -> tuple[Field, ...]:
         """The columns that are cleaned."""
         return tuple(f for f in self.fields if f.used)
+
+    @property
+    def skipped(self) -> tuple[str, ...]:
+        """The columns that the user wants left alone: the label, and what was excluded."""
+        return tuple(f.name for f in self.fields if f.kind in ("label", "excluded"))
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """What columns hold, as far as the user has said so."""
+        return {f.name: ROLE_OF_KIND[f.kind] for f in self.fields if f.told and f.kind in ROLE_OF_KIND}
 
     def column(self, name: str) -> pd.Series:
         """A column as it was given, in its own type."""
@@ -184,7 +207,8 @@ def from_frames(
         links = finish(np.zeros((2, 0), dtype=np.int64), None, len(frame), {"edges read": 0}, "none")
     shown = ids.where(~nameless, pd.Series([f"(row {k})" for k in range(len(frame))], dtype="str"))
     fields = infer_fields(frame, id, label, columns, exclude, override, left_alone)
-    return Table(frame, shown, fields, links, id, label, facts, origin, nodes, left_alone)
+    rules = tuple((override or {}).get("rules", ()))
+    return Table(frame, shown, fields, links, id, label, facts, origin, nodes, left_alone, rules)
 
 
 def _simplified(nodes: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:

@@ -92,8 +92,8 @@ class Groups:
         return np.where(self._keys[at] == keys, self._held[at], 0)
 
     def _strict_probability(self, rows: Codes, codes: Codes) -> Floats:
-        r"""Posterior of the one value of the group, :math:`P(v) \propto o^{n_{gv} - [w_i = v]}`, where a row is right with
-        odds o."""
+        r"""Posterior of the one value of the group, :math:`P(v) \propto o^{n_{gv} - [w_i = v]}`, where a row is right
+        with odds o."""
         group, same = self._group[rows], self._current[rows] == codes
         of_key = self._keys // self._width
         top = np.zeros(len(self._size), dtype=np.int64)

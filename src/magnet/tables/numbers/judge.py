@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse as sp
 from scipy.stats import binom
+from scipy.stats import t as student_t
 from threadpoolctl import threadpool_limits
 
 from magnet.tables.numbers.arrays import Bools, Floats, Ints
@@ -37,6 +38,9 @@ SLIP = (
 PROOF = 0.9  # an exact value is suggested unless the cell is much more likely wrong for another reason
 SPIKE_SHARE = 0.1  # a value that fills more of the column, and thrice as much as the next, is a state, not a size
 SPIKE_LEAD = 3.0
+# A slip explains a far value only if what it leads to is an ordinary one: a value among the outer tenth of its
+# predictive distribution counts less. (A reading of 900 among 15 to 25 is no 9.00 written a hundred times as large.)
+PLAUSIBLE_TAIL = 0.1
 
 
 @dataclass(eq=False)
@@ -319,5 +323,8 @@ def _verdict(
     expected = column.scale.inverse(center)
     suggestion = np.where(kind == FAR, expected, column.x / factors[kind])
     mass = np.minimum(column.step * np.exp(column.scale.log_slope(expected)) * 0.375 / spread, 1.0)
-    confidence = wrong * np.where(kind == FAR, mass, part)
+    with np.errstate(invalid="ignore", over="ignore"):
+        distance = np.abs(column.scale.forward(suggestion) - center) / spread
+    plausible = np.minimum(2 * student_t.sf(np.nan_to_num(distance, nan=np.inf), 4.0) / PLAUSIBLE_TAIL, 1.0)
+    confidence = wrong * np.where(kind == FAR, mass, part * plausible)
     return ColumnVerdict(wrong, suggestion, confidence, kind, center, spread, column.scale, blocks)

@@ -14,7 +14,7 @@ from magnet.tables.table import Table
 
 
 def read_trusted(path: Path, table: Table) -> Mask:
-    """``[n, used columns]``: the cells named by a file with a column ``node`` and, unless whole rows are meant,
+    """``[n, columns]``: the cells named by a file with a column ``node`` and, unless whole rows are meant,
     ``column``."""
     if not path.is_file():
         raise FileNotFoundError(f"{path} does not exist")
@@ -28,8 +28,7 @@ def read_trusted(path: Path, table: Table) -> Mask:
     rows: dict[str, list[int]] = {}
     for row, name in enumerate(table.ids):
         rows.setdefault(str(name), []).append(row)
-    place = {f.name: k for k, f in enumerate(table.used)}
-    everywhere = {f.name for f in table.fields}
+    place = {name: k for k, name in enumerate(table.frame.columns)}
     trusted = np.zeros((table.num_nodes, len(place)), dtype=bool)
     names = listed[lower["column"]].astype("str") if "column" in lower else pd.Series([None] * len(listed))
     for line, (name, column) in enumerate(zip(ids_as_text(listed[node]), names, strict=True)):
@@ -41,6 +40,6 @@ def read_trusted(path: Path, table: Table) -> Mask:
             trusted[rows[name]] = True
         elif column in place:
             trusted[rows[name], place[column]] = True
-        elif column not in everywhere:
+        else:
             raise ValueError(f"{path} row {line + 1}: there is no column {column[:60]!r}")
     return trusted

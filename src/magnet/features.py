@@ -1,0 +1,158 @@
+"""Find and recover wrong node features of a graph: a detector's verdict, then what the trusted cells say."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pandas as pd
+import torch
+from torch import Tensor
+from torch_geometric.data import Data, HeteroData
+
+from magnet import detection
+from magnet.arrays import is_sparse
+from magnet.framelets import FrameletTransform
+from magnet.graph import Graph
+from magnet.recovery import propagate, recover
+
+Recovery = Literal["auto", "propagate", "framelet"]
+RECOVERIES: tuple[str, ...] = ("auto", "propagate", "framelet")
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureVerdict:
+    """What a detector, or a given trust matrix, says about the features of a graph.
+
+    Args:
+        detector: the fitted detector; None where the trust was given.
+        columns: what the features are; None where that was not asked.
+        scores, probability: ``[n, d]``, how suspicious each cell is.
+        flagged: bool ``[n, d]``, the cells judged wrong.
+        trust: ``[n, d]``, 1 where the observed value is believed.
+        share: estimated share of rows with something wrong.
+        gate: whether the neighborhood says anything about the rows; None where that was not asked.
+    """
+
+    detector: Any
+    columns: Any
+    scores: Tensor
+    probability: Tensor
+    flagged: Tensor
+    trust: Tensor
+    share: float
+    gate: Any
+
+
+def check_features(data: Any) -> Data:
+    """A graph whose features can be cleaned, or a ``ValueError`` that says why not."""
+    if isinstance(data, HeteroData):
+        raise ValueError("data is a HeteroData; MAGnet cleans one kind of node: take a homogeneous Data of that kind")
+    x = getattr(data, "x", None)
+    if not isinstance(x, Tensor) or x.dim() != 2:
+        raise ValueError(f"data is a {type(data).__name__} without a feature matrix x [nodes, features]")
+    if not x.is_floating_point():
+        raise ValueError(f"data.x holds {x.dtype}; it must hold floating-point numbers (data.x.float())")
+    return data
+
+
+def judge_features(
+    data: Data, detector: Any, columns: Any = None, trusted: Any = None, reference: Any = None
+) -> FeatureVerdict:
+    """Which cells of ``data.x`` are wrong.
+
+    Args:
+        data: a graph with ``x`` and ``edge_index``.
+        detector: a detector, or a given trust matrix ``[n, d]`` or ``[n]`` (1 = believed).
+        columns: what the features are. (default: inferred from them)
+        trusted: cells, or rows, known to be right.
+        reference: a fitted detector whose column scales and thresholds are used.
+    """
+    if not hasattr(detector, "fit"):
+        return _given(data, detector, columns)
+    fitted = copy.copy(detector)
+    known = {"columns": columns, "trusted": trusted, "reference": reference}
+    fitted.fit(data, **{name: value for name, value in known.items() if value is not None})
+    return FeatureVerdict(
+        detector=fitted,
+        columns=columns if columns is not None else fitted.columns_,
+        scores=fitted.scores_,
+        probability=fitted.probability_,
+        flagged=fitted.flagged_,
+        trust=fitted.trust_,
+        share=float(fitted.share_),
+        gate=getattr(fitted, "gate_", None),
+    )
+
+
+def _given(data: Data, trust: Any, columns: Any) -> FeatureVerdict:
+    """The verdict that a given trust matrix stands for."""
+    believed = torch.as_tensor(trust, dtype=torch.float32, device=data.x.device)
+    shape = (data.x.shape[0], data.x.shape[1])
+    if believed.dim() == 1:
+        believed = believed[:, None]
+    if believed.shape not in (shape, (shape[0], 1)):
+        raise ValueError(f"the given trust has shape {list(believed.shape)}; x has {list(shape)}")
+    if not bool(((believed >= 0) & (believed <= 1)).all()):
+        raise ValueError("the given trust holds values outside 0 to 1, or missing ones")
+    believed = believed.expand(shape)
+    if not is_sparse(data.x):
+        believed = torch.where(data.x.isnan(), believed.new_zeros(()), believed)
+    distrust = 1 - believed
+    flagged = distrust > 0.5
+    share = float(flagged.any(dim=1).float().mean())
+    return FeatureVerdict(None, columns, distrust, distrust, flagged, believed, share, None)
+
+
+def recover_features(
+    x: Tensor, trust: Tensor, graph: Graph, recovery: Recovery = "auto", options: dict[str, Any] | None = None
+) -> Tensor:
+    """``x`` with the cells that are not trusted replaced by what the trusted ones say.
+
+    Args:
+        x: features ``[n, d]``; NaN where a value is missing.
+        trust: ``[n, d]``, 1 = believed.
+        graph: the graph.
+        recovery: ``"propagate"`` extends the trusted values harmonically over the graph, ``"framelet"`` is the paper's
+            sparse recovery. (default: ``"auto"``, which propagates)
+        options: further arguments of :func:`magnet.propagate` or :func:`magnet.recover`.
+    """
+    if bool((trust >= 1).all()):
+        return x
+    given = {"coordinates": "degree", **(options or {})}
+    if recovery == "framelet":
+        transform = FrameletTransform(graph)
+        return recover(x, trust, transform, **{"keep_trusted": True, "start": "propagated", **given}).x
+    if not is_sparse(x):
+        # no evidence: an isolated node takes the column's median instead of keeping a wrong value
+        x = torch.where(trust > 0, x, torch.full_like(x, torch.nan))
+    return propagate(x, trust, graph, **{"lam": 0.0, **given}).x
+
+
+def list_features(observed: Tensor, recovered: Tensor, verdict: FeatureVerdict) -> pd.DataFrame:
+    """The flagged cells of a feature matrix, the most probable first."""
+    row, column = verdict.flagged.nonzero(as_tuple=True)
+
+    def at(values: Tensor) -> Any:
+        dense = values.to_dense() if is_sparse(values) else values
+        return dense[row, column].detach().cpu().numpy()
+
+    cells = pd.DataFrame(
+        {
+            "node": row.cpu().numpy(),
+            "column": column.cpu().numpy(),
+            "observed": at(observed),
+            "suggested": at(recovered),
+            "score": at(verdict.scores),
+            "probability": at(verdict.probability),
+        }
+    )
+    return cells.sort_values(["probability", "score"], ascending=False, kind="stable", ignore_index=True)
+
+
+def make_detector(detector: Any, nodes: int, **settings: Any) -> Any:
+    """A detector by name (``"none"`` believes everything), or the detector or trust matrix that was given."""
+    if not isinstance(detector, str):
+        return detector
+    return torch.ones(nodes) if detector == "none" else detection.make(detector, **settings)

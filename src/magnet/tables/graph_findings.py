@@ -1,0 +1,137 @@
+"""Tables judged as graphs: the detectors of node features, asked about the cells of a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from magnet import detection
+from magnet.features import FeatureVerdict, judge_features, recover_features
+from magnet.graph import Graph
+from magnet.tables.encoding import Encoded, as_data, encode, with_nearest_links
+from magnet.tables.fields import Field, numbers
+from magnet.tables.findings import CellFinding
+from magnet.tables.suggest import suggest
+from magnet.tables.table import Table
+from magnet.tables.values import cell_text
+
+NEAREST = 10  # rows that each row of a table without links is linked to, as in PyG's KNNGraph examples
+
+
+@dataclass(frozen=True, eq=False)
+class GraphJudgment:
+    """What a detector of node features says about a table.
+
+    Args:
+        findings: the cells judged wrong, with suggestions; and every blank.
+        verdict: the detector's own verdict on the encoded features.
+        fields: the columns that were judged.
+        recovered: ``[n, encoded columns]``, the suggested features.
+    """
+
+    findings: list[CellFinding]
+    verdict: FeatureVerdict
+    fields: tuple[Field, ...]
+    recovered: torch.Tensor
+
+
+def judge_as_graph(
+    table: Table,
+    detector: Any,
+    *,
+    recovery: str = "auto",
+    options: dict[str, Any] | None = None,
+    trusted: NDArray[np.bool_] | None = None,
+    reference: Any = None,
+    fields: tuple[Field, ...] | None = None,
+) -> GraphJudgment:
+    """Judge the columns that can be encoded as features by a detector, or by a given trust matrix.
+
+    Args:
+        table: the table; without links its rows are linked to those most like them.
+        detector: a detector, or a trust matrix ``[n, encoded columns]`` or ``[n]``.
+        recovery: where suggestions come from: ``"regression"`` on the neighbors and the rest of the row,
+            ``"propagate"`` or ``"framelet"``. (default: ``"auto"``, which is regression)
+        options: further arguments of :func:`magnet.propagate` or :func:`magnet.recover`.
+        trusted: bool ``[n, columns]``, cells known to be right.
+        reference: a fitted detector whose scales and thresholds are used.
+        fields: the code of another table's columns. (default: this table's own)
+    """
+    table = with_nearest_links(table, NEAREST)
+    encoded = encode(table, fields)
+    data = as_data(table, encoded)
+    graph = Graph.from_edges(data.edge_index, table.num_nodes, data.get("edge_weight"))
+    if trusted is not None:
+        place = {f.name: k for k, f in enumerate(table.fields)}
+        trusted = encoded.per_column(trusted[:, [place[f.name] for f in encoded.fields]])
+    verdict = judge_features(data, detector, encoded.columns, trusted, reference)
+    trust = verdict.trust.cpu()
+    if recovery in ("auto", "regression"):
+        context = table.links.kind != "nearest"  # those links were made from the very cells that are judged
+        recovered = suggest(encoded.x, (trust > 0.5).float(), graph, encoded.columns, context).x
+    else:
+        recovered = recover_features(encoded.x, trust, graph, recovery, options)  # type: ignore[arg-type]
+    return GraphJudgment(_findings(table, encoded, verdict, recovered), verdict, encoded.fields, recovered)
+
+
+def _findings(table: Table, encoded: Encoded, verdict: FeatureVerdict, recovered: torch.Tensor) -> list[CellFinding]:
+    flagged, probability = (
+        encoded.per_field(values.cpu().numpy()) for values in (verdict.flagged, verdict.probability.to_dense())
+    )
+    found: list[CellFinding] = []
+    for k, (f, column) in enumerate(zip(encoded.fields, encoded.columns, strict=True)):
+        missing, unreadable = encoded.missing[:, k], encoded.unreadable[:, k]
+        rows = np.flatnonzero((flagged[:, k] & ~missing) | unreadable | missing)
+        if not rows.size:
+            continue
+        # a blank should hold a value as often as the other cells of its column do
+        filled = 1 - float(missing.mean())
+        suggested = [cell_text(value) for value in f.decode(recovered[rows, column.start : column.stop].numpy())]
+        for row, value in zip(rows.tolist(), suggested, strict=True):
+            seen = cell_text(table.column(f.name).iloc[row])
+            if missing[row]:
+                found.append(
+                    CellFinding(row, f.name, seen, value, filled, 0.0, "missing", f"no value; {value} expected")
+                )
+                continue
+            if value == seen.strip():
+                continue
+            sure = 1.0 if unreadable[row] else float(np.clip(probability[row, k], 0.0, 1.0))
+            kind, reason = ("format", _unreadable(f, seen)) if unreadable[row] else ("outlier", "")
+            reason = reason or f"the linked rows and the rest of the row suggest {value}, this says {seen}"
+            found.append(CellFinding(row, f.name, seen, value, sure, sure, kind, reason))
+    return found
+
+
+def _unreadable(f: Field, observed: str) -> str:
+    import pandas as pd
+
+    if f.kind == "binary":
+        return f"{observed} is neither {f.values[0]} nor {f.values[1]}"
+    number = numbers(pd.Series([observed], dtype="str"), f.comma, f.group)[0]
+    return f"{observed} is below 0, as no other value is" if np.isfinite(number) else f"{observed} is not a number"
+
+
+def swapped_rows(table: Table, seed: int = 0, progress: bool = False) -> list[CellFinding]:
+    """Cells of rows that belong to another node, judged by what is linked to them.
+
+    Only links given by the user say that: rows are compared with their neighbors by
+    :class:`~magnet.detection.rows.context.Context`, whose gate must be open.
+    """
+    if table.links.kind != "given" or len(table.used) < 2:
+        return []
+    rows = detection.make("context", gated=True, seed=seed, progress=progress)
+    judged = judge_as_graph(table, rows)
+    own = judged.verdict.detector.node_probability_.cpu().numpy()
+    reason = "the whole row does not fit the rows that it is linked to"
+    return [
+        CellFinding(
+            c.row, c.column, c.observed, c.suggested, float(own[c.row]), 0.0, "swapped row", f"{reason}; {c.reason}"
+        )
+        for c in judged.findings
+        if c.kind != "missing" and own[c.row] > 0.5
+    ]

@@ -1,0 +1,180 @@
+"""The list of suspicious cells: what stands there, what should, how sure that is, and what was done about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from magnet.tables.findings import CellFinding
+from magnet.tables.table import Table
+from magnet.tables.values import Change, is_null, plain, texts
+
+Fix = Literal["none", "confident", "all"]
+FIXES: tuple[str, ...] = ("none", "confident", "all")
+COLUMNS = ["node", "column", "observed", "suggested", "action", "score", "probability", "reason", "row", "kind"]
+
+#: A cell is listed from this probability of being wrong on.
+LIST_FROM = 0.5
+#: ``fix="confident"`` writes a suggestion whose posterior is at least this.
+CHANGE_FROM = 0.9
+#: Scores are log odds, bounded so that a probability of 1 stays a number.
+LARGEST_SCORE = 30.0
+
+
+def list_cells(
+    table: Table,
+    findings: Sequence[CellFinding],
+    *,
+    fix: Fix = "confident",
+    fill: bool = False,
+    threshold: float = LIST_FROM,
+    max_share: float = 0.5,
+) -> pd.DataFrame:
+    """One line per suspicious cell, the most probable first.
+
+    Args:
+        table: the table that was judged.
+        findings: what was found in it.
+        fix: which cells are changed: ``"none"``, ``"confident"`` (one replacement has a posterior of at least
+            :data:`CHANGE_FROM`) or ``"all"`` (every listed cell with a suggestion). (default: ``"confident"``)
+        fill: write the suggestions for blanks, too. (default: ``False``)
+        threshold: list cells that are wrong with at least this probability; with ``fill`` every blank is listed.
+            (default: ``0.5``)
+        max_share: correct at most this share of the cells; of more, the least probable are kept. (default: ``0.5``)
+
+    ``action`` says what happened: ``corrected``, ``filled`` (there was no value) or ``kept``. ``score`` is the log odds
+    of the probability; ``row`` counts data rows from 0.
+    """
+    observed = {name: table.column(name) for name in {finding.column for finding in findings}}
+    lines = []
+    for finding in findings:
+        blank = not finding.observed.strip()
+        if finding.probability < threshold and not (blank and fill and finding.suggested is not None):
+            continue
+        suggested = _value(table, finding)
+        if suggested is None:
+            action = "kept"
+        elif blank:
+            action = "filled" if fill and fix != "none" else "kept"
+        elif fix == "all" or (fix == "confident" and finding.confidence >= CHANGE_FROM):
+            action = "corrected"
+        else:
+            action = "kept"
+        value = plain(observed[finding.column].iloc[finding.row])
+        lines.append(
+            (
+                table.ids.iloc[finding.row],
+                finding.column,
+                None if is_null(value) else value,
+                suggested,
+                action,
+                _log_odds(finding.probability),
+                finding.probability,
+                finding.reason,
+                finding.row,
+                finding.kind,
+            )
+        )
+    cells = pd.DataFrame(lines, columns=COLUMNS, dtype=object)
+    cells = cells.astype({"score": np.float64, "probability": np.float64, "row": np.int64})
+    cells = cells.sort_values(["probability", "row"], ascending=[False, True], kind="stable", ignore_index=True)
+    corrected = np.flatnonzero(cells["action"] == "corrected")
+    most = int(max_share * len(table.frame) * table.frame.shape[1])
+    cells.loc[corrected[most:], "action"] = "kept"
+    return cells
+
+
+def _value(table: Table, finding: CellFinding) -> Any:
+    """The suggestion in the type of its column; None where there is none, or where the column cannot hold it."""
+    if finding.suggested is None:
+        return None
+    if finding.suggested == "":
+        return ""
+    try:
+        return table.parse_cell(finding.column, finding.suggested)
+    except ValueError:
+        return None
+
+
+def _log_odds(probability: float) -> float:
+    if probability <= 0 or probability >= 1:
+        return LARGEST_SCORE if probability >= 1 else -LARGEST_SCORE
+    return float(np.clip(np.log(probability / (1 - probability)), -LARGEST_SCORE, LARGEST_SCORE))
+
+
+def changes_of(cells: pd.DataFrame) -> dict[str, Change]:
+    """The cells to write, by column."""
+    done = cells[cells["action"] != "kept"]
+    return {
+        str(name): (group["row"].to_numpy(dtype=np.int64), group["suggested"].tolist())
+        for name, group in done.groupby("column", sort=False)
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class CleaningRecord:
+    """Everything that a report says about one cleaned table.
+
+    Args:
+        table: what was read.
+        cells: the list of suspicious cells.
+        roles: what each column holds, and why that is thought, by name.
+        not_judged: columns that were left alone or could hardly be judged, and why.
+        repeated_rows: groups of rows that are equal in every column.
+        repeated_keys: columns of identifiers with the values that several rows have.
+    """
+
+    table: Table
+    cells: pd.DataFrame
+    roles: Mapping[str, tuple[str, str]]
+    not_judged: Mapping[str, str]
+    repeated_rows: Sequence[Sequence[int]] = ()
+    repeated_keys: Mapping[str, Mapping[str, Sequence[int]]] = field(default_factory=dict)
+
+    @property
+    def judged(self) -> list[str]:
+        """The columns whose cells were judged."""
+        return [name for name in self.roles if name not in self.not_judged]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many cells were corrected, filled and kept."""
+        actions = self.cells["action"].value_counts()
+        return {name: int(actions.get(name, 0)) for name in ("corrected", "filled", "kept")}
+
+    def limits(self) -> list[str]:
+        """What was not judged, in sentences: silence about a cell must not look like a clean bill."""
+        table, links = self.table, self.table.links
+        said = []
+        for name, why in self.not_judged.items():
+            blanks = sum(1 for text in texts(table.column(name)) if not text.strip())
+            left = f"; {blanks} of its cells are blank" if blanks else ""
+            said.append(f"Not judged: column {_quoted(name)} ({why}{left}).")
+        unknown = int(links.facts.get("edges to unknown ids", 0))
+        if unknown:
+            share = unknown / max(1, int(links.facts.get("edges read", unknown)))
+            example = links.facts.get("an unknown id")
+            named = f", such as {_quoted(str(example))}" if example is not None else ""
+            said.append(
+                f"{unknown} edges ({share:.1%}) name an id that is not in the table{named}; they were not used."
+            )
+        if table.facts.get("rows whose id another row has"):
+            said.append("Some ids occur more than once: their edges were given to the first row with that id.")
+        if self.repeated_rows:
+            first = ", ".join(str(row) for row in self.repeated_rows[0][:5])
+            said.append(
+                f"{len(self.repeated_rows)} groups of rows are equal in every column (rows {first} and others, counted "
+                "from 0); repeated rows support one another."
+            )
+        for name, keys in self.repeated_keys.items():
+            example = next(iter(keys))
+            said.append(f"Column {_quoted(name)} looks like a key, but {len(keys)} values repeat, such as {example!r}.")
+        return said
+
+
+def _quoted(name: str, most: int = 60) -> str:
+    return repr(name if len(name) <= most else name[: most - 1] + "…")

@@ -1,0 +1,59 @@
+"""Imports, lazy ones included, point down the list of folders in the README."""
+
+import ast
+import re
+from pathlib import Path
+
+import magnet
+
+PACKAGE = Path(magnet.__file__).parent
+README = PACKAGE.parents[1] / "README.md"
+
+# Below every layer: the root's name and version.
+FREE = {"__init__", "__main__"}
+
+
+def layers() -> list[str]:
+    """The parts of the package from top to bottom, as the README lists them."""
+    block = re.search(r"src/magnet/\n((?:\s{4,}\S.*\n)+)", README.read_text(encoding="utf-8"))
+    assert block is not None, "README.md has no list of folders under src/magnet/"
+    return [re.sub(r"/$|\.py$", "", line.split()[0]) for line in block[1].splitlines()]
+
+
+def imported(path: Path) -> set[str]:
+    """The parts of the package that a file imports when it runs, also inside functions."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for_types = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    found = set()
+    for node in ast.walk(tree):
+        if node in for_types:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module:
+            parts = node.module.split(".")
+            if parts[0] == "magnet":
+                found |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("magnet.")}
+    return found
+
+
+def test_every_part_is_in_the_list():
+    parts = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert parts - FREE == set(layers())
+
+
+def test_imports_point_down():
+    order = {name: place for place, name in enumerate(layers())}
+    wrong = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+        if own in FREE:
+            continue
+        above = [name for name in sorted(imported(path)) if order.get(name, len(order)) < order[own]]
+        wrong += [f"{path.relative_to(PACKAGE)} imports {name}" for name in above]
+    assert wrong == []
