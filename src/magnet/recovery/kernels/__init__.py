@@ -12,8 +12,8 @@ log = logging.getLogger("magnet")
 
 Backend = Literal["auto", "torch", "numba", "triton"]
 
-#: How a scalar map is computed: one or two vector instructions, or a loop over the lanes.
-SOFT, HARD, GENERAL, QUADRATIC = 0, 1, 2, 3
+#: How a scalar map is computed: one or two vector instructions, Newton steps for each number, or a table.
+SOFT, HARD, GENERAL, QUADRATIC, TABLE = 0, 1, 2, 3, 4
 
 #: A cell that must be kept gets this fidelity weight where the weight cannot be infinite.
 KEEP = 1e30

@@ -10,8 +10,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from magnet.recovery.driver import History, Solution
-from magnet.recovery.kernels import GENERAL, HARD, KEEP, QUADRATIC, SOFT, cpu
+from magnet.recovery.kernels import HARD, KEEP, QUADRATIC, TABLE, cpu
 from magnet.recovery.kernels.blocks import aligned, kernel_matrix, run_blocks
+from magnet.recovery.kernels.maps import fidelity_map, penalty_map
 from magnet.recovery.kernels.simd import LANES
 from magnet.recovery.problem import Problem
 
@@ -70,11 +71,15 @@ class _Run:
         self.gamma = np.broadcast_to(problem.gamma.detach().numpy().astype(np.float64), (columns,))
         nu = problem.nu.detach().numpy()[first:].astype(np.float64)
         self.penalty = np.broadcast_to(nu, (nu.shape[0], columns)) / self.gamma
-        self.prox_p = {1.0: SOFT, 0.0: HARD}.get(float(settings.p), GENERAL)
-        self.prox_q = {1.0: SOFT, 2.0: QUADRATIC}.get(float(settings.q), GENERAL)
-        rooted = self.prox_p == HARD and settings.hard == "exact"
-        self.threshold = np.sqrt(2 * self.penalty) if rooted else self.penalty
-        self.spread = np.stack([np.sqrt(self.d) if rooted else self.d, self.d])
+        p, q = float(settings.p), float(settings.q)
+        self.prox_p, self.prox_q = penalty_map(p, self.dtype), fidelity_map(q, self.dtype)
+        self.threshold, multiplier = self.penalty, self.d
+        if self.prox_p[0] == HARD and settings.hard == "exact":
+            self.threshold, multiplier = np.sqrt(2 * self.penalty), np.sqrt(self.d)
+        elif self.prox_p[0] == TABLE:
+            with np.errstate(divide="ignore"):  # a weight of 0 leaves everything as it is
+                self.threshold, multiplier = self.penalty ** (-1 / (2 - p)), self.d ** (-1 / (2 - p))
+        self.spread = np.stack([multiplier, self.d])
         self.released = settings.variant == "released" and settings.q == 1
         self.result = np.empty_like(self.x)
         self.iterations = np.full(columns, settings.max_iter, dtype=np.int64)
@@ -96,13 +101,13 @@ class _Run:
             first,
             width,
             (space.X, space.weight, space.U),
-            (settings.q, self.prox_q == QUADRATIC, settings.keep_trusted, self.released),
+            (settings.q, self.prox_q[0], settings.keep_trusted, self.released),
         )
         for bands in space.bands:
             for band in bands:
                 band[:] = 0
         threshold = _lanes(self.threshold[:, columns], self.dtype)
-        maps = (self.prox_p, kind(settings.p), self.prox_q, kind(settings.q))
+        maps = (self.prox_p, self.prox_q)
         if not self.tracked:
             cpu.solve_fast(
                 *self.sparse,
@@ -164,7 +169,7 @@ def _lanes(values: NDArray[np.float64], dtype: Any) -> NDArray[Any]:
     return padded.ravel()
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _pack(
     x: Any,
     trust: Any,
@@ -179,7 +184,7 @@ def _pack(
 ) -> None:
     """Copy columns into blocks ``[n, LANES]`` and turn the trust into the weights of the U-step."""
     X, weight, U = blocks
-    q, quadratic, keep, released = options
+    q, how, keep, released = options
     for i in range(x.shape[0]):
         node = order[i]
         for c in range(LANES):
@@ -192,13 +197,15 @@ def _pack(
             m = trust[node, first + c]
             X[at] = x[node, first + c]
             U[at] = start[node, first + c]
-            power = m * m if quadratic else (m if q == 1 else m**q)
+            power = m * m if how == QUADRATIC else (m if q == 1 else m**q)
             omega = d[i] * power / gamma[c]
             if released:
                 omega *= gamma[c] ** 2
             kept = keep and m == 1
-            if quadratic:
+            if how == QUADRATIC:
                 weight[at] = 0 if kept else 1 / (1 + omega)
+            elif how == TABLE:
+                weight[at] = 0 if kept else (q * omega / 2) ** (-1 / (2 - q))
             else:
                 weight[at] = KEEP if kept else omega / 2
 

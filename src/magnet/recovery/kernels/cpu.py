@@ -31,7 +31,7 @@ from numba import njit
 from magnet.recovery.kernels import SOFT
 from magnet.recovery.kernels.blocks import gather
 from magnet.recovery.kernels.maps import add_fidelity, add_penalty, move, rest
-from magnet.recovery.kernels.simd import LANES, load, store
+from magnet.recovery.kernels.simd import LANES, bits_of, load, store
 
 #: Rows summed in the working precision before they are added to the float64 totals.
 FLUSH = 64
@@ -131,9 +131,7 @@ def solve_fast(
     iterations: Any,
     inertia: Any,
     prox_p: Any,
-    p: Any,
     prox_q: Any,
-    q: Any,
 ) -> None:
     """``iterations`` steps on one block; ``U`` is the start and becomes the result.
 
@@ -152,6 +150,7 @@ def solve_fast(
     degree = coefficients.size // bands - 1
     zero, half, two = U.dtype.type(0), U.dtype.type(0.5), U.dtype.type(2)
     scratch = np.empty(2 * LANES, U.dtype)
+    whole = bits_of(scratch)
     for i in range(n):
         store(source, i * LANES, load(U, i * LANES))
     for k in range(iterations):
@@ -172,7 +171,7 @@ def solve_fast(
                 if degree % 3 > 1:
                     zeta = zeta + load(target, position) * coefficients[(degree - 2) * bands + b]
                 limit = load(threshold, b * LANES) * spread[i]
-                zeta = rest(zeta, limit, prox_p, p, scratch)
+                zeta = rest(zeta, limit, prox_p, scratch, whole)
                 if inertia > 0:
                     before = load(E[b], position)
                     store(E[b], position, zeta)
@@ -194,7 +193,7 @@ def solve_fast(
                 store(U_before, position, ahead)
                 ahead = ahead + (ahead - before) * a
             x = load(X, position)
-            fitted = x + move(ahead - row, x, load(weight, position), prox_q, q, scratch)
+            fitted = x + move(ahead - row, x, load(weight, position), prox_q, scratch, whole)
             store(U, position, fitted)
             store(target, position, fitted * two - ahead)
         source, target = target, source
@@ -225,9 +224,7 @@ def solve_tracked(
     tol: Any,
     inertia: Any,
     prox_p: Any,
-    p: Any,
     prox_q: Any,
-    q: Any,
 ) -> None:
     """Like :func:`solve_fast` with all bands explicit, the residuals of every step, and columns that stop.
 
@@ -245,6 +242,7 @@ def solve_tracked(
     degree = coefficients.size // bands - 1
     zero, half, minus = U.dtype.type(0), U.dtype.type(0.5), U.dtype.type(-1)
     scratch = np.empty(2 * LANES, U.dtype)
+    whole = bits_of(scratch)
     sums = np.zeros(6 * LANES, U.dtype)
     for k in range(-1, measured.shape[0]):
         # k = -1 only computes W U_0
@@ -260,7 +258,7 @@ def solve_tracked(
                     y = load(Y[b], position)
                     zeta = load(WU[b], position) + y
                     limit = load(threshold, b * LANES) * spread[0, i]
-                    z = zeta - rest(zeta, limit, prox_p, p, scratch)
+                    z = zeta - rest(zeta, limit, prox_p, scratch, whole)
                     v = y - z
                     tilted = v
                     if inertia > 0:
@@ -278,10 +276,10 @@ def solve_tracked(
                 if degree > 1:
                     row = row - load(target, position)
                 x, w = load(X, position), load(weight, position)
-                moved = move(row * minus, x, w, prox_q, q, scratch)
+                moved = move(row * minus, x, w, prox_q, scratch, whole)
                 store(U, position, x + moved)
                 store(target, position, x + moved)
-                add_fidelity(sums, moved, row * minus - x, w, prox_q, q, scratch)
+                add_fidelity(sums, moved, row * minus - x, w, prox_q, scratch)
                 if i % FLUSH == FLUSH - 1:
                     _flush(sums, measured[k])
             source, target = target, source
@@ -314,7 +312,7 @@ def solve_tracked(
                 _add_square(sums, 4 * LANES, z)
                 _add_square(sums, 5 * LANES, y)
                 cost = load(penalty, b * LANES) * spread[1, i]
-                add_penalty(sums, cost, wu if prox_p == SOFT else z, prox_p, p, scratch)
+                add_penalty(sums, cost, wu if prox_p[0] == SOFT else z, prox_p, scratch)
             if k >= 0 and i % FLUSH == FLUSH - 1:
                 _flush(sums, measured[k])
         if k >= 0:

@@ -1,32 +1,47 @@
-"""The scalar maps of the CPU kernels: the proximal maps of :mod:`magnet.prox` and what they cost, lane by lane."""
+"""The scalar maps of the CPU kernels: the proximal maps of :mod:`magnet.prox` and what they cost.
+
+A map comes as a tuple ``(how, exponent, cubics, base, shift, jump, polish)``: how it is computed, its exponent, and for
+``TABLE`` the table (see :mod:`magnet.recovery.kernels.tables`) and how many Newton steps follow.
+"""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
+import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from magnet.prox import NEWTON_STEPS
-from magnet.recovery.kernels import HARD, QUADRATIC, SOFT
+from magnet.recovery.kernels import GENERAL, HARD, QUADRATIC, SOFT, TABLE
 from magnet.recovery.kernels.simd import LANES, drop_above, load, maximum, minimum, splat, store
+from magnet.recovery.kernels.tables import Table, fidelity_table, shrink_table
 
 _jit = njit(nogil=True, cache=True, error_model="numpy")
 
 
-@_jit
-def lp_scalar(z: Any, t: Any, p: Any) -> Any:
-    """:func:`magnet.prox.lp` of one number, 0 < p < 1."""
-    size = abs(z)
-    if t <= 0:
-        return z
-    lowest = (2 * t * (1 - p)) ** (1 / (2 - p))
-    if size <= lowest + t * p * lowest ** (p - 1):
-        return z * 0
-    x = size
-    for _ in range(NEWTON_STEPS):
-        x = max(x - (x + t * p * x ** (p - 1) - size) / (1 - t * p * (1 - p) * x ** (p - 2)), lowest)
-    return math.copysign(x, z)
+def penalty_map(p: float, dtype: Any) -> tuple[Any, ...]:
+    """How the kernels compute the prox of ``|.|^p``, 0 <= p <= 1."""
+    if p in (0.0, 1.0):
+        return _as_tuple(HARD if p == 0 else SOFT, p, None, dtype)
+    return _as_tuple(TABLE, p, shrink_table(p, np.dtype(dtype).name), dtype)
+
+
+def fidelity_map(q: float, dtype: Any) -> tuple[Any, ...]:
+    """How the kernels compute the prox of ``|.|^q``, 1 <= q <= 2."""
+    if q in (1.0, 2.0):
+        return _as_tuple(SOFT if q == 1 else QUADRATIC, q, None, dtype)
+    table = fidelity_table(q, np.dtype(dtype).name)
+    return _as_tuple(GENERAL if table is None else TABLE, q, table, dtype)
+
+
+def _as_tuple(how: int, exponent: float, table: Table | None, dtype: Any) -> tuple[Any, ...]:
+    kind = np.dtype(dtype).type
+    cubics: NDArray[Any] = np.zeros(4, dtype) if table is None else table.cubics.ravel()
+    base, shift, jump = (0, 0, 0.0) if table is None else (table.base, table.shift, table.jump)
+    polish = 2 if how == TABLE and np.dtype(dtype) == np.float64 else 0
+    return how, kind(exponent), cubics, base, shift, kind(jump), polish
 
 
 @_jit
@@ -38,29 +53,95 @@ def lq_scalar(z: Any, t: Any, q: Any) -> Any:
     if tau * size ** (q - 1) <= size:
         s = size / 2
         for _ in range(NEWTON_STEPS):
-            s -= (s + tau * s ** (q - 1) - size) / (1 + tau * (q - 1) * s ** (q - 2))
+            power = s ** (q - 1)
+            step = (s + tau * power - size) / (1 + tau * (q - 1) * power / s)
+            s -= step
+            if abs(step) <= 1e-16 * s:
+                break
     else:
         n = 1 / (q - 1)
         v = size / tau
         for _ in range(NEWTON_STEPS):
-            v -= (v**n + tau * v - size) / (n * v ** (n - 1) + tau)
+            power = v ** (n - 1)
+            step = (power * v + tau * v - size) / (n * power + tau)
+            v -= step
+            if abs(step) <= 1e-16 * v:
+                break
         s = max(v, 0.0) ** n
     return math.copysign(s, z)
 
 
 @_jit
-def lp_rest(zeta: Any, threshold: Any, p: Any, scratch: Any) -> Any:
-    """``zeta - prox(zeta)`` for 0 < p < 1, lane by lane."""
-    store(scratch, 0, zeta)
-    store(scratch, LANES, threshold)
-    for c in range(LANES):
-        z = scratch[c]
-        scratch[c] = z - lp_scalar(z, scratch[LANES + c], p)
-    return load(scratch, 0)
+def _look_up(scratch: Any, whole: Any, c: Any, cubics: Any, base: Any, shift: Any) -> Any:
+    """The table at lane c of ``scratch``; -1 below its first piece, -2 above its last one (and for inf and NaN)."""
+    bits = whole[c]
+    piece = (bits >> shift) - base
+    if piece < 0:
+        return scratch.dtype.type(-1)
+    if 4 * piece >= cubics.size:
+        return scratch.dtype.type(-2)
+    mask = (1 << shift) - 1
+    place = scratch.dtype.type(bits & mask) / scratch.dtype.type(mask + 1)
+    at = 4 * piece
+    return cubics[at] + place * (cubics[at + 1] + place * (cubics[at + 2] + place * cubics[at + 3]))
 
 
 @_jit
-def lq_each(z: Any, weight: Any, q: Any, scratch: Any) -> Any:
+def table_rest(zeta: Any, inverse: Any, prox: Any, scratch: Any, whole: Any) -> Any:
+    """``zeta - prox(zeta)`` of ``t |.|^p``, 0 < p < 1; ``inverse`` is ``t^(-1/(2-p))``."""
+    p, cubics, base, shift, jump, polish = prox[1], prox[2], prox[3], prox[4], prox[5], prox[6]
+    store(scratch, 0, maximum(zeta, zeta * scratch.dtype.type(-1)) * inverse)
+    for c in range(LANES):
+        y = scratch[c]
+        if y <= jump:
+            scratch[c] = 1
+            continue
+        share = _look_up(scratch, whole, c, cubics, base, shift)
+        share = max(share, scratch.dtype.type(0))
+        if y < np.inf:
+            for _ in range(polish):
+                x = y - y * share
+                power = x ** (p - 1)
+                x -= (x + p * power - y) / (1 - p * (1 - p) * power / x)
+                share = (y - x) / y
+        scratch[c] = share
+    return zeta * load(scratch, 0)
+
+
+@_jit
+def _polished(y: Any, share: Any, q: Any) -> Any:
+    """One Newton step for ``u / y``, in u or in ``v = u^(q-1) = y - u``, whichever is the larger of the two."""
+    if y >= 2:
+        u = y * share
+        power = u ** (q - 1)
+        return (u - (u + power - y) / (1 + (q - 1) * power / u)) / y
+    n = 1 / (q - 1)
+    v = y - y * share
+    power = v ** (n - 1)
+    v -= (power * v + v - y) / (n * power + 1)
+    return (y - v) / y
+
+
+@_jit
+def table_move(z: Any, inverse: Any, prox: Any, scratch: Any, whole: Any) -> Any:
+    """The prox of ``t |.|^q``, 1 < q < 2; ``inverse`` is ``(q t)^(-1/(2-q))``."""
+    q, cubics, base, shift, polish = prox[1], prox[2], prox[3], prox[4], prox[6]
+    store(scratch, 0, maximum(z, z * scratch.dtype.type(-1)) * inverse)
+    for c in range(LANES):
+        y = scratch[c]
+        share = _look_up(scratch, whole, c, cubics, base, shift)
+        steps = polish
+        if share < 0:
+            share = scratch.dtype.type(share == -2)
+            steps = NEWTON_STEPS if 0 < y < np.inf else 0
+        for _ in range(steps):
+            share = _polished(y, share, q)
+        scratch[c] = share
+    return z * load(scratch, 0)
+
+
+@_jit
+def _lq_each(z: Any, weight: Any, q: Any, scratch: Any) -> Any:
     """The prox of ``weight |.|^q`` for 1 < q < 2, lane by lane."""
     store(scratch, 0, z)
     store(scratch, LANES, weight)
@@ -70,29 +151,32 @@ def lq_each(z: Any, weight: Any, q: Any, scratch: Any) -> Any:
 
 
 @_jit
-def rest(zeta: Any, threshold: Any, how: Any, p: Any, scratch: Any) -> Any:
-    """``zeta - prox(zeta)`` of the penalty."""
-    if how == SOFT:
+def rest(zeta: Any, threshold: Any, prox: Any, scratch: Any, whole: Any) -> Any:
+    """``zeta - prox(zeta)`` of the penalty; see :func:`table_rest` for what ``threshold`` is for a table."""
+    if prox[0] == SOFT:
         return minimum(maximum(zeta, threshold * scratch.dtype.type(-1)), threshold)
-    if how == HARD:
+    if prox[0] == HARD:
         return drop_above(zeta, threshold)
-    return lp_rest(zeta, threshold, p, scratch)
+    return table_rest(zeta, threshold, prox, scratch, whole)
 
 
 @_jit
-def move(b: Any, X: Any, weight: Any, how: Any, q: Any, scratch: Any) -> Any:
-    """``U - X`` of the U-step; ``weight`` is ``1 / (1 + omega)`` for q = 2, else ``omega / 2``."""
+def move(b: Any, X: Any, weight: Any, prox: Any, scratch: Any, whole: Any) -> Any:
+    """``U - X`` of the U-step; ``weight`` is ``1 / (1 + omega)`` for q = 2, ``omega / 2`` or that of a table."""
     z = b - X
-    if how == QUADRATIC:
+    if prox[0] == QUADRATIC:
         return z * weight
-    if how == SOFT:
+    if prox[0] == SOFT:
         return z - minimum(maximum(z, weight * scratch.dtype.type(-1)), weight)
-    return lq_each(z, weight, q, scratch)
+    if prox[0] == TABLE:
+        return table_move(z, weight, prox, scratch, whole)
+    return _lq_each(z, weight, prox[1], scratch)
 
 
 @_jit
-def add_penalty(sums: Any, cost: Any, value: Any, how: Any, p: Any, scratch: Any) -> None:
-    if how == SOFT:
+def add_penalty(sums: Any, cost: Any, value: Any, prox: Any, scratch: Any) -> None:
+    """``cost |value|^p``."""
+    if prox[0] == SOFT:
         size = maximum(value, value * scratch.dtype.type(-1))
         store(sums, 0, load(sums, 0) + size * cost)
         return
@@ -100,17 +184,16 @@ def add_penalty(sums: Any, cost: Any, value: Any, how: Any, p: Any, scratch: Any
     store(scratch, LANES, cost)
     for c in range(LANES):
         size = abs(scratch[c])
-        sums[c] += scratch[LANES + c] * (size**p if p > 0 else size * 0 + (size > 0))
+        if size > 0:
+            sums[c] += scratch[LANES + c] * (size ** prox[1] if prox[0] == TABLE else 1)
 
 
 @_jit
-def add_fidelity(sums: Any, moved: Any, z: Any, weight: Any, how: Any, q: Any, scratch: Any) -> None:
-    """``omega / 2 |U - X|^q``; for q = 2, ``omega (U - X)^2 = (1 - w) w z^2`` with ``w = 1 / (1 + omega)``."""
-    if how == QUADRATIC:
-        one = splat(scratch.dtype.type(1))
-        store(sums, 0, load(sums, 0) + z * z * (one - weight) * weight * scratch.dtype.type(0.5))
-        return
-    store(scratch, 0, moved)
-    store(scratch, LANES, weight)
-    for c in range(LANES):
-        sums[c] += scratch[LANES + c] * abs(scratch[c]) ** q
+def add_fidelity(sums: Any, moved: Any, z: Any, weight: Any, prox: Any, scratch: Any) -> None:
+    """``omega / 2 |U - X|^q = moved (z - moved) / q``, by the equation that ``moved`` solves."""
+    one = scratch.dtype.type(1)
+    if prox[0] == QUADRATIC:
+        cost = z * z * (splat(one) - weight) * weight * scratch.dtype.type(0.5)
+    else:
+        cost = moved * (z - moved) * (one / prox[1])
+    store(sums, 0, load(sums, 0) + cost)

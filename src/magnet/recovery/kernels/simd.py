@@ -14,6 +14,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -99,6 +100,18 @@ def _splat(builder: Any, scalar: Any) -> Any:
     empty = ir.Constant(ir.VectorType(scalar.type, LANES), ir.Undefined)
     first = builder.insert_element(empty, scalar, cgutils.int32_t(0))
     return builder.shuffle_vector(first, empty, ir.Constant(ir.VectorType(cgutils.int32_t, LANES), [0] * LANES))
+
+
+def bits_of(array: Any) -> Any:
+    """The same memory as whole numbers of the same size."""
+    raise NotImplementedError("only inside Numba functions")
+
+
+@overload(bits_of, strict=False)
+def _bits_of(array: Any) -> Any:
+    if array.dtype.bitwidth == 32:
+        return lambda array: array.view(np.int32)
+    return lambda array: array.view(np.int64)
 
 
 def _binary(emit: Callable[[Any, Any, Any], Any]) -> Any:
