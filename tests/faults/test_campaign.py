@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from campaign import Counts, try_case, try_disks, try_kills
 
 CASES, PARTS = 300, 6
