@@ -33,10 +33,9 @@ def asinh_unit(values: FloatArray) -> float:
     if finite.size < MIN_VALUES or float((finite >= 0).mean()) < MOSTLY:
         return 0.0
     finite = finite[finite >= 0]
-    points = np.quantile(finite, [0.05, 0.5, 0.95])
-    if not points[2] > points[0] or (points[2] < SMALL_COUNTS and _is_whole(finite)):
+    points, unit = np.quantile(finite, [0.05, 0.5, 0.95]), natural_unit(finite)
+    if not points[2] > points[0] or (points[2] < SMALL_COUNTS * unit and _is_whole(finite)):
         return 0.0
-    unit = natural_unit(finite)
     skewness = _skewness(points)
     if skewness > MIN_SKEWNESS and abs(_skewness(np.arcsinh(points / unit))) < skewness - MIN_GAIN:
         return unit
@@ -44,17 +43,20 @@ def asinh_unit(values: FloatArray) -> float:
 
 
 def natural_unit(values: FloatArray) -> float:
-    """What counts as small in a column: 1 for whole numbers; else a value that nine tenths of the positive ones exceed,
-    or half of them where there are zeros, which would otherwise lie far from the rest.
+    """What counts as small in a column: the largest common divisor of whole numbers; else a value that nine tenths of
+    the positive ones exceed, or half of them where there are zeros, which would otherwise lie far from the rest.
 
     Example:
-        >>> natural_unit(np.arange(100.0)), round(natural_unit(np.linspace(0.5, 10.5, 101)), 1)
-        (1.0, 1.5)
+        >>> natural_unit(2 * np.arange(100.0)), round(natural_unit(np.linspace(0.5, 10.5, 101)), 1)
+        (2.0, 1.5)
     """
     finite = values[np.isfinite(values)]
     positive = finite[finite > 0]
-    if not positive.size or _is_whole(finite):
+    if not positive.size:
         return 1.0
+    if _is_whole(finite):
+        whole = positive[(positive == np.round(positive)) & (positive < 2**53)]
+        return float(np.gcd.reduce(whole.astype(np.int64))) if whole.size else 1.0
     has_zeros = positive.size < (1 - MAX_ZEROS) * finite.size
     return float(np.quantile(positive, 0.5 if has_zeros else 0.1))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from sklearn.metrics import average_precision_score
@@ -107,3 +108,29 @@ def test_numbers_impossible_for_their_column_are_flagged_with_the_gate_closed():
     assert bool(found.flagged_[17, 3])
     assert int(found.flagged_.sum()) <= 3
     assert torch.equal(found.trust_ == 0, found.flagged_)
+
+
+@pytest.mark.parametrize("change", [lambda x: 2 * x, torch.Tensor.double, lambda x: x / x.sum(dim=1, keepdim=True)])
+def test_the_answer_does_not_depend_on_how_a_bag_is_written(change, replaced, fitted):
+    other = replaced.data.clone()
+    other.x = change(replaced.data.x)
+    found, expected = fitted("auto", other), fitted("auto", replaced.data)
+    torch.testing.assert_close(found.node_probability_, expected.node_probability_, atol=1e-3, rtol=0)
+    assert torch.equal(found.flagged_, expected.flagged_)
+    cells = found.explain().query("kind == 'cell'")
+    observed = other.x[torch.from_numpy(cells["node"].to_numpy()), torch.from_numpy(cells["column"].to_numpy())]
+    assert cells["observed"].to_numpy() == pytest.approx(observed.numpy(), rel=1e-5)
+
+
+def test_the_answer_does_not_depend_on_the_unit_of_numbers(fitted):
+    data = datasets.synthetic(300, 6, 3, 8.0, 0.9, "continuous", signal=2.0, seed=1)
+    rng = np.random.default_rng(0)
+    sizes, counts = np.exp(rng.normal(0, 1, 300)), rng.poisson(20, 300)
+    data.x = torch.cat([data.x, torch.from_numpy(np.stack([sizes, counts], axis=1)).float()], dim=1)
+    data.x[7, 6], data.x[8, 7], data.x[9, 0] = 5000.0, 900.0, 70.0
+    expected = fitted("auto", data)
+    data.x = 2 * data.x
+    found = fitted("auto", data)
+    assert [c.kind for c in found.columns_] == [c.kind for c in expected.columns_]
+    torch.testing.assert_close(found.probability_, expected.probability_, atol=1e-3, rtol=0)
+    assert found.flagged_.nonzero().tolist() == [[7, 6], [8, 7], [9, 0]]

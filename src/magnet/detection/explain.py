@@ -94,6 +94,9 @@ def _describe(
         expected[spiked] = torch.where(p[spiked] > 0.5, middle, spike[spiked])
         z = data.scales.standardize_cells(observed[spiked], feature[spiked])
         unusual[spiked] = (z - data.scales.standardize_cells(expected[spiked], feature[spiked])).abs()
+    if data.units is not None:
+        unit = data.units[0][row] * data.units[1][feature]
+        observed, expected = observed * unit, expected * unit
     return observed, expected, unusual
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
+import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout
@@ -109,7 +110,7 @@ class GAE(Detector):
     def _judge(self, data: DetectionData, first: int, last: int) -> tuple[Tensor, Tensor]:
         with torch.no_grad():
             rebuilt = self._network.reconstruct(self._code, first, last)
-        score = (data.block(first, last) - rebuilt).abs().nan_to_num()
+        score = (data.original(first, last) - rebuilt).abs().nan_to_num()
         probability = score / (score + self.tau)
         exempt = data.exempt(first, last)
         return score, probability if exempt is None else probability.masked_fill(exempt, 0.0)
@@ -127,9 +128,13 @@ def _network_input(data: DetectionData) -> tuple[Any, list[Block]]:
     size = WORKING_COPIES * 4 * data.num_nodes * data.num_features
     whole = on_gpu and size < torch.cuda.mem_get_info(data.device)[0]
     ranges = [(0, data.num_features)] if whole else list(data.ranges())
-    if data.x is None and not whole:
-        return csr_tensor(data.matrix, torch.float32, data.device), [(*each, None) for each in ranges]
-    x = data.block(0, data.num_features)
+    if data.matrix is not None and not whole:
+        matrix = data.matrix
+        if data.units is not None:
+            rows, columns = (sp.diags(unit.cpu().numpy()) for unit in data.units)
+            matrix = sp.csr_matrix(rows @ matrix @ columns)
+        return csr_tensor(matrix, torch.float32, data.device), [(*each, None) for each in ranges]
+    x = data.original(0, data.num_features)
     blocks: list[Block] = [(first, last, x[:, first:last]) for first, last in ranges]
     return x if data.missing is None else x.where(~data.missing, x.nanmean(dim=0).nan_to_num()), blocks
 
@@ -140,7 +145,7 @@ def reconstruction_loss(
     """Mean over the rows of the norm of the residual, a range of columns at a time."""
 
     def row_loss(first: int, last: int, block: Tensor | None) -> Tensor:
-        observed = data.block(first, last) if block is None else block
+        observed = data.original(first, last) if block is None else block
         residual = (network.reconstruct(code, first, last) - observed).nan_to_num()
         return (residual.square() if loss == "mse" else residual.abs()).sum(dim=1)
 

@@ -18,7 +18,8 @@ class DataOptions:
         max_block_width: and of at most this many columns.
         min_bag_columns: fewer columns than this are never a bag of words. By hand.
         max_bag_fill: in a bag, the median row has at most this share of non-zero cells. By hand.
-        max_negative_share: and at most this share of all cells is negative: wrong values may be. By hand.
+        max_exceptions: share of cells or rows that need not follow a rule (a bag has no negative values, a
+            row-normalized bag rows of the same size): they may be what is wrong. By hand.
         max_table_columns: dense data with at most this many columns are a table, whose columns are predicted from one
             another (a ``3 d x 3 d`` inverse). Set by run time.
         max_narrow_columns: in a table of at most this many columns a single wild cell can make its whole row look
@@ -37,7 +38,7 @@ class DataOptions:
     max_block_width: int = 512
     min_bag_columns: int = 16
     max_bag_fill: float = 0.5
-    max_negative_share: float = 0.02
+    max_exceptions: float = 0.02
     max_table_columns: int = 256
     max_narrow_columns: int = 32
     max_comparable_ratio: float = 30.0

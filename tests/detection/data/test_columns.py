@@ -6,15 +6,17 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from magnet import detection
-from magnet.detection.data.columns import Column, infer_columns
+from magnet import datasets, detection
+from magnet.detection.data.columns import Column, infer_columns, row_units
+from magnet.detection.data.dataset import DetectionData
 
 
 def test_kinds_of_columns():
     x = torch.tensor([[0.0, 2.0, -1.0, 1.0], [1.0, 0.0, 2.5, 1.0], [float("nan"), 7.0, 0.0, 1.0]])
     assert [c.kind for c in infer_columns(x)] == ["binary", "count", "continuous", "binary"]
-    sparse = torch.tensor([[0.0, 2.0, -1.0], [1.0, 0.0, 2.5]]).to_sparse_csr()
-    assert [c.kind for c in infer_columns(sparse)] == ["binary", "count", "continuous"]
+    sparse = torch.tensor([[0.0, 2.0, -1.0, 0.5], [1.0, 3.0, 2.5, 0.0]]).to_sparse_csr()
+    assert [c.kind for c in infer_columns(sparse)] == ["binary", "count", "continuous", "binary"]
+    assert infer_columns(sparse)[3].unit == 0.5
 
 
 @pytest.mark.parametrize(
@@ -30,3 +32,48 @@ def test_bad_columns_are_named(columns, message):
     data = Data(x=torch.zeros(3, 2), edge_index=torch.tensor([[0], [1]]))
     with pytest.raises(ValueError, match=message):
         detection.make("zscore").fit(data, columns)
+
+
+def bag(counts: bool) -> torch.Tensor:
+    x = datasets.synthetic(200, 60, 4, 8.0, 0.9, signal=0.6, words=8, seed=0).x
+    if counts:
+        x = x * torch.randint(1, 4, x.shape, generator=torch.Generator().manual_seed(0))
+        x[torch.arange(200), x.argmax(dim=1)] = 1.0  # a unit in every row
+    return x
+
+
+CHANGES = {
+    "doubled": lambda x: 2 * x,
+    "small": lambda x: 0.001 * x,
+    "float64": torch.Tensor.double,
+    "sparse": torch.Tensor.to_sparse_csr,
+    "row sums": lambda x: x / x.sum(dim=1, keepdim=True).clamp_min(1e-9),
+    "row norms": lambda x: x / x.norm(dim=1, keepdim=True).clamp_min(1e-9),
+    "sparse row sums": lambda x: (x / x.sum(dim=1, keepdim=True).clamp_min(1e-9)).to_sparse_csr(),
+}
+
+
+@pytest.mark.parametrize("counts", [False, True])
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_bag_is_the_same_bag_whatever_it_was_multiplied_by(name, counts):
+    x = bag(counts)
+    if counts and name == "small":
+        pytest.skip("small multiples of counts are not whole numbers")
+    edges = torch.tensor([[0], [1]])
+    given = CHANGES[name](x)
+    data, expected = (DetectionData.from_data(Data(x=v, edge_index=edges)) for v in (given, x))
+    assert [c.kind for c in data.columns] == [c.kind for c in expected.columns]
+    factor = 2 if counts and name == "doubled" else 1  # doubled counts are counts of another unit
+    ratio = torch.where(torch.tensor([c.kind == "count" for c in data.columns]), factor, 1)
+    torch.testing.assert_close(data.block(0, 60), ratio * expected.block(0, 60))
+    dense = given.to_dense() if given.layout != torch.strided else given
+    torch.testing.assert_close(data.original(0, 60), dense.float())
+
+
+def test_features_that_are_no_normalized_bags_stay_as_they_are():
+    generator = torch.Generator().manual_seed(0)
+    weights = torch.rand(100, 40, generator=generator) * (torch.rand(100, 40, generator=generator) < 0.2)
+    assert row_units(weights / weights.sum(dim=1, keepdim=True).clamp_min(1e-9)) is None  # no multiples of a unit
+    prices = 0.5 * torch.randint(0, 9, (100, 40), generator=generator) * (weights > 0)
+    assert row_units(prices) is None  # rows of different size
+    assert row_units(bag(False)) is None  # 0/1 as it is

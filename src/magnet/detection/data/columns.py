@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from magnet.arrays import is_sparse, to_scipy, to_torch_csr
+from magnet.detection.options import DATA, ROWS
 
 Kind = Literal["binary", "count", "continuous", "categorical"]
 
@@ -25,12 +26,14 @@ class Column:
         kind: ``"binary"`` (0/1), ``"count"`` (whole numbers from 0), ``"continuous"``, or ``"categorical"``: a group of
             0/1 features, one per category, exactly one of which is 1.
         start, stop: it is ``x[:, start:stop]``; only a categorical column has more than one feature.
+        unit: the value of a binary column that stands for 1. (default: ``1.0``)
     """
 
     name: str
     kind: Kind
     start: int
     stop: int
+    unit: float = 1.0
 
 
 def feature_tensor(x: Any) -> Tensor:
@@ -57,31 +60,72 @@ def feature_tensor(x: Any) -> Tensor:
 
 
 def infer_columns(x: Any) -> list[Column]:
-    """One column per feature: binary where all values are 0 or 1, a count where they are whole numbers from 0, else
-    continuous. Missing values (NaN) do not matter.
+    """One column per feature: binary where all values are 0 or one other value, a count where they are whole numbers
+    from 0, else continuous. Missing values (NaN) do not matter.
 
     Example:
-        >>> x = torch.tensor([[0.0, 0.0, 0.5], [1.0, 3.0, -1.0], [float("nan"), 1.0, 2.0]])
-        >>> [c.kind for c in infer_columns(x)]
-        ['binary', 'count', 'continuous']
+        >>> x = torch.tensor([[0.0, 0.0, 0.5], [0.2, 3.0, -1.0], [float("nan"), 1.0, 2.0]])
+        >>> [c.kind for c in infer_columns(x)], round(infer_columns(x)[0].unit, 3)
+        (['binary', 'count', 'continuous'], 0.2)
     """
     x = feature_tensor(x)
     features = int(x.shape[1])
+    unit, binary, whole = np.ones(features), np.ones(features, bool), np.ones(features, bool)
     if is_sparse(x):
-        matrix = to_scipy(x).tocsc()
+        matrix = to_scipy(x).astype(np.float32).tocsc()
         values, place = matrix.data, np.repeat(np.arange(features), np.diff(matrix.indptr))
-        binary, whole = np.ones(features, bool), np.ones(features, bool)
-        binary[place[values != 1]] = False
+        filled = np.diff(matrix.indptr) > 0
+        unit[filled] = values[matrix.indptr[:-1][filled]]
+        binary[place[values != unit[place].astype(np.float32)]] = False
         whole[place[(values < 0) | (values % 1 != 0)]] = False
     else:
-        binary, whole = np.empty(features, bool), np.empty(features, bool)
         for start in range(0, features, 64):
-            block = x[:, start : start + 64]
+            at, block = slice(start, start + 64), x[:, start : start + 64].float()
             missing = block.isnan()
-            binary[start : start + 64] = ((block == 0) | (block == 1) | missing).all(dim=0).cpu().numpy()
-            whole[start : start + 64] = (((block >= 0) & (block == block.round())) | missing).all(dim=0).cpu().numpy()
+            known = block.masked_fill(missing, 0.0)
+            other = torch.where(known.amax(dim=0) > 0, known.amax(dim=0), known.amin(dim=0))
+            binary[at] = ((block == 0) | (block == other) | missing).all(dim=0).cpu().numpy()
+            whole[at] = (((block >= 0) & (block == block.round())) | missing).all(dim=0).cpu().numpy()
+            unit[at] = torch.where(other == 0, torch.ones_like(other), other).cpu().numpy()
     kinds: list[Kind] = ["binary" if b else "count" if w else "continuous" for b, w in zip(binary, whole, strict=True)]
-    return [Column(str(j), kind, j, j + 1) for j, kind in enumerate(kinds)]
+    return [Column(str(j), kind, j, j + 1, float(unit[j]) if kind == "binary" else 1.0) for j, kind in enumerate(kinds)]
+
+
+def row_units(x: Tensor) -> Tensor | None:
+    """The unit ``[n]`` of each row of a row-normalized bag of words; None for other features.
+
+    The rows of a bag of 0/1 or counts that was divided by row sums, norms or maxima have (nearly) all the same sum,
+    norm or maximum, and hold whole multiples of a unit. Dividing by that unit gives the bag back.
+
+    Example:
+        >>> counts = torch.eye(16) + torch.ones(16, 16).triu(12)
+        >>> units = row_units(counts / counts.sum(dim=1, keepdim=True))
+        >>> units is None, row_units(counts) is None
+        (False, True)
+    """
+    nodes, features = x.shape
+    if features < DATA.min_bag_columns or (not is_sparse(x) and float((x != 0).float().mean()) > DATA.max_bag_fill):
+        return None
+    matrix = to_scipy(x if is_sparse(x) else x.nan_to_num(nan=0.0)).astype(np.float64)
+    filled = np.diff(matrix.indptr) > 0
+    if filled.sum() < ROWS.min_rows or matrix.nnz > DATA.max_bag_fill * nodes * features:
+        return None
+    starts, row = matrix.indptr[:-1][filled], np.repeat(np.arange(filled.sum()), np.diff(matrix.indptr)[filled])
+    least, largest = np.minimum.reduceat(matrix.data, starts), np.maximum.reduceat(matrix.data, starts)
+    sizes = np.add.reduceat(matrix.data, starts), np.sqrt(np.add.reduceat(matrix.data**2, starts)), largest
+    same = [np.isclose(size, np.median(size), rtol=1e-3) for size in sizes]
+    unit, whole = np.abs(largest), np.zeros(least.size, bool)
+    for count in (1, 2, 3):  # the smallest value of a row stands for this count
+        ratio = matrix.data / (least / count)[row]
+        fits = np.logical_and.reduceat(np.isclose(ratio, np.round(ratio), rtol=1e-3), starts) & (least > 0)
+        unit[fits & ~whole] = least[fits & ~whole] / count
+        whole |= fits
+    normalized = max((whole & each).mean() for each in same) >= 1 - DATA.max_exceptions
+    if not normalized or np.isclose(least, np.median(least), rtol=1e-3).mean() >= 1 - DATA.max_exceptions:
+        return None
+    out = np.ones(nodes)
+    out[filled] = unit
+    return torch.from_numpy(out).to(x.device)
 
 
 def check_columns(columns: Sequence[Column], features: int) -> list[Column]:

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from magnet.arrays import csr_tensor, is_sparse, to_scipy
-from magnet.detection.data.columns import Column, check_columns, feature_tensor, infer_columns
+from magnet.detection.data.columns import Column, check_columns, feature_tensor, infer_columns, row_units
 from magnet.detection.data.scales import Scales, asinh_units, robust_scales
 from magnet.detection.options import DATA
 from magnet.graph import Graph
@@ -36,6 +36,8 @@ class DetectionData:
         given_scales: column scales taken over from another graph. (default: from this one)
         edges_from_rows: whether the edges were chosen by the features themselves (nearest neighbors). Such neighbors
             agree with a wrong value as well as with a right one, so they are no evidence about single cells.
+        units: what the rows ``[n]`` and the columns ``[d]`` were divided by, so that bags of words are 0/1 or counts
+            here, whatever they were multiplied by; None for 1.
     """
 
     graph: Graph
@@ -46,6 +48,7 @@ class DetectionData:
     device: torch.device
     given_scales: Scales | None = None
     edges_from_rows: bool = False
+    units: tuple[Tensor, Tensor] | None = None
 
     @classmethod
     def from_data(
@@ -58,16 +61,23 @@ class DetectionData:
     ) -> DetectionData:
         """Check the data and put it on the device (that of ``data.x`` unless another is named)."""
         x = feature_tensor(getattr(data, "x", None))
+        bag = columns is None or all(c.kind in ("binary", "count") for c in columns)
+        row_unit = row_units(x) if bag else None
+        if row_unit is not None:
+            x = _divided(x, row_unit)
         if getattr(data, "edge_index", None) is None:
             raise ValueError("data has no edge_index; a graph without links has an empty one of shape [2, 0]")
         where = torch.device(device) if device is not None else x.device
         weight = getattr(data, "edge_weight", None)
         graph = Graph.from_edges(data.edge_index, num_nodes=int(x.shape[0]), edge_weight=weight)
+        chosen = infer_columns(x) if columns is None else check_columns(columns, int(x.shape[1]))
+        unit = torch.tensor([c.unit for c in chosen for _ in range(c.start, c.stop)], device=where)
         dense, matrix = None, None
         if is_sparse(x):
             matrix = to_scipy(x).astype(np.float32)
             if not np.isfinite(matrix.data).all():
                 raise ValueError("data.x is sparse and holds NaN or infinity; missing values need a dense matrix")
+            matrix.data /= unit.cpu().numpy()[matrix.indices]
         else:
             dense = x.to(where, torch.float32)
             if bool(dense.isinf().any()):
@@ -75,7 +85,7 @@ class DetectionData:
                 raise ValueError(
                     f"data.x holds {dense[row, column].item()} at node {row}, feature {column}; only NaN (missing) may"
                 )
-        chosen = infer_columns(x) if columns is None else check_columns(columns, int(x.shape[1]))
+            dense = dense / unit if bool((unit != 1).any()) else dense
         if scales is not None and scales.centre.numel() != x.shape[1]:
             raise ValueError(f"the fitted detector knows {scales.centre.numel()} features; x has {x.shape[1]}")
         if trusted is not None:
@@ -86,7 +96,9 @@ class DetectionData:
                     f"trusted has shape {tuple(trusted.shape)}; it must be [{x.shape[0]}] or {list(x.shape)}"
                 )
         edges_from_rows = bool(getattr(data, "edges_from_rows", False))
-        return cls(graph, dense, matrix, chosen, trusted, where, scales, edges_from_rows)
+        rows = torch.ones(x.shape[0], device=where) if row_unit is None else row_unit.to(where, torch.float32)
+        units = None if row_unit is None and bool((unit == 1).all()) else (rows, unit)
+        return cls(graph, dense, matrix, chosen, trusted, where, scales, edges_from_rows, units)
 
     @property
     def num_nodes(self) -> int:
@@ -133,6 +145,11 @@ class DetectionData:
         if self.x is not None:
             return self.x[:, first:last]
         return torch.from_numpy(self._by_column[:, first:last].toarray()).to(self.device)
+
+    def original(self, first: int, last: int) -> Tensor:
+        """The same in the units in which the features were given."""
+        block = self.block(first, last)
+        return block if self.units is None else block * self.units[0][:, None] * self.units[1][first:last]
 
     def ranges(self) -> Iterator[tuple[int, int]]:
         """Consecutive ranges of features that fit in a block; a categorical column is never split."""
@@ -193,7 +210,7 @@ class DetectionData:
                 filled += (block != 0).sum(dim=1)
                 negative += int((block < 0).sum())
         mostly_zero = float(filled.median()) <= DATA.max_bag_fill * self.num_features
-        return mostly_zero and negative <= DATA.max_negative_share * self.num_nodes * self.num_features
+        return mostly_zero and negative <= DATA.max_exceptions * self.num_nodes * self.num_features
 
     @property
     def is_table(self) -> bool:
@@ -221,3 +238,17 @@ class DetectionData:
                     part = robust_scales(block[:, at], unit[at + first], not is_numeric)
                     centre[at + first], spread[at + first] = part
         return Scales(centre, spread, unit)
+
+
+def _divided(x: Tensor, row_unit: Tensor) -> Tensor:
+    """A row-normalized bag divided by the units of its rows; multiples of a unit become whole."""
+    if is_sparse(x):
+        matrix = to_scipy(x).astype(np.float64)
+        matrix.data /= np.repeat(row_unit.cpu().numpy(), np.diff(matrix.indptr))
+        matrix.data = _whole_where_close(torch.from_numpy(matrix.data)).numpy()
+        return csr_tensor(matrix, torch.float32, x.device)
+    return _whole_where_close(x.double() / row_unit[:, None]).float()
+
+
+def _whole_where_close(values: Tensor) -> Tensor:
+    return torch.where((values - values.round()).abs() <= 1e-3 * values.abs(), values.round(), values)
