@@ -22,17 +22,8 @@ from magnet.arrays import checksum, dense_x
 from magnet.datasets.npz import save_arrays
 from magnet.files import damaged
 from magnet.graph import Graph
-from magnet.nn.committee import (
-    SCALINGS,
-    TRAINING,
-    Committee,
-    Member,
-    Problem,
-    Recipe,
-    average,
-    best,
-    weights,
-)
+from magnet.nn.committee import Committee
+from magnet.nn.members import SCALINGS, TRAINING, Member, Problem, Recipe, average, best, weights
 from magnet.nn.recipes import COMMITTEE, MODELS, default_recipes, default_settings
 from magnet.recovery import propagate
 from magnet.recovery.candidates import AS_IT_IS, LAMBDAS, Candidate, repair_candidates
@@ -50,7 +41,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     With ``model="auto"`` GCN, APPNP, ElasticGNN, AirGNN and MLP are trained on several repairs of the features, those
     left as they are among them, and their probabilities are averaged with weights that follow from their validation
-    accuracies (:mod:`magnet.nn.committee`). With one network the repair with the best validation accuracy is used.
+    accuracies (:mod:`magnet.nn.members`). With one network the repair with the best validation accuracy is used.
     Where the detector's gate is closed (the graph carries no information about the rows) nothing is repaired.
 
     Args:

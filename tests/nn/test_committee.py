@@ -10,8 +10,9 @@ import torch
 
 from magnet.datasets import synthetic
 from magnet.graph import Graph
-from magnet.nn.committee import Committee, Member, Problem, average, best, standard_error, weights
+from magnet.nn.committee import Committee
 from magnet.nn.features import unit_scaled
+from magnet.nn.members import Member, Problem, average, best, standard_error, weights
 from magnet.nn.recipes import COMMITTEE, DECAYS, MODELS, default_recipes, default_settings
 from magnet.recovery.candidates import Candidate
 

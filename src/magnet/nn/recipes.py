@@ -18,10 +18,10 @@ from typing import Any
 
 from magnet.nn.air import AirGNN
 from magnet.nn.appnp import APPNP
-from magnet.nn.committee import Recipe
 from magnet.nn.elastic import ElasticGNN
 from magnet.nn.gcn import GCN
 from magnet.nn.gnnguard import GNNGuard
+from magnet.nn.members import Recipe
 from magnet.nn.mlp import MLP
 from magnet.nn.model import Model
 

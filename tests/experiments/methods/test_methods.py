@@ -14,7 +14,7 @@ from magnet.experiments import methods, run_many, run_one
 from magnet.experiments.methods import trust
 from magnet.experiments.protocol.data import Repetition
 from magnet.graph import Graph
-from magnet.nn.committee import TRAINING
+from magnet.nn.members import TRAINING
 
 NAMES = {
     *("gcn", "mlp", "appnp", "gnnguard", "elasticgnn", "airgnn"),

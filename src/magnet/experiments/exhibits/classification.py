@@ -77,6 +77,8 @@ class Setting:
         return "meta" if self.corruption == "meta" else "injection"
 
     def paper(self, exhibit: str, method: str, quantity: str = "accuracy", **more: Any) -> Printed | None:
+        if self.corruption == "none":  # what the paper has of clean data stands in the row of the clean GCN
+            return None
         found = printed(exhibit, quantity, setting=self.papers, dataset=self.dataset, method=method, **more)
         return found if not DATASETS[self.dataset].stands_for else None
 

@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 
 from magnet.experiments.protocol.data import Repetition
 from magnet.nn import GCN, Model
-from magnet.nn.committee import TRAINING, Recipe
+from magnet.nn.members import TRAINING, Recipe
 from magnet.recovery.candidates import AS_IT_IS, Candidate
 
 Config = Mapping[str, Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from magnet.experiments.methods.base import PAPER_GCN, PAPER_SPACE, Method
+from magnet.experiments.methods.base import PAPER_GCN, PAPER_SPACE, PAPER_TRAINING, Method
 from magnet.nn.recipes import MODELS, default_settings
 
 #: Choices of learning rate and weight decay that every network's own paper adds to the space.
@@ -72,3 +72,20 @@ AIRGNN = _method(
     "the paper's Table 3 and the settings of Liu et al. 2021 (64 hidden units, learning rate 0.01, weight decay 5e-4, "
     "dropout 0.8, 10 steps, lambda in [0, 1])",
 )
+
+_LIU = {
+    **PAPER_TRAINING,
+    **{"learning_rate": 0.01, "weight_decay": 5e-4, "dropout": 0.8, "input_dropout": 0.8},
+    **{"scaling": "rows", "epochs": 500},
+}
+#: The settings that the networks' own papers give for citation graphs (of the MLP and GNNGuard: MAGnet's paper).
+PUBLISHED: dict[str, dict[str, Any]] = {
+    "mlp": PAPER_TRAINING,
+    "gnnguard": PAPER_TRAINING,
+    "appnp": {
+        **PAPER_TRAINING,
+        **{"learning_rate": 0.01, "weight_decay_on": "first", "input_dropout": 0.5, "scaling": "rows", "epochs": 500},
+    },
+    "elasticgnn": {**_LIU, "lambda1": 3.0, "lambda2": 3.0},
+    "airgnn": _LIU,
+}

@@ -20,7 +20,7 @@ from magnet.experiments.methods.base import (
 )
 from magnet.experiments.methods.trust import detected, true_trust
 from magnet.experiments.protocol.data import Repetition
-from magnet.nn.committee import Recipe
+from magnet.nn.members import Recipe
 from magnet.nn.recipes import default_recipes
 from magnet.recovery import propagate
 from magnet.recovery.candidates import LAMBDAS, repair_candidates

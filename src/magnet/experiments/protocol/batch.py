@@ -15,7 +15,8 @@ import magnet
 from magnet.experiments.methods.base import Method, RepairCandidates, untouched
 from magnet.experiments.protocol.data import Repetition
 from magnet.experiments.protocol.measure import accuracy, auroc, device_name, peak_memory, reset_peak_memory
-from magnet.nn.committee import Committee, Member, Problem, average, best, weights
+from magnet.nn.committee import Committee
+from magnet.nn.members import Member, Problem, average, best, weights
 from magnet.nn.memory import available
 
 Row = dict[str, Any]

@@ -1,0 +1,181 @@
+r"""Members of a committee: networks on candidates for the features, weighed by their validation accuracy.
+
+.. math::
+    p(y \mid i) = \sum_m w_m\, p_m(y \mid i), \qquad
+    w_m \propto \exp\left(\frac{a_m - \max_k a_k}{\tau}\right)
+
+with :math:`a_m` the validation accuracy of member m. The temperature :math:`\tau` is the standard error of the
+difference of two members' accuracies, which falls with the number of validation nodes: with few of them the members
+are averaged, with many the best decide.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from magnet.graph import Graph
+from magnet.nn.features import row_normalized, unit_scaled
+from magnet.nn.model import Model
+from magnet.recovery.candidates import Candidate
+
+#: Settings that may differ between models trained side by side.
+SIDE_BY_SIDE = (
+    *("learning_rate", "weight_decay", "epochs", "dropout", "input_dropout"),
+    *("alpha", "lambda1", "lambda2", "amplitude", "memory"),
+)
+#: Settings of the training; all others are options of the model.
+TRAINING = ("learning_rate", "weight_decay", "weight_decay_on", "epochs", "patience", "scaling")
+#: What ``scaling`` may be.
+SCALINGS = {"none": lambda x: x, "rows": row_normalized, "unit": unit_scaled}
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """A network and how it is trained.
+
+    Args:
+        name: what the member is called.
+        model: the network.
+        settings: options of the model, and ``learning_rate, weight_decay, weight_decay_on, epochs, patience,
+            scaling``. The last is ``"none"``, ``"rows"`` (rows divided by their sum) or ``"unit"`` (one factor for
+            the whole matrix, after which rows have a total variance of 1).
+    """
+
+    name: str
+    model: type[Model]
+    settings: Mapping[str, Any]
+
+    @property
+    def shape(self) -> tuple[Any, str]:
+        """What must be the same for models to be trained side by side. (So is the number of epochs, though it need
+        not: all would go on as long as the longest.)"""
+        free = {*SIDE_BY_SIDE, "scaling"} - {"epochs"}
+        return self.model, json.dumps({k: v for k, v in self.settings.items() if k not in free}, sort_keys=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Nodes to classify: one graph, its labels, and what may be tried.
+
+    Args:
+        graph: the graph.
+        y: labels ``[n]``.
+        train_mask, val_mask: which nodes are for training and which for choosing.
+        inputs, outputs: numbers of features and classes.
+        seed: of the networks.
+        candidates: features to choose from; the first are those that were observed.
+        recipes: networks to choose from; those of the first kind try every candidate.
+        own_split: whether other problems that are trained side by side have other masks.
+    """
+
+    graph: Graph
+    y: Tensor
+    train_mask: Tensor
+    val_mask: Tensor
+    inputs: int
+    outputs: int
+    seed: int
+    candidates: Sequence[Candidate]
+    recipes: Sequence[Recipe]
+    own_split: bool = False
+
+
+@dataclass(eq=False)
+class Member:
+    """A trained network of a committee.
+
+    Attributes:
+        candidate, recipe: names of its features and its network.
+        seed: of its initialization.
+        val_accuracy, val_loss, epoch: at its best epoch on validation.
+        logits: class scores ``[n, classes]``.
+        seconds: its share of the time of its batch.
+        kind: the class of its network.
+        settings: of its recipe.
+        model: the network, where it was to be kept.
+    """
+
+    candidate: str
+    recipe: str
+    seed: int
+    val_accuracy: float
+    val_loss: float
+    epoch: int
+    logits: Tensor
+    seconds: float
+    kind: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    model: Model | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.candidate} + {self.recipe}"
+
+
+def single(model: Model, recipe: Recipe, place: int) -> Model:
+    """One network out of a batch, on the CPU."""
+    options = {name: value for name, value in recipe.settings.items() if name not in TRAINING}
+    alone = recipe.model(model.in_channels, model.out_channels, seeds=[model.seeds[place]], **options)
+    state = {name: value[:, place : place + 1].cpu().clone() for name, value in model.state_dict().items()}
+    alone.load_state_dict(state)
+    return alone
+
+
+def best(members: Sequence[Member]) -> int:
+    """The member with the highest validation accuracy, the first among equals."""
+    chosen = 0
+    for place, member in enumerate(members):
+        if member.val_accuracy > members[chosen].val_accuracy + 1e-9:
+            chosen = place
+    return chosen
+
+
+def weights(members: Sequence[Member], y: Tensor, val_mask: Tensor) -> NDArray[np.float64]:
+    """The weight of each member; they sum to 1."""
+    accuracy = _right(members, y, val_mask).mean(dim=1)
+    found: NDArray[np.float64] = torch.softmax(
+        (accuracy - accuracy.max()) / temperature(members, y, val_mask), dim=0
+    ).numpy()
+    return found
+
+
+def temperature(members: Sequence[Member], y: Tensor, val_mask: Tensor) -> float:
+    """The temperature of the weights: :func:`standard_error` on the validation nodes."""
+    return standard_error(_right(members, y, val_mask))
+
+
+def _right(members: Sequence[Member], y: Tensor, val_mask: Tensor) -> Tensor:
+    """``[members, validation nodes]``: 1 where a member is right."""
+    nodes = val_mask.cpu()
+    return torch.stack([member.logits[nodes].argmax(dim=1) == y.cpu()[nodes] for member in members]).double()
+
+
+def standard_error(right: Tensor) -> float:
+    """The standard error of the difference between a member's accuracy and that of the best one, for the typical
+    (median) member. It follows from how often the two disagree about being right, which is less than independent
+    errors would.
+
+    Args:
+        right: ``[members, validation nodes]``, 1 where a member is right.
+    """
+    leader = right[right.mean(dim=1).argmax()]
+    disagreement = (right - leader).abs().mean(dim=1).median()
+    nodes = right.shape[1]
+    return float(torch.sqrt((disagreement + 1 / nodes) / nodes))
+
+
+def average(members: Sequence[Member], weight: NDArray[np.float64]) -> Tensor:
+    """Class probabilities ``[n, classes]`` of the committee, in double precision."""
+    total = torch.zeros(members[0].logits.shape, dtype=torch.float64)
+    for member, share in zip(members, weight, strict=True):
+        if share > 0:
+            total += share * torch.softmax(member.logits.double(), dim=1)
+    return total
