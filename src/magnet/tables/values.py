@@ -75,6 +75,8 @@ def texts(series: pd.Series) -> list[str]:
     if isinstance(series.dtype, pd.CategoricalDtype):
         words = [cell_text(value) for value in series.cat.categories]
         return ["" if code < 0 else words[code] for code in series.cat.codes]
+    if isinstance(series.dtype, pd.StringDtype):
+        return series.fillna("").tolist()
     return [cell_text(value) for value in cells(series)]
 
 

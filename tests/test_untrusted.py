@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+import magnet
+from magnet import untrusted
+from magnet.datasets import planetoid, synthetic
+
+
+def test_a_limit_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAGNET_MAX_BYTES", "1000")
+    untrusted.memory_limit.cache_clear()
+    try:
+        np.savez(tmp_path / "a.npz", x=np.zeros(1000))
+        with pytest.raises(ValueError, match="MAGNET_MAX_BYTES"), untrusted.open_npz(tmp_path / "a.npz"):
+            pytest.fail("never gets here")
+        matrix = untrusted.read_csr(np.ones(1), np.array([0]), np.array([0, 1]), (1, 500))
+        with pytest.raises(ValueError, match="dense form"):
+            untrusted.to_dense(matrix)
+    finally:
+        monkeypatch.delenv("MAGNET_MAX_BYTES")
+        untrusted.memory_limit.cache_clear()
+    assert untrusted.memory_limit() > 2**20
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"indices": np.array([[0]])}, "must be a list of numbers"),
+        ({"values": np.array(["a"])}, "must be a list of numbers"),
+        ({"shape": np.array([1.5, 2])}, "two whole numbers"),
+        ({"shape": np.array([2, 3])}, "not 3 of them"),
+        ({"indptr": np.array([0, 2])}, "row starts end at 2"),
+        ({"indices": np.array([3])}, "column indices from 3 to 3"),
+    ],
+)
+def test_arrays_that_are_no_sparse_matrix_are_refused(change: dict[str, np.ndarray], message: str) -> None:
+    parts = {"values": np.ones(1), "indices": np.array([0]), "indptr": np.array([0, 1]), "shape": np.array([1, 3])}
+    assert untrusted.read_csr(**parts).toarray().tolist() == [[1, 0, 0]]
+    with pytest.raises(ValueError, match=message):
+        untrusted.read_csr(**(parts | change))
+
+
+def test_an_unpickled_matrix_is_checked_before_it_unfolds(tmp_path: Path) -> None:
+    matrix = sp.csr_matrix(np.eye(3, dtype=np.float32))
+    matrix.indices[1] = 10**8
+    for key in ("y", "tx", "allx", "ty", "ally", "graph"):
+        content = {0: [1], 1: [0]} if key == "graph" else matrix if key in ("allx", "tx") else np.eye(3)
+        text = pickle.dumps(content, protocol=2)
+        for new, old in ((b"scipy.sparse._csr", b"scipy.sparse.csr"), (b"numpy._core", b"numpy.core")):
+            text = text.replace(new, old)
+        (tmp_path / f"ind.cora.{key}").write_bytes(text)
+    (tmp_path / "ind.cora.test.index").write_text("0\n1\n2\n")
+    with pytest.raises(ValueError, match="damaged file"):
+        planetoid.read("cora", tmp_path, 0)
+
+
+def test_complex_features_are_refused() -> None:
+    data = synthetic(nodes=60, features=4, seed=0)
+    data.x = data.x.to(torch.complex64)
+    with pytest.raises(ValueError, match="floating-point"):
+        magnet.MAGnet(detector="none").fit(data)
