@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from magnet.corruption import corrupt, corrupt_once, kept
+from magnet.corruption import cache, corrupt, corrupt_once
 from magnet.datasets import load, synthetic
 
 
 def test_the_second_time_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = synthetic(80, 20)
     first = corrupt_once(data, "cells-flip", seed=4, folder=tmp_path, ratio=0.1)
-    monkeypatch.setattr(kept, "corrupt", None)
+    monkeypatch.setattr(cache, "corrupt", None)
     again = corrupt_once(data, "cells-flip", seed=4, folder=tmp_path, ratio=0.1)
     assert torch.equal(first.cells, again.cells)
     assert first.info == again.info == corrupt(data, "cells-flip", 4, ratio=0.1).info
