@@ -24,6 +24,7 @@ RULE_VOICES = 4  # a rule of the user counts as this many contexts
 KEPT = 0.05  # findings below this probability are dropped at once
 PRUNED = 0.02  # a correction that cannot reach this share of the observed value's mass is not weighed
 EM_STEPS = 30
+MOST_DOUBTS = 5_000  # contradictions of a template that are examined one by one
 ALIKE = 4.0  # values whose counts differ by a larger factor may be a value and its misspelling
 VISIBLE = 1.0  # share of misspellings that change the shape of a text or leave an unknown word
 GUESSED = 0.79  # highest confidence of a correction by shape alone: below what is learned from or written
@@ -154,14 +155,17 @@ class ColumnModel:
         context = ChannelContext(self.column, self.counts, self.read_counts, self.novelty, self.options)
         out: list[_Pairs] = []
         self.near: dict[int, list[tuple[int, float]]] = {}
+        self.misspelled: dict[int, list[tuple[int, float]]] = {}
         for at, channel in enumerate(self.channels):
             found = channel.propose(context)
             if not len(found.observed):
                 continue
             strength = self.rates.of(channel.rate) * found.likelihood
             for at_pair in np.flatnonzero(np.isnan(found.measure)).tolist():
-                known = self.near.setdefault(int(found.observed[at_pair]), [])
-                known.append((int(found.candidate[at_pair]), float(strength[at_pair])))
+                pair = (int(found.candidate[at_pair]), float(strength[at_pair]))
+                self.near.setdefault(int(found.observed[at_pair]), []).append(pair)
+                if channel.name == "typo":
+                    self.misspelled.setdefault(int(found.observed[at_pair]), []).append(pair)
             which, rows = self._expand(found.observed)
             bound = strength * np.where(np.isnan(found.measure), 1.0, found.measure * self.weights[-1])
             keep = bound[which] > PRUNED * own[rows]
@@ -177,7 +181,7 @@ class ColumnModel:
         more base measure: dense codes and numbered names are no misspellings. A value beside a far more frequent one is
         not established.
         """
-        counts, near = self.counts, self.near
+        counts, near = self.counts, self.misspelled
         average = len(self.column.read) / max(int(np.count_nonzero(counts)), 1)
         settled = counts >= max(3.0, average)
         for x, found in near.items():
@@ -239,16 +243,18 @@ class ColumnModel:
             return rate
         read = self.column.read
         wild = self.frequency.probability(np.arange(len(own)), read) + self.base(read)
-        against, said, genuine = np.zeros(len(own)), np.full(len(own), -1), False
+        against, most, said, genuine = np.zeros(len(own)), np.zeros(len(own)), np.full(len(own), -1), False
         for group in groups:
-            voice, spread = group.agreement()
+            voice, votes, spread = group.agreement()
             if group is groups[0]:
                 genuine = spread > self.options.dispersion and not group.strict
             speaks = (voice >= 0) & (voice != read) & ((said < 0) | (said == voice))
             said = np.where(speaks, voice, said)
             against += RULE_VOICES * speaks if group.strict else speaks
+            most = np.maximum(most, np.where(speaks, np.inf if group.strict else votes, 0))
         if not genuine:
             odds = self.options.exception_odds * self.options.exception_factor ** (against - 1)
+            odds *= np.minimum(most / self.options.exception_votes, 1.0)
             boosted = np.minimum(odds * own / np.maximum(wild, 1e-12), self.options.rate_cap)
             self._exceptions = np.where(against > 0, np.maximum(rate, boosted), rate)
         return self._exceptions
@@ -292,12 +298,14 @@ class ColumnModel:
             if not len(rows):
                 continue
             said, told = expert.predicted[rows], read[rows]
-            plain = [
-                self.weights[0] * self.frequency.probability(rows, c) + self.weights[-1] * self.base(c) + 1e-300
-                for c in (told, said)
-            ]
-            slip = self.rates.typo * self._typo_pairs(said, told)
-            extra[rows] += weight * slip * np.minimum(plain[0] / plain[1], 1e6)
+            mine = self.weights[0] * self.frequency.probability(rows, told) + self.weights[-1] * self.base(told)
+            held = self.frequency.probability(rows, said)
+            theirs = self.weights[0] * held + self.weights[-1] * self.base(said)
+            for at in np.flatnonzero(held <= 0)[:MOST_DOUBTS].tolist():
+                measure = self.novelty.without(self.column.values[told[at]], [self.column.values[said[at]]])[0]
+                theirs[at] = self.weights[-1] * measure
+            slip = np.maximum(self._typo_pairs(said, told), self._typo_pairs(told, said))
+            extra[rows] += weight * self.rates.typo * slip * np.minimum((mine + 1e-300) / (theirs + 1e-300), 1e6)
         return extra
 
     # ------------------------------------------------------------------ posterior

@@ -26,6 +26,7 @@ class TableOptions:
         exception_share: a column is determined by its contexts if they leave at most this share of rows unexplained.
         exception_odds, exception_factor: in a determined column an isolated exception is wrong with these odds if one
             context speaks against it, times the factor for each further one.
+        exception_votes: with fewer agreeing rows the odds shrink in proportion (rule of succession).
         dispersion: exceptions and blanks that fall on groups more unevenly than this are genuine (1: by chance).
         rate_floor, rate_cap: bounds of an estimated rate.
         letters: effective letters per character of a new word (English text has about 3 bits per letter).
@@ -56,10 +57,11 @@ class TableOptions:
     blank_cap: float = 0.1
     rate_rows: float = 50.0
     rejected_rows: float = 20.0
-    rate_cells: float = 200.0
+    rate_cells: float = 100.0
     exception_share: float = 0.05
     exception_odds: float = 1.5
     exception_factor: float = 3.0
+    exception_votes: float = 10.0
     dispersion: float = 2.0
     rate_floor: float = 0.002
     rate_cap: float = 0.25

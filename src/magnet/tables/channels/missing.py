@@ -17,7 +17,8 @@ PROBABILITY, CONFIDENCE = (
     0.9,
     0.92,
 )  # a text that can mean nothing else; its blank is the right value unless a group knows
-UNSURE = 0.85  # a mark (***) in a column without blanks may also have replaced a value
+UNSURE = 0.85  # a mark (***) in a column with few blanks may also have replaced a value
+BLANKS = 0.2  # share of blanks from which a column is optional
 REPEATS = 3  # rows from which a number may stand for a blank
 MOST = 0.5  # a text that fills half of a column is a value of it
 
@@ -37,7 +38,7 @@ def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Fin
         filled = sum(int(counts[k]) for k in np.flatnonzero(counts) if not blank(column.values[k]))
         marks = sum(int(counts[k]) for k in np.flatnonzero(counts) if not any(c.isalnum() for c in column.values[k]))
         symbols = marks - (len(column.read) - filled) > MOST * filled
-        blanks = filled < len(column.read)
+        blanks = filled < (1 - BLANKS) * len(column.read)
         for k in np.flatnonzero(counts).tolist():
             text = column.values[k]
             if not (_disguised(text, column) or _sentinel(k, column, counts)):

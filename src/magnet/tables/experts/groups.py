@@ -129,15 +129,15 @@ class Groups:
     def proposals(self) -> Codes:
         return self.leading()[self._group]
 
-    def agreement(self) -> tuple[Codes, float]:
-        """The value that nearly all rows of a large group say, per row (-1: none), and how unevenly the exceptions
-        fall on these groups."""
+    def agreement(self) -> tuple[Codes, Floats, float]:
+        """The value that nearly all rows of a large group say, per row (-1: none), how many say so, and how unevenly
+        the exceptions fall on these groups."""
         leader = self.leading()[:, 0]
         held = self._count(np.arange(len(leader)), np.maximum(leader, 0))
         share, rows = (MAJORITY, 2) if self.strict else (CLEAR, LARGE)
         clear = (leader >= 0) & (held > share * self._size) & (self._size > rows)
         spread = dispersion((self._size - held)[clear], self._size[clear])
-        return np.where(clear, leader, -1)[self._group], spread
+        return np.where(clear, leader, -1)[self._group], held[self._group].astype(np.float64), spread
 
     def evidence(self, row: int, code: int) -> str:
         rows = np.array([row])

@@ -54,13 +54,13 @@ class Links:
         out[row[order][keep], rank[keep]] = self._votes.indices[order][keep]
         return out
 
-    def agreement(self) -> tuple[Codes, float]:
+    def agreement(self) -> tuple[Codes, Floats, float]:
         """The value that nearly all of several linked rows say (-1: none); how exceptions fall is not known."""
         leader = self.proposals()[:, 0]
         rows = np.arange(len(leader))
         votes = self._vote(rows, np.maximum(leader, 0))
         clear = (leader >= 0) & (votes > CLEAR * self._degree) & (self._degree > LARGE)
-        return np.where(clear, leader, -1), 0.0
+        return np.where(clear, leader, -1), votes, 0.0
 
     def evidence(self, row: int, code: int) -> str:
         votes = self._vote(np.array([row]), np.array([code]))[0]
