@@ -91,6 +91,7 @@ class CodedTable:
         trusted: bool ``[rows, columns]``, cells that are right.
         seed: of samples of rows.
         shared: what one test leaves for another.
+        fill: whether every blank is to get a suggestion.
     """
 
     columns: list[CodedColumn]
@@ -102,6 +103,7 @@ class CodedTable:
     trusted: NDArray[np.bool_] | None = None
     seed: int = 0
     shared: dict[str, Floats] = field(default_factory=dict)
+    fill: bool = False
 
     @classmethod
     def of(cls, columns: Mapping[str, Sequence[str]]) -> CodedTable:

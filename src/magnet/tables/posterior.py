@@ -62,6 +62,7 @@ def judge_table(
     table = CodedTable.of(columns)
     names = [column.name for column in table.columns]
     known = read_rules(rules, names)
+    table.fill = fill
     table.links, table.link_by, table.trusted, table.seed = links, tuple(link_by), trusted, seed
     table.strict = tuple((rule.determined_by, rule.column) for rule in known if rule.determined_by)
     table.skip = frozenset(skip)

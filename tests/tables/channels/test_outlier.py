@@ -27,3 +27,26 @@ def test_a_column_that_cannot_be_judged_is_named() -> None:
     values = [str(k % 3) for k in range(60)]
     found = judge_table({"grade": values, "other": [str(k * k) for k in range(60)]})
     assert "grade" in found.not_judged
+
+
+def test_a_far_date_and_an_end_before_its_start_are_found() -> None:
+    rng = np.random.default_rng(2)
+    first = np.datetime64("2015-01-01") + rng.integers(0, 900, 200)
+    last = first + rng.integers(5, 40, 200)
+    first[3], last[9] = np.datetime64("2077-03-01"), first[9] - 300
+    cells = judge_table({"start": [str(d) for d in first], "end": [str(d) for d in last]}).cells
+    assert (3, "start") in {(c.row, c.column) for c in cells}
+    assert {c.column for c in cells if c.row == 9} & {"start", "end"}
+    assert {c.row for c in cells} <= {3, 9}
+
+
+def test_blanks_get_what_the_row_expects_if_asked() -> None:
+    rng = np.random.default_rng(3)
+    a = np.round(rng.normal(50, 10, 200), 1)
+    b = [f"{2 * x:.1f}" for x in a + rng.normal(0, 0.2, 200)]
+    b[11] = ""
+    table = {"a": [f"{x:.1f}" for x in a], "b": b}
+    assert not judge_table(table).cells
+    filled = judge_table(table, fill=True).cells
+    assert [(c.row, c.column, c.kind) for c in filled] == [(11, "b", "missing")]
+    assert abs(float(filled[0].suggested or "nan") - 2 * a[11]) < 2

@@ -29,5 +29,7 @@ def test_blocks_offer_row_links_order_and_groups() -> None:
     cells = np.random.default_rng(1).normal(size=(30, 3))
     links = sp.csr_matrix((np.ones(30), (np.arange(30), (np.arange(30) + 1) % 30)), shape=(30, 30))
     category = Category("city", np.arange(30) % 3)
-    context = Context(cells, cells, np.ones((30, 3), dtype=bool), [category], links, [("rows", np.arange(30))])
+    context = Context(
+        cells, cells, np.ones((30, 3), dtype=bool), np.zeros((30, 3)), [category], links, [("rows", np.arange(30))]
+    )
     assert set(context.blocks(0)) == {"row", "squares", "links", "linked rows", "order:rows", "group:city"}

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from magnet.tables.numbers.errors import FACTORS, ErrorKinds, digit_edits, far_density, wrong_density
+from magnet.tables.numbers.errors import FACTORS, ErrorKinds, far_density, is_slip, wrong_density
 from magnet.tables.numbers.scales import Scale
 from magnet.tables.numbers.tails import log_far
 
@@ -26,7 +26,6 @@ def test_wrong_values_that_are_alike_expect_one_another() -> None:
     assert (far_density(y, alone) <= log_far(y) + 1e-9)[-1]  # a cell does not vouch for itself
 
 
-def test_digit_edits_hold_each_kind_of_slip() -> None:
-    found = dict(digit_edits("1234"))
-    assert {"1934", "1324", "134", "12834"} <= set(found)
-    assert "1234" not in found
+def test_one_slip_of_the_pen() -> None:
+    assert all(is_slip(x, 1234.0, 1.0) for x in (1934.0, 1324.0, 134.0, 12834.0, 12340.0, -1234.0))
+    assert not is_slip(1299.0, 1234.0, 1.0)

@@ -2,15 +2,19 @@
 
 from decimal import Decimal
 
-from magnet.tables.numbers import read_numbers, written_like
+from magnet.tables.numbers import NumberStyle, read_numbers
 
 
 def test_decimals_separators_and_large_integers_stay() -> None:
-    assert written_like(Decimal("3.14159"), ["1.50", "2.25"]) == "3.14"
-    assert written_like(Decimal("0.125"), ["1.5", "2.2"], exact=True) == "0.125"
-    assert written_like(Decimal("12345678901234567890"), ["5", "70"]) == "12345678901234567890"
-    assert written_like(Decimal("1234567"), ["1,000", "25,000"]) == "1,234,567"
-    assert written_like(Decimal("-0.001"), ["1.5", "2.2"]) == "0.0"
+    assert NumberStyle.of(["1.50", "2.25"]).write(Decimal("3.14159")) == "3.14"
+    assert NumberStyle.of(["1.5", "2.2"]).write(Decimal("0.125"), exact=True) == "0.125"
+    assert NumberStyle.of(["5", "70"]).write(Decimal("12345678901234567890")) == "12345678901234567890"
+    assert NumberStyle.of(["1,000", "25,000"]).write(Decimal(1234567)) == "1,234,567"
+    assert NumberStyle.of(["1.5", "2.2"]).write(Decimal("-0.001")) == "0.0"
+
+
+def test_decimals_beyond_what_is_known_are_left_out() -> None:
+    assert NumberStyle(6, False).write(Decimal("1234.567891"), width=25.0) == "1234.6"
 
 
 def test_reading_is_the_reverse() -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 import numpy as np
 import scipy.sparse as sp
 
 from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats, distinct
 from magnet.tables.findings import Finding
-from magnet.tables.numbers import FACTORS, FAR, Category, ColumnVerdict, judge_numbers, read_numbers, written_like
+from magnet.tables.numbers import FACTORS, FAR, Category, ColumnVerdict, NumberStyle, judge_numbers, read_numbers
 from magnet.tables.options import TableOptions
-from magnet.tables.roles.dates import parse_moment
+from magnet.tables.roles.dates import Moment, parse_moment, write_moment
 from magnet.tables.roles.patterns import number
 
 GROUPING = ("category", "code", "text", "constant", "phone", "date")  # roles whose equal values make groups of rows
@@ -20,30 +21,88 @@ MAX_LEVEL_SHARE = 0.5  # distinct values over rows; more make no groups
 EXTRA_DECIMALS = 4  # beyond the usual number; chance and trailing zeros make one or two
 ODD_IF_WRONG = 0.5  # share of wrong numbers that show so
 MAX_ODDNESS = 3.0  # nats
+DOUBTED = 0.5  # probability from which a cell does not count for others
 STEP_SHARE = 0.9  # share of the numbers that need no more decimals
 
 
 def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
-    """Numbers judged against the column, the rest of their row, groups, links and neighboring rows; see
-    :func:`~magnet.tables.numbers.judge_numbers`. Columns that could not be judged are noted in ``table.not_judged``."""
-    places = [j for j, c in enumerate(table.columns) if c.name not in table.skip and (c.role.arithmetic or _unsure(c))]
+    """Numbers and dates judged against the column, the rest of their row, groups, links and neighboring rows; see
+    :func:`~magnet.tables.numbers.judge_numbers`. Columns that could not be judged are noted in ``table.not_judged``.
+    If values are asked for, every blank number gets what the context expects."""
+    places = [j for j, c in enumerate(table.columns) if c.name not in table.skip and _countable(c)]
     if not places or not table.num_rows:
         return
     columns = [table.columns[j] for j in places]
-    values = np.column_stack([read_numbers(c.values)[c.read] for c in columns])
-    steps, names = [_step(c) for c in columns], [c.name for c in columns]
+    dates = [k for k, c in enumerate(columns) if c.role.name == "date"]
+    unsure = [k for k, c in enumerate(columns) if not c.role.arithmetic and k not in dates]
+    read = [_days(c) if k in dates else read_numbers(c.values) for k, c in enumerate(columns)]
+    values = np.column_stack([x[c.read] for x, c in zip(read, columns, strict=True)])
+    steps, names = [1.0 if k in dates else _step(c) for k, c in enumerate(columns)], [c.name for c in columns]
     oddness = np.column_stack([_oddness(c) for c in columns])
-    unsure = [k for k, c in enumerate(columns) if not c.role.arithmetic]
     categories, links = _categories(table), link_matrix(table)
-    verdicts = judge_numbers(values, steps, categories, links, _orders(table), names, unsure, oddness)
-    for j, column, verdict, x in zip(places, columns, verdicts, values.T, strict=True):
+    verdicts = judge_numbers(values, steps, categories, links, _orders(table), names, unsure, oddness, dates)
+    for k, (j, column, verdict) in enumerate(zip(places, columns, verdicts, strict=True)):
+        writer = _DateWriter(column) if k in dates else _NumberWriter(column)
         if verdict.scale is not None:  # the number, or what the context expects where it is wrong or missing
-            y = verdict.scale.forward(x)
-            table.shared[column.name] = np.where((verdict.wrong < 0.5) & np.isfinite(y), y, verdict.center)
+            y = verdict.scale.forward(values[:, k])
+            known = (verdict.wrong < DOUBTED) & np.isfinite(y)
+            table.shared[column.name] = np.where(known, y, verdict.center)
+            if table.fill and column.role.arithmetic:
+                for row in np.flatnonzero(column.read == column.blank).tolist():
+                    likely, said = _expectation(verdict, row, writer)
+                    confidence = float(verdict.confidence[row])
+                    yield j, Finding(row, likely, 0.0, confidence, "missing", f"{said}, this is blank: missing")
         if verdict.reason and column.role.arithmetic:
             table.not_judged[column.name] = verdict.reason
         for row in np.flatnonzero(verdict.wrong >= options.list_from).tolist():
-            yield j, _finding(column, verdict, row)
+            yield j, _finding(column, verdict, row, writer)
+
+
+class _NumberWriter:
+    """Writes numbers as their column does."""
+
+    def __init__(self, column: CodedColumn) -> None:
+        self._style = NumberStyle.of(column.values)
+
+    def __call__(self, value: float, width: float = 0.0) -> str:
+        return self._style.write(Decimal(repr(float(value))), width=width)
+
+    def divided(self, observed: str, factor: float) -> str:
+        """A text divided by a factor, exact to the last digit."""
+        return self._style.write(Decimal(observed.strip().replace(",", "")) / Decimal(repr(factor)), exact=True)
+
+
+class _DateWriter:
+    """Writes days as their column does."""
+
+    def __init__(self, column: CodedColumn) -> None:
+        first = next((m for v in column.values if (m := parse_moment(v)) and m[0].date), None)
+        self._found = first
+
+    def __call__(self, value: float, width: float = 0.0) -> str:
+        day = dt.date.fromordinal(int(np.clip(round(value), 1, dt.date.max.toordinal())))
+        if self._found is None:
+            return day.isoformat()
+        moment, style = self._found
+        return write_moment(Moment((day.year, day.month, day.day), moment.time), style) or day.isoformat()
+
+    def divided(self, observed: str, factor: float) -> str:
+        """Dates are never multiplied."""
+        raise AssertionError("a date has no factor")
+
+
+def _countable(column: CodedColumn) -> bool:
+    return column.role.arithmetic or column.role.name == "date" or _unsure(column)
+
+
+def _days(column: CodedColumn) -> Floats:
+    """Day numbers of the values of a column, NaN where one is no date."""
+    out = np.full(len(column.values), np.nan)
+    for k, text in enumerate(column.values):
+        found = parse_moment(text)
+        if found and found[0].date:
+            out[k] = dt.date(*found[0].date).toordinal()
+    return out
 
 
 def _unsure(column: CodedColumn) -> bool:
@@ -54,30 +113,26 @@ def _unsure(column: CodedColumn) -> bool:
     return all((t.strip().isdigit() and t.strip()[0] != "0") or t.strip() == "0" for t in texts)
 
 
-def _finding(column: CodedColumn, verdict: ColumnVerdict, row: int) -> Finding:
+def _expectation(verdict: ColumnVerdict, row: int, writer: _NumberWriter | _DateWriter) -> tuple[str, str]:
+    """The most likely value, and the expectation in words."""
+    low, high = verdict.expected(row)
+    likely, *ends = (writer(v, high - low) for v in (verdict.suggestion[row], low, high))
+    return likely, f"{_speaker(verdict.blocks)} expects {ends[0]} to {ends[1]}"
+
+
+def _finding(column: CodedColumn, verdict: ColumnVerdict, row: int, writer: _NumberWriter | _DateWriter) -> Finding:
     observed = column.values[column.read[row]]
     probability, confidence = float(verdict.wrong[row]), float(verdict.confidence[row])
     kind = int(verdict.kind[row])
     if row in verdict.relations:
-        why, value = verdict.relations[row], verdict.suggestion[row]
-        suggested = written_like(Decimal(repr(float(value))), column.values)
-        return Finding(row, suggested, probability, confidence, "outlier", f"{why}, this says {observed}: outlier")
-    if kind == FAR:
-        low, high = verdict.expected(row)
-        texts = [
-            written_like(Decimal(repr(float(v))), column.values, width=high - low)
-            for v in (verdict.suggestion[row], low, high)
-        ]
-        why = f"{_speaker(verdict.blocks)} expects {texts[1]} to {texts[2]}, this says {observed}: outlier"
-        return Finding(row, texts[0], probability, confidence, "outlier", why)
-    try:
-        exact = Decimal(observed.strip().replace(",", "")) / Decimal(repr(FACTORS[kind]))
-    except InvalidOperation:
-        exact = Decimal(repr(float(verdict.suggestion[row])))
-    suggested = written_like(exact, column.values, exact=True)
-    slip = "the sign is lost" if FACTORS[kind] < 0 else f"{FACTORS[kind]:g} times as large"
-    why = f"{_speaker(verdict.blocks)} expects about {suggested}, this says {observed} ({slip}): outlier"
-    return Finding(row, suggested, probability, confidence, "outlier", why)
+        likely, said = writer(verdict.suggestion[row]), verdict.relations[row]
+    elif kind == FAR:
+        likely, said = _expectation(verdict, row, writer)
+    else:
+        likely = writer.divided(observed, FACTORS[kind])
+        said = f"{_speaker(verdict.blocks)} expects about {likely}"
+        observed += " (the sign is lost)" if FACTORS[kind] < 0 else f" ({FACTORS[kind]:g} times as large)"
+    return Finding(row, likely, probability, confidence, "outlier", f"{said}, this says {observed}: outlier")
 
 
 def _speaker(blocks: tuple[str, ...]) -> str:
@@ -151,12 +206,7 @@ def _orders(table: CodedTable) -> list[tuple[str, Codes]]:
     for column in table.columns:
         if column.role.name != "date":
             continue
-        days = np.full(len(column.values), np.inf)
-        for k, text in enumerate(column.values):
-            found = parse_moment(text)
-            if found and found[0].date:
-                year, month, day = found[0].date
-                days[k] = (year * 12 + month) * 31 + day
+        days = np.nan_to_num(_days(column), nan=np.inf)
         order = np.argsort(days[column.current], kind="stable")
         if np.mean(np.abs(np.diff(order)) == 1) < 0.9:
             orders.append((column.name, order))

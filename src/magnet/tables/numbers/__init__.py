@@ -4,15 +4,15 @@ from magnet.tables.numbers.categories import judge_category
 from magnet.tables.numbers.context import Category
 from magnet.tables.numbers.errors import FACTORS, FAR
 from magnet.tables.numbers.judge import ColumnVerdict, judge_numbers
-from magnet.tables.numbers.writing import read_numbers, written_like
+from magnet.tables.numbers.writing import NumberStyle, read_numbers
 
 __all__ = [
     "FACTORS",
     "FAR",
     "Category",
     "ColumnVerdict",
+    "NumberStyle",
     "judge_category",
     "judge_numbers",
     "read_numbers",
-    "written_like",
 ]

@@ -39,17 +39,21 @@ class Context:
         cells: values ``[n, q]``, clipped, 0 where unknown; doubted cells hold their prediction.
         whole: the same, not clipped.
         known: bool ``[n, q]``: cells that count in means over other rows.
+        unsure: by how much a cell may be off ``[n, q]``: 0 where it is known, else the spread of its prediction.
         categories: grouping columns.
         links: sparse ``[n, n]`` matrix of weights, or None.
         orders: ``(name, permutation)``: orders of the rows in which values may change smoothly.
+        names: of the columns; none is predicted from groups or an order that it makes itself.
     """
 
     cells: Floats
     whole: Floats
     known: Bools
+    unsure: Floats
     categories: Sequence[Category] = ()
     links: sp.csr_matrix | None = None
     orders: Sequence[tuple[str, Ints]] = ()
+    names: Sequence[str] = ()
     near: Floats | None = field(default=None, init=False)
     far: Floats | None = field(default=None, init=False)
 
@@ -70,9 +74,14 @@ class Context:
             out["links"] = [self.near[:, j], self.far[:, j]]
             if others.size:
                 out["linked rows"] = [self.near[:, others]]
+        me = self.names[j] if self.names else None
         for name, order in self.orders:
+            if name == me:
+                continue
             out[f"order:{name}"] = _along(order, own, there)
         for category in self.categories:
+            if category.name == me:
+                continue
             parts: list[Floats] = []
             if category.levels <= MAX_LEVELS:
                 sizes = np.bincount(category.codes)

@@ -55,6 +55,7 @@ def wrong_density(
     step: float,
     kinds: ErrorKinds,
     wrong: Floats,
+    additive: bool = False,
 ) -> WrongDensity:
     r"""Density of observed values that are wrong.
 
@@ -72,11 +73,12 @@ def wrong_density(
         step: distance of neighboring values as written.
         kinds: shares of the kinds.
         wrong: probability that each cell is wrong, as far as it is known.
+        additive: values without a zero, such as dates, are never multiplied (default: ``False``).
     """
     out = np.full((len(x), len(FACTORS) + 1), -np.inf)
     y = np.where(np.isfinite(y), y, 0.0)
     slope = scale.log_slope(x)
-    for k, factor in enumerate(FACTORS):
+    for k, factor in enumerate(() if additive else FACTORS):
         v = x / factor
         possible: Bools = np.isfinite(x) & (x != 0)
         if factor > 1 and step > 0:
@@ -128,38 +130,3 @@ def is_slip(observed: float, right: float, step: float) -> bool:
         return True
     places = max(0, round(-np.log10(step))) if step > 0 else 0
     return int(OSA.distance(f"{observed:.{places}f}", f"{right:.{places}f}")) == 1
-
-
-def digit_edits(text: str) -> list[tuple[str, float]]:
-    """Numbers that differ from a written one by one digit replaced, inserted, dropped or swapped with the next.
-
-    Returns:
-        ``(candidate, chance)``: the chance that exactly this slip turns the candidate into the text.
-
-    Example:
-        >>> sorted(c for c, _ in digit_edits("12") if len(c) == 1)
-        ['1', '2']
-    """
-    places = [k for k, c in enumerate(text) if c.isdigit()]
-    found: dict[str, float] = {}
-    share = 0.25 / max(len(places), 1)
-    for k in places:
-        for d in "0123456789":
-            if d != text[k]:
-                _count(found, text[:k] + d + text[k + 1 :], share / 9)
-            _count(found, text[:k] + d + text[k:], share)
-        if len(places) > 1:
-            _count(found, text[:k] + text[k + 1 :], share / 10)
-        if k + 1 < len(text) and text[k + 1].isdigit() and text[k + 1] != text[k]:
-            _count(found, text[:k] + text[k + 1] + text[k] + text[k + 2 :], share)
-    for d in "0123456789":
-        if places:
-            _count(found, text[: places[-1] + 1] + d + text[places[-1] + 1 :], share)
-    found.pop(text, None)
-    return list(found.items())
-
-
-def _count(found: dict[str, float], candidate: str, chance: float) -> None:
-    body = candidate.lstrip("-+")
-    if body and not (len(body) > 1 and body[0] == "0" and body[1].isdigit()):
-        found[candidate] = max(found.get(candidate, 0.0), chance)

@@ -88,6 +88,7 @@ class _Column:
     judged: Bools
     floor: Floats
     common: Bools
+    additive: bool
 
 
 def judge_numbers(
@@ -99,6 +100,7 @@ def judge_numbers(
     names: Sequence[str] = (),
     unsure: Collection[int] = (),
     oddness: Floats | None = None,
+    additive: Collection[int] = (),
 ) -> list[ColumnVerdict]:
     """Judge every number of a table.
 
@@ -112,17 +114,22 @@ def judge_numbers(
         unsure: columns that may be labels; judged only if exact arithmetic ties them to others (default: none).
         oddness: ``[n, q]``, log ratio of the chance that a wrong number and that a right one is written like this
             (default: 0).
+        additive: columns without a zero, such as dates: never multiplied, and no part of arithmetic (default: none).
     """
-    relations = [r for r in find_relations(values, steps) if _arithmetic(r, set(unsure))]
+    plain = np.where(np.isin(np.arange(values.shape[1]), list(additive))[None], np.nan, values)
+    relations = [r for r in find_relations(plain, steps) if _arithmetic(r, set(unsure))]
     bound = {k for relation in relations for k in relation.members}
     prepared = [
-        "whole numbers that may be labels" if j in unsure and j not in bound else _prepare(values[:, j], steps[j])
+        "whole numbers that may be labels"
+        if j in unsure and j not in bound
+        else _prepare(values[:, j], steps[j], j in additive)
         for j in range(values.shape[1])
     ]
     oddness = np.zeros(values.shape) if oddness is None else oddness
     with threadpool_limits(1):
-        verdicts, proof = _judge(values, steps, prepared, relations, categories, links, orders, oddness)
+        verdicts, proof = _judge(values, steps, prepared, relations, categories, links, orders, oddness, names)
     names = names or [f"column {j}" for j in range(len(prepared))]
+    proof.wrong[_crowded(proof.wrong > DOUBTED, values)] = 0.0
     for j, verdict in enumerate(verdicts):
         verdict.wrong[proof.proved[:, j]] = 0.0
         rows = np.flatnonzero((proof.wrong[:, j] > DOUBTED) & (proof.wrong[:, j] >= verdict.wrong * PROOF))
@@ -142,6 +149,7 @@ def _judge(
     links: sp.csr_matrix | None,
     orders: Sequence[tuple[str, Ints]],
     oddness: Floats,
+    names: Sequence[str],
 ) -> tuple[list[ColumnVerdict], Blame]:
     n, q = values.shape
     y = np.column_stack([p.y if isinstance(p, _Column) else np.full(n, np.nan) for p in prepared] or [np.zeros((n, 0))])
@@ -167,14 +175,18 @@ def _judge(
             likely = np.where(np.isfinite(exact), exact, center)
             cells = np.where(doubt | ~finite, np.clip(likely, -CUT, CUT), cells)
             whole = np.where(doubt | ~finite, cells, whole)
-        context = Context(cells[:, judged], whole[:, judged], (finite & ~doubt)[:, judged], categories, links, orders)
+        here = [names[j] for j in judged] if names else []
+        known = finite & ~doubt
+        unsure = np.where(known | np.isfinite(exact), 0.0, spread)
+        cells, whole, known, unsure = (part[:, judged] for part in (cells, whole, known, unsure))
+        context = Context(cells, whole, known, unsure, categories, links, orders, here)
         u = np.full((n, q), np.nan)
         for place, j in enumerate(judged):
             c = prepared[j]
             assert isinstance(c, _Column)
-            known = c.judged & ~doubt[:, j]
+            fitted = c.judged & ~doubt[:, j]
             chosen = () if j in alone else blocks.get(j) if step > 1 else None
-            found = predict(context, place, c.y, known, chosen, c.floor)
+            found = predict(context, place, c.y, fitted, chosen, c.floor)
             if found is None:
                 continue
             blocks[j], center[:, j], spread[:, j] = found.blocks, found.center, found.spread
@@ -187,7 +199,9 @@ def _judge(
         for j in judged:
             c = prepared[j]
             assert isinstance(c, _Column)
-            densities[j] = wrong_density(c.x, c.y, center[:, j], spread[:, j], c.scale, c.step, kinds, wrong[:, j])
+            densities[j] = wrong_density(
+                c.x, c.y, center[:, j], spread[:, j], c.scale, c.step, kinds, wrong[:, j], c.additive
+            )
             log_wrong = densities[j].total + oddness[:, j] + np.log(spread[:, j])
             fit = judge_tails(u[:, j], log_wrong, mean, RATE_ROWS)
             wrong[:, j], rates[j] = np.where(c.common, 0.0, fit.wrong), fit.rate
@@ -281,7 +295,7 @@ def _doubted(wrong: Floats, u: Floats, before: Bools) -> Bools:
     return doubt
 
 
-def _prepare(x: Floats, step: float) -> _Column | str:
+def _prepare(x: Floats, step: float, additive: bool) -> _Column | str:
     """The column on its scale, or why it is not judged."""
     known = np.isfinite(x)
     values, counts = np.unique(x[known], return_counts=True)
@@ -293,7 +307,7 @@ def _prepare(x: Floats, step: float) -> _Column | str:
         judged &= x != values[order[0]]
     if judged.sum() < MIN_ROWS or np.unique(x[judged]).size < MIN_VALUES:
         return f"{int((known & ~judged).sum())} of {int(known.sum())} cells hold the same number"
-    scale = fit_scale(np.where(judged, x, np.nan), step)
+    scale = fit_scale(np.where(judged, x, np.nan), step, additive)
     if scale is None:
         return "the numbers do not vary"
     y = scale.forward(x)
@@ -301,7 +315,7 @@ def _prepare(x: Floats, step: float) -> _Column | str:
     if step > 0:
         floor = np.maximum(floor, 0.3 * step * np.exp(scale.log_slope(np.where(known, x, 0.0))))
     often = values[counts > max(COMMON_COUNT, COMMON_SHARE * known.sum())]
-    return _Column(x, y, scale, step, judged, floor, np.isin(x, often))
+    return _Column(x, y, scale, step, judged, floor, np.isin(x, often), additive)
 
 
 def _verdict(

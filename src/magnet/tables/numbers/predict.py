@@ -67,7 +67,11 @@ def predict(
     widening[fitted_on] = 1 / np.sqrt(1 - model.leverage)
     degree = None if context.links is None or "links" not in blocks else np.diff(context.links.indptr)
     spread = _spread((y - center) / widening, center, judged, degree, floor)
-    return Prediction(center, spread * widening, blocks)
+    spread = spread * widening
+    if "row" in blocks:  # what is only guessed in the row makes the prediction as much less sure
+        others, slope = _row_slopes(context, j, model, blocks, offered)
+        spread = np.sqrt(spread * spread + np.square(context.unsure[:, others]) @ np.square(slope))
+    return Prediction(center, spread, blocks)
 
 
 def _extreme_rows(
@@ -84,22 +88,27 @@ def _extreme_rows(
     Clipped features foretell too little where the row as a whole is extreme, whole ones too much where one cell is
     wrong. The row gets the benefit of the doubt: of both predictions and all between, the one next to its value.
     """
-    others = context.related(j)
+    others, slope = _row_slopes(context, j, model, blocks, offered)
     excess = context.whole[:, others] - context.cells[:, others]
     extreme = (np.abs(context.whole) > EXTREME).sum(axis=1)
     several = (extreme >= MIN_EXTREME) & (extreme >= EXTREME_SHARE * context.whole.shape[1])
     rows = np.flatnonzero((excess != 0).any(axis=1) & several)
-    start = 0
-    for name in blocks:
-        if name == "row":
-            break
-        start += sum(1 if part.ndim == 1 else part.shape[1] for part in offered[name])
-    slope = model.coefficients[start : start + others.size]
     moved = center[rows] + excess[rows] @ slope
     low, high = np.minimum(center[rows], moved), np.maximum(center[rows], moved)
     out = center.copy()
     out[rows] = np.where(np.isfinite(y[rows]), np.clip(y[rows], low, high), moved)
     return out
+
+
+def _row_slopes(
+    context: Context, j: int, model: Ridge, blocks: tuple[str, ...], offered: dict[str, list[Floats]]
+) -> tuple[Ints, Floats]:
+    """The other columns that predict column j, and their coefficients."""
+    others = context.related(j)
+    start = 0
+    for name in blocks[: blocks.index("row")]:
+        start += sum(1 if part.ndim == 1 else part.shape[1] for part in offered[name])
+    return others, model.coefficients[start : start + others.size]
 
 
 def _some(rows: Ints, count: int) -> Ints:

@@ -20,6 +20,7 @@ MIN_ROWS = 20  # in which a relation must hold with every term counting
 HOLDS = 0.9  # share of these rows; leaves room for one wrong cell in ten rows
 BY_CHANCE = 0.3  # share of rows in which it may hold with the target of another row
 EXCEPTION = 0.02  # share of rows that break a relation from which breaking it is as often right as wrong
+BROKEN = 10.0  # times the rounding by which a broken relation is off; less is rounding of another kind
 MAX_TOLERANCE = 0.05  # of the target's spread; rounding that coarse makes every relation hold
 
 
@@ -241,14 +242,16 @@ def blame(
     wrong, value = np.zeros(x.shape), np.full(x.shape, np.nan)
     which = np.full(x.shape, -1, dtype=np.int64)
     for at, (relation, (telling, holds)) in enumerate(zip(relations, states, strict=True)):
-        rows = np.flatnonzero(telling & ~holds)
+        with np.errstate(invalid="ignore"):
+            off = np.abs(x[:, relation.target] - relation.expected(x)) > BROKEN * relation.tolerance(x, steps)
+        rows = np.flatnonzero(telling & ~holds & off)
         if not rows.size:
             continue
         members = np.array(relation.members)
         exact = np.column_stack([relation.solve(x[rows], m) for m in members])
         scores = np.column_stack([gain(m, rows, exact[:, k]) for k, m in enumerate(members)])
         scores[proved[rows][:, members] | ~np.isfinite(exact)] = -np.inf
-        excused = np.log((1 + rows.size) / (1 + telling.sum()) / EXCEPTION)
+        excused = np.log((1 + (telling & ~holds).sum()) / (1 + telling.sum()) / EXCEPTION)
         total = np.logaddexp(np.logaddexp.reduce(scores, axis=1), max(excused, 0.0))
         share = np.exp(scores - total[:, None])
         for k, m in enumerate(members):

@@ -81,12 +81,13 @@ class Scale:
         return np.asarray(-np.log(self.spread * self.unit) - 0.5 * np.log1p(bent * bent))
 
 
-def fit_scale(x: Floats, step: float = 0.0) -> Scale | None:
+def fit_scale(x: Floats, step: float = 0.0, linear: bool = False) -> Scale | None:
     """The scale on which the values of a column are most likely: a t distribution and a few far values.
 
     Args:
         x: values, NaN where there is none.
         step: distance of neighboring values as written, the least spread (default: ``0.0``).
+        linear: allow no other scale, as for dates, which have no zero (default: ``False``).
 
     Returns:
         None for a column without spread.
@@ -102,12 +103,12 @@ def fit_scale(x: Floats, step: float = 0.0) -> Scale | None:
         known = known[np.linspace(0, known.size - 1, MAX_FIT).astype(int)]
     candidates = [Scale("linear")]
     size = np.abs(known[known != 0])
-    if size.size and np.mean(known >= 0) >= POSITIVE:
+    if not linear and size.size and np.mean(known >= 0) >= POSITIVE:
         # without zeros the values are logarithms nearly throughout; with zeros the smallest sizes are linear
         candidates.append(Scale("root"))
         candidates.append(Scale("log", 0.0, float(np.quantile(size, 0.02)) / (1 if np.mean(known == 0) > 0.02 else 4)))
     around = mad(known - np.median(known))
-    if around > 0:
+    if not linear and around > 0:
         candidates.append(Scale("asinh", float(np.median(known)), around))
     best, chosen = -np.inf, None
     for candidate in candidates:

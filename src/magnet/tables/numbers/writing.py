@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
@@ -25,36 +26,48 @@ def read_numbers(texts: Sequence[str]) -> Floats:
     return np.array([np.nan if value is None else value for value in found], dtype=np.float64)
 
 
-def written_like(value: Decimal, texts: Sequence[str], exact: bool = False, width: float = 0.0) -> str:
-    """A number with the decimals and separators that the texts of its column have; never in scientific notation.
+@dataclass(frozen=True)
+class NumberStyle:
+    """How a column writes its numbers: usual ``decimals``, and whether thousands are separated."""
 
-    Args:
-        value: the number.
-        texts: values of the column.
-        exact: keep all digits of the number, even beyond the usual decimals (default: ``False``).
-        width: how far the number may be off; decimals that mean nothing beside it are left out (default: ``0.0``).
+    decimals: int
+    separated: bool
 
-    Example:
-        >>> written_like(Decimal("1234.5"), ["7.00", "8.25"]), written_like(Decimal("1e4"), ["5,000", "7,100"])
-        ('1234.50', '10,000')
-    """
-    decimals, commas, seen = Counter[int](), 0, 0
-    for text in texts[:LOOKED_AT]:
-        if number(text) is None or "e" in text.lower():
-            continue
-        decimals[len(text.strip().partition(".")[2])] += 1
-        seen += 1
-        commas += "," in text
-    usual = decimals.most_common(1)[0][0] if decimals else 0
-    if exact:
-        needed = -int(value.normalize().as_tuple().exponent)
-        usual = max(usual, needed) if needed > 0 else usual
-    elif width > 0:
-        usual = max(min(usual, 1 - int(f"{width:e}".partition("e")[2])), min(usual, 1))
-    plain = f"{value:.{usual}f}"
-    if float(plain) == 0:
-        plain = plain.lstrip("-")
-    if commas and commas >= 0.5 * sum(1 for t in texts[:LOOKED_AT] if (number(t) or 0) >= 1000):
-        head, _, tail = plain.partition(".")
-        plain = f"{int(head):,}" + (f".{tail}" if tail else "")
-    return plain
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> NumberStyle:
+        """The style of most of the texts.
+
+        Example:
+            >>> NumberStyle.of(["5,000", "7,100", "x"])
+            NumberStyle(decimals=0, separated=True)
+        """
+        numbers = [t.strip() for t in texts[:LOOKED_AT] if number(t) is not None and "e" not in t.lower()]
+        decimals = Counter(len(t.partition(".")[2]) for t in numbers)
+        large = [t for t in numbers if abs(number(t) or 0.0) >= 1000]
+        separated = bool(large) and sum("," in t for t in large) >= 0.5 * len(large)
+        return cls(decimals.most_common(1)[0][0] if decimals else 0, separated)
+
+    def write(self, value: Decimal, exact: bool = False, width: float = 0.0) -> str:
+        """A number in this style, never in scientific notation.
+
+        Args:
+            value: the number.
+            exact: keep all its digits, even beyond the usual decimals (default: ``False``).
+            width: how far it may be off; decimals that mean nothing beside it are left out (default: ``0.0``).
+
+        Example:
+            >>> NumberStyle(2, True).write(Decimal("1234.5"))
+            '1,234.50'
+        """
+        decimals = self.decimals
+        if exact:
+            decimals = max(decimals, -int(value.normalize().as_tuple().exponent))
+        elif width > 0:
+            decimals = max(min(decimals, 1 - int(f"{width:e}".partition("e")[2])), min(decimals, 1))
+        plain = f"{value:.{decimals}f}"
+        if float(plain) == 0:
+            plain = plain.lstrip("-")
+        if self.separated:
+            head, _, tail = plain.partition(".")
+            plain = f"{int(head):,}" + (f".{tail}" if tail else "")
+        return plain
