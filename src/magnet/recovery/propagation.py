@@ -41,6 +41,7 @@ def propagate(
     out: str | os.PathLike[str] | NDArray[Any] | None = None,
     block_columns: int | None = None,
     progress: bool | None = None,
+    cluster: str | None = None,
 ) -> RecoveryResult: ...
 
 
@@ -60,6 +61,7 @@ def propagate(
     out: str | os.PathLike[str] | NDArray[Any] | None = None,
     block_columns: int | None = None,
     progress: bool | None = None,
+    cluster: str | None = None,
 ) -> list[RecoveryResult]: ...
 
 
@@ -78,6 +80,7 @@ def propagate(
     out: str | os.PathLike[str] | NDArray[Any] | None = None,
     block_columns: int | None = None,
     progress: bool | None = None,
+    cluster: str | None = None,
 ) -> RecoveryResult | list[RecoveryResult]:
     r"""Replace each cell by a compromise between what was observed and what its neighbors say.
 
@@ -110,6 +113,8 @@ def propagate(
             this array or memory map.
         block_columns: columns handled at a time. The result does not depend on it.
         progress: show a progress bar. (default: when writing to a file from a terminal)
+        cluster: solve the ranges as tasks of a Ray cluster (extra ``cluster``): its address, or ``"auto"`` for the one
+            that runs here, or else a new one on this machine. The result is the same to the last bit. (default: none)
 
     Example:
         >>> g = Graph.from_edges([[0, 1], [1, 2]], num_nodes=3)
@@ -141,11 +146,14 @@ def propagate(
     gradient = torch.is_grad_enabled() and any(isinstance(v, Tensor) and v.requires_grad for v in (x, trust))
     torch_only = {"a gradient": gradient, "solver='iterate'": solver == "iterate"}
     name = choose_backend(backend, X.device.type, torch_only | {"propagation": X.device.type != "cpu"})
+    if cluster is not None and (gradient or X.device.type != "cpu"):
+        raise ValueError("cluster is for features on the CPU, without gradients")
     job = _Job(graph, lams, coordinates, solver, max_iter, tol, name, threads)
-    width = X.shape[1] if gradient else range_width(X, name, out is not None, block_columns)
+    width = X.shape[1] if gradient else range_width(X, name, out is not None, block_columns, cluster is not None)
     key = fingerprint(graph, lams, coordinates, solver, max_iter, tol, name, width, x, trust) if is_path(out) else ""
     outputs = [output_for(out, X, key) for _ in lams]
-    records = run_ranges(job, X, M, outputs, width, progress=wants_progress(progress, out is not None))
+    show = wants_progress(progress, out is not None)
+    records = run_ranges(job, X, M, outputs, width, progress=show, cluster=cluster)
     results = [_result(output, kept, name) for output, kept in zip(outputs, records, strict=True)]
     return results if isinstance(lam, Sequence | np.ndarray) else results[0]
 
@@ -182,6 +190,13 @@ class _Job:
         if solved is None:
             solved = self._reference(x, trust, first)
         return [(U, Record(steps, left <= self.tol, residual=left)) for U, steps, left in solved]
+
+    def for_workers(self) -> _Job:
+        if self.backend == "numba":
+            from magnet.recovery.kernels.blocks import kernel_matrix
+
+            kernel_matrix(self.graph, "normalized")
+        return replace(self, threads=1)
 
     def _fused(self, x: Tensor, trust: Tensor) -> list[Solved] | None:
         from magnet.recovery.kernels import propagation as kernel

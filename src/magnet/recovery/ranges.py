@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from magnet.recovery.cluster import Solved, solve_on_cluster
 from magnet.recovery.driver import History
 from magnet.recovery.io.columns import Columns, read_columns
 from magnet.recovery.io.output import Output, Record
@@ -19,27 +20,43 @@ from magnet.recovery.result import RecoveryResult
 class Job(Protocol):
     """What is done with a range of columns."""
 
-    def solve(self, x: Tensor, trust: Tensor, first: int) -> Sequence[tuple[Tensor, Record]]:
+    def solve(self, x: Tensor, trust: Tensor, first: int) -> Solved:
         """The results for columns ``first`` to ``first + x.shape[1]``, one for each output."""
+
+    def for_workers(self) -> Job:
+        """The same for processes that use one core each, with what they share computed."""
 
 
 def run_ranges(
-    job: Job, x: Columns, trust: Columns, outputs: Sequence[Output], width: int, *, progress: bool | None
+    job: Job,
+    x: Columns,
+    trust: Columns,
+    outputs: Sequence[Output],
+    width: int,
+    *,
+    progress: bool,
+    cluster: str | None = None,
 ) -> list[list[Record]]:
     """Solve all ranges of ``width`` columns that are not in the outputs yet; the records of each output, in order."""
-    records: list[list[Record]] = [[] for _ in outputs]
-    for first in _shown(range(0, x.shape[1], width), progress):
-        found = [output.finished(first) for output in outputs]
-        done = [record for record in found if record is not None]
-        if len(done) < len(outputs):
-            block, weights = read_columns(x, trust, first, min(first + width, x.shape[1]))
-            solved = job.solve(block, weights, first)
-            done = [record for _, record in solved]
-            for output, (values, record) in zip(outputs, solved, strict=True):
-                output.write(first, values, record)
-        for kept, record in zip(records, done, strict=True):
-            kept.append(record)
-    return records
+    starts = range(0, x.shape[1], width)
+    found = {first: [output.finished(first) for output in outputs] for first in starts}
+    pending = [first for first in starts if any(record is None for record in found[first])]
+    if cluster is None:
+        solved = _solve_here(job, x, trust, pending, width)
+    else:
+        solved = solve_on_cluster(job, x, trust, pending, width, cluster)
+    for first, results in _shown(solved, len(pending), progress):
+        found[first] = [record for _, record in results]
+        for output, (values, record) in zip(outputs, results, strict=True):
+            output.write(first, values, record)
+    return [[done for first in starts if (done := found[first][k]) is not None] for k in range(len(outputs))]
+
+
+def _solve_here(
+    job: Job, x: Columns, trust: Columns, starts: Sequence[int], width: int
+) -> Iterator[tuple[int, Solved]]:
+    for first in starts:
+        yield first, job.solve(*read_columns(x, trust, first, min(first + width, x.shape[1])), first)
 
 
 def gathered(output: Output, records: Sequence[Record], backend: str) -> RecoveryResult:
@@ -66,13 +83,13 @@ def add_histories(tables: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     return total
 
 
-def _shown(starts: range, progress: bool | None) -> Iterable[int]:
+def _shown(solved: Iterable[tuple[int, Solved]], count: int, progress: bool) -> Iterable[tuple[int, Solved]]:
     if not progress:
-        return starts
+        return solved
     from rich.console import Console
     from rich.progress import track
 
-    return track(starts, description="recovering columns", console=Console(stderr=True))
+    return track(solved, total=count, description="recovering columns", console=Console(stderr=True))
 
 
 def wants_progress(progress: bool | None, to_file: bool) -> bool:

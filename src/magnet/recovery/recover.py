@@ -54,6 +54,7 @@ def recover(
     block_columns: int | None = None,
     threads: int | None = None,
     progress: bool | None = None,
+    cluster: str | None = None,
 ) -> RecoveryResult:
     r"""Recover features from partly wrong ones ("Robust Graph Representation Learning for Local Corruption
     Recovery", Zhou et al., WWW 2023).
@@ -102,6 +103,8 @@ def recover(
         block_columns: columns handled at a time. The result does not depend on it.
         threads: CPU threads of the numba backend. (default: all)
         progress: show a progress bar. (default: when writing to a file from a terminal)
+        cluster: solve the ranges as tasks of a Ray cluster (extra ``cluster``): its address, or ``"auto"`` for the one
+            that runs here, or else a new one on this machine. The result is the same to the last bit. (default: none)
 
     Example:
         >>> W = FrameletTransform([[0, 1, 2, 3], [1, 2, 3, 0]], num_nodes=4)
@@ -159,12 +162,15 @@ def recover(
             "out and block_columns handle columns separately; they do not go with penalty='group', gradients, "
             "callback, keep_state or a warm start from a result"
         )
-    width = X.shape[1] if whole else range_width(X, name, out is not None, block_columns)
+    if cluster is not None and (whole or X.device.type != "cpu"):
+        raise ValueError("cluster is for columns on the CPU that are independent: not for the group penalty or states")
+    width = X.shape[1] if whole else range_width(X, name, out is not None, block_columns, cluster is not None)
     key = fingerprint(asdict(settings), transform, width, x, trust, warm_start, history, name) if is_path(out) else ""
     target = output_for(out, X, key)
     rescale = not (gradient or stateful)
     job = _Recovery(transform, settings, name, history, callback, warm_start, threads, rescale)
-    (records,) = run_ranges(job, X, M, [target], width, progress=wants_progress(progress, out is not None))
+    show = wants_progress(progress, out is not None)
+    (records,) = run_ranges(job, X, M, [target], width, progress=show, cluster=cluster)
     result = gathered(target, records, name)
     return replace(result, state=job.state) if keep_state else result
 
@@ -202,6 +208,13 @@ class _Recovery:
             primal, dual = scale**2, scale ** (2 * (settings.q - 1))
             tables.append(record.sums * np.array([scale**settings.q, primal, dual, primal, primal, dual])[:, None])
         return [(U, Record(steps, converged, add_histories(tables)))]
+
+    def for_workers(self) -> _Recovery:
+        if self.backend == "numba":
+            from magnet.recovery.kernels.blocks import kernel_matrix
+
+            kernel_matrix(self.transform.graph, "shifted")
+        return replace(self, threads=1)
 
     def _solve(
         self, x: Tensor, trust: Tensor, settings: Settings, start: Tensor | admm.State | None, first: int

@@ -14,8 +14,8 @@ from torch import Tensor
 
 #: Bytes of one array of a range of columns. torch on a CPU: its temporaries then stay in cache. Kernels: they have
 #: blocks of their own, and only the preparation makes temporaries. Files: they are to be read few times. CUDA: launches
-#: are to be large.
-RANGE_BYTES = {"torch": 3 << 19, "numba": 32 << 20, "file": 128 << 20, "cuda": 256 << 20}
+#: are to be large. Cluster: there are to be more ranges than cores.
+RANGE_BYTES = {"torch": 3 << 19, "numba": 32 << 20, "file": 128 << 20, "cuda": 256 << 20, "cluster": 4 << 20}
 
 
 #: An untrusted number so many times larger than every trusted one of its column is handled as missing. Conjugate
@@ -125,11 +125,14 @@ def column_scales(x: Tensor, trust: Tensor, together: bool = False) -> Tensor | 
         return torch.where(odd, torch.exp2(torch.log2(largest).floor()), torch.ones_like(largest))
 
 
-def range_width(X: Columns, backend: str, from_file: bool = False, block_columns: int | None = None) -> int:
+def range_width(
+    X: Columns, backend: str, to_file: bool = False, block_columns: int | None = None, cluster: bool = False
+) -> int:
     """How many columns are handled at a time, in multiples of 64 (``block_columns`` where it is given)."""
     if block_columns is not None:
         return min(block_columns, X.shape[1])
-    budget = RANGE_BYTES["cuda" if X.device.type == "cuda" else "file" if from_file else backend]
+    place = "cuda" if X.device.type == "cuda" else "cluster" if cluster else "file" if to_file else backend
+    budget = RANGE_BYTES[place]
     width = budget // (X.shape[0] * X.dtype.itemsize)
     return int(min(X.shape[1], max(64, width // 64 * 64)))
 
