@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 
 NUMBER = re.compile(r"[-+]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
 UNIT_NUMBER = re.compile(
-    r"\s*(?P<before>[^\d\s\-+.,:/()]{1,3}\s?)?"
+    r"\s*(?P<before>[^\w\s\-+.,:/()]{1,3}\s?|[^\W\d_]{1,3}\s)?"  # $5 and USD 5; src5 and p5 are names
     r"(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|[-+]?\.\d+)"
     r"\s*(?P<after>%|[^\W\d_][^\d,;:/()]{0,23})?\s*"
 )
