@@ -85,7 +85,11 @@ def test_the_truth_is_worth_something(small: Any, tmp_path: Path) -> None:
         ("gcn", [{"learning_rate": 0.01}, {"learning_rate": 0.05, "dropout": 0.2}, {"hidden": 8}]),
         (
             "magnet-true",
-            [{"p": 1.0, "q": 2.0}, {"p": 0.0, "q": 1.0, "nu0": 100.0}, {"learning_rate": 0.01, "scaling": "rows"}],
+            [
+                {"p": 1.0, "q": 2.0},
+                {"p": 0.0, "q": 1.0, "nu0": 100.0},
+                {"p": 1.0, "q": 1.0, "learning_rate": 0.01, "scaling": "rows"},
+            ],
         ),
     ],
 )

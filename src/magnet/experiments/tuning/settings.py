@@ -21,22 +21,26 @@ def tuned(method: str, dataset: str, corruption: str, path: Path | None = None) 
         method, dataset, corruption: names.
         path: a file of settings that go before those that come with the package.
     """
-    under = tuned_under(method, dataset, corruption, path)
-    return dict(_of(method, dataset, path)[under].get("settings", {})) if under else {}
+    return dict(_entry(method, dataset, corruption, path)[1].get("settings", {}))
 
 
 def tuned_under(method: str, dataset: str, corruption: str, path: Path | None = None) -> str:
     """The corruption under which :func:`tuned` finds settings, "" where it finds none."""
-    places = (corruption, *(("inject-random",) if corruption != "none" else ()), "none")
-    return next((place for place in places if place in _of(method, dataset, path)), "")
+    return _entry(method, dataset, corruption, path)[0]
 
 
-def _of(method: str, dataset: str, path: Path | None) -> dict[str, Any]:
+def _entry(method: str, dataset: str, corruption: str, path: Path | None) -> tuple[str, dict[str, Any]]:
+    """The corruption under which settings were found, and what was found: in the user's file, else in ours."""
     from magnet.experiments.methods import METHODS
 
     owner = (METHODS[method].settings_of if method in METHODS else "") or method
-    given = read(path) if path is not None else {}
-    return {**read(SHIPPED).get(owner, {}).get(dataset, {}), **given.get(owner, {}).get(dataset, {})}
+    places = (corruption, *(("inject-random",) if corruption != "none" else ()), "none")
+    for file in (SHIPPED,) if path is None else (path, SHIPPED):
+        found = read(file).get(owner, {}).get(dataset, {})
+        for place in places:
+            if place in found:
+                return place, found[place]
+    return "", {}
 
 
 def read(path: Path = SHIPPED) -> Settings:
