@@ -222,7 +222,7 @@ def _judge(
         if step == PASSES - 1:
             wrong[_unusual(wrong, y, u)] = 0.0
         if step < PASSES - 1:
-            doubt = _doubted(wrong, u, doubt) | np.isfinite(exact)
+            doubt = _doubted(wrong, u * (1 + np.abs(y) / FAR_OUT), doubt) | np.isfinite(exact)
     verdicts = [
         _verdict(
             reasons.get(j, prepared[j]), wrong[:, j], center[:, j], spread[:, j], densities.get(j), blocks.get(j, ())
@@ -284,10 +284,14 @@ def _gap(u: Floats, wrong: Floats) -> bool:
     return float(size[flagged].min(initial=np.inf)) > GAP * near
 
 
-def _doubted(wrong: Floats, u: Floats, before: Bools) -> Bools:
-    """Cells doubted in the next pass: those that still are, and the farthest other cell of each row."""
+def _doubted(wrong: Floats, distance: Floats, before: Bools) -> Bools:
+    """Cells doubted in the next pass: those that still are, and the farthest other cell of each row.
+
+    The distance is that from the prediction, longer where the value is far out in its column too: a wrong cell moves
+    the predictions of the others, but it does not move the others.
+    """
     doubt = before & (wrong > DOUBTED)
-    rest = np.where((wrong > DOUBTED) & ~doubt, np.abs(u), 0.0)
+    rest = np.where((wrong > DOUBTED) & ~doubt, np.abs(distance), 0.0)
     if rest.shape[1]:
         worst = rest.argmax(axis=1)
         rows = np.flatnonzero(rest[np.arange(len(rest)), worst] > 0)
