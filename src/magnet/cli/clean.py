@@ -253,7 +253,10 @@ def stages(quiet: bool = False) -> Iterator[Callable[[str], None]]:
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24), TimeElapsedColumn())
     console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as progress:
+    if quiet or not console.is_terminal:  # older versions of rich end even a disabled bar with an empty line
+        yield lambda name: None
+        return
+    with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("starting", total=None)
 
         def stage(name: str) -> None:

@@ -24,6 +24,7 @@ CORE = (
     "matplotlib",
     "pyarrow",
     "rapidfuzz",
+    "narwhals",
     "typer",
     "rich",
 )
