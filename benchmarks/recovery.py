@@ -1,6 +1,7 @@
 """Recovery: the engine against plain ways of running the same iterations.
 
     python benchmarks/recovery.py [--datasets cora,wordnet] [--device cuda] [--save results/recovery.md]
+    python benchmarks/recovery.py --datasets cora --only --exponents --propagation --workers
 
 Every line is measured in a process of its own, 15 iterations of the paper's solver (two Haar levels, degree 8,
 float32, no history). The rivals:
@@ -30,7 +31,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from magnet import FrameletTransform, recover
+from magnet import FrameletTransform, propagate, recover
 from magnet.graph import Graph
 
 ITERATIONS, NU0, GAMMA = 15, 10.0, 10.0
@@ -314,11 +315,88 @@ def scaling(sizes: list[int]) -> list[str]:
     return lines
 
 
+def exponents(dataset: str) -> list[str]:
+    """Every pair of exponents against p = 1, q = 2 on the CPU, 15 iterations with and without history."""
+    x, edges, n = load(dataset)
+    x = (x.to_dense() if x.layout != torch.strided else x)[:, :512].contiguous()
+    trust, W = trust_for(tuple(x.shape)), FrameletTransform(edges, n)
+    lines = ["| p | q | seconds | times p = 1, q = 2 | with history |", "|---|---|---|---|---|"]
+    base: dict[bool, float] = {}
+    for p, q in ((1.0, 2.0), (0.0, 2.0), (0.5, 2.0), (0.3, 2.0), (1.0, 1.0), (1.0, 1.5), (1.0, 1.3), (0.5, 1.5)):
+        seconds = {}
+        for history in (False, True):
+            options = {"preset": "paper", "p": p, "q": q, "nu0": 1.0, "history": history}
+            seconds[history] = _best(lambda options=options: recover(x, trust, W, **options))
+            base.setdefault(history, seconds[history])
+        plain, tracked = seconds[False], seconds[True]
+        lines.append(f"| {p:g} | {q:g} | {plain:.2f} | {plain / base[False]:.2f} | {tracked / base[True]:.2f} |")
+        print(lines[-1], flush=True)
+    return lines
+
+
+def propagation(dataset: str) -> list[str]:
+    """The fused propagation against the torch reference."""
+    x, edges, n = load(dataset)
+    x = x.to_dense() if x.layout != torch.strided else x
+    trust, graph = trust_for(tuple(x.shape)), Graph.from_edges(edges, n)
+    lines = ["| lam | fused, seconds | torch, seconds | ratio |", "|---|---|---|---|"]
+    for lam in (0.0, 1.0, 30.0):
+        fused, plain = (
+            _best(lambda lam=lam, backend=backend: propagate(x, trust, graph, lam=lam, backend=backend))
+            for backend in ("numba", "torch")
+        )
+        lines.append(f"| {lam:g} | {fused:.2f} | {plain:.2f} | {plain / fused:.1f} |")
+        print(lines[-1], flush=True)
+    return lines
+
+
+def workers(dataset: str) -> list[str]:
+    """One and two Ray workers of one core each on the same ranges of columns."""
+    import ray
+
+    x, edges, n = load(dataset)
+    x = x.to_dense() if x.layout != torch.strided else x
+    trust, W = trust_for(tuple(x.shape)), FrameletTransform(edges, n)
+    lines = ["| workers | seconds | ranges | seconds per range and worker |", "|---|---|---|---|"]
+    for count in (1, 2):
+        ray.init(num_cpus=count, include_dashboard=False, log_to_driver=False, logging_level="error")
+        options = {"block_columns": 64, "cluster": "auto"}
+        recover(
+            x[:, : 64 * count].contiguous(), trust[:, : 64 * count].contiguous(), W, **options
+        )  # starts the workers
+        began = time.perf_counter()
+        recover(x, trust, W, **options)
+        seconds = time.perf_counter() - began
+        ray.shutdown()
+        ranges = -(-x.shape[1] // 64)
+        lines.append(f"| {count} | {seconds:.2f} | {ranges} | {seconds * count / ranges:.3f} |")
+        print(lines[-1], flush=True)
+    return lines
+
+
+PARTS = {"exponents": exponents, "propagation": propagation, "workers": workers}
+
+
+def _best(run: object) -> float:
+    """The shortest of three runs after one that compiles."""
+    seconds = []
+    for _ in range(4):
+        began = time.perf_counter()
+        run()
+        seconds.append(time.perf_counter() - began)
+    return min(seconds[1:])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--datasets", help="comma-separated; all by default")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--scaling", action="store_true", help="also time growing power-law graphs")
+    for part in PARTS:
+        parser.add_argument(
+            f"--{part}", action="store_true", help=f"also time {PARTS[part].__name__} on the first dataset"
+        )
+    parser.add_argument("--only", action="store_true", help="the parts that are asked for, without the engines")
     parser.add_argument("--save", type=Path, help="write the tables to this file")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--keep", type=Path, help=argparse.SUPPRESS)
@@ -331,9 +409,13 @@ def main() -> None:
     print(where)
     command = " ".join(["python", "benchmarks/recovery.py", *sys.argv[1:]])
     lines = [f"# Recovery: time and memory ({options.device})", "", f"`{command}` on {where}:", "", *HEADER]
-    for dataset in chosen:
+    for dataset in [] if options.only else chosen:
         lines += compare(dataset, options.device)
         save(lines, options.save)
+    for part, measure in PARTS.items():
+        if getattr(options, part):
+            lines += ["", f"{part} on {chosen[0]}:", "", *measure(chosen[0])]
+            save(lines, options.save)
     if options.scaling:
         lines += ["", *scaling([62_500, 125_000, 250_000, 500_000, 1_000_000])]
         save(lines, options.save)

@@ -1,7 +1,8 @@
 """The scalar maps of the CPU kernels: the proximal maps of :mod:`magnet.prox` and what they cost.
 
-A map comes as a tuple ``(how, exponent, cubics, base, shift, jump, polish)``: how it is computed, its exponent, and for
-``TABLE`` the table (see :mod:`magnet.recovery.kernels.tables`) and how many Newton steps follow.
+A map comes as a tuple ``(how, exponent, cubics, base, shift, jump, polish, below, above)``: how it is computed, its
+exponent, and for ``TABLE`` the table (see :mod:`magnet.recovery.kernels.tables`) and how many Newton steps follow
+within it, below it and above it.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ def _as_tuple(how: int, exponent: float, table: Table | None, dtype: Any) -> tup
     cubics: NDArray[Any] = np.zeros(4, dtype) if table is None else table.cubics.ravel()
     base, shift, jump = (0, 0, 0.0) if table is None else (table.base, table.shift, table.jump)
     polish = 2 if how == TABLE and np.dtype(dtype) == np.float64 else 0
-    return how, kind(exponent), cubics, base, shift, kind(jump), polish
+    below, above = (True, True) if table is None else table.settled
+    outside = (polish if below else NEWTON_STEPS, polish if above else NEWTON_STEPS)
+    return how, kind(exponent), cubics, base, shift, kind(jump), polish, *outside
 
 
 @_jit
@@ -132,8 +135,10 @@ def table_move(z: Any, inverse: Any, prox: Any, scratch: Any, whole: Any) -> Any
         share = _look_up(scratch, whole, c, cubics, base, shift)
         steps = polish
         if share < 0:
+            steps = prox[7] if share == -1 else prox[8]
             share = scratch.dtype.type(share == -2)
-            steps = NEWTON_STEPS if 0 < y < np.inf else 0
+            if not 0 < y < np.inf:
+                steps = 0
         for _ in range(steps):
             share = _polished(y, share, q)
         scratch[c] = share

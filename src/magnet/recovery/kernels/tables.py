@@ -46,12 +46,14 @@ class Table:
         cubics: ``[pieces, 4]``, constant term first, for a place in [0, 1).
         base, shift: piece = (bits of y >> shift) - base.
         jump: the y up to which the prox is 0 (0 where there is no jump).
+        settled: whether the function is within ``ERROR`` of 0 or 1 below the first piece, and above the last one.
     """
 
     cubics: NDArray[Any]
     base: int
     shift: int
     jump: float
+    settled: tuple[bool, bool]
 
 
 @cache
@@ -108,4 +110,6 @@ def _fit(function: Any, first: float, dtype: str, jump: float) -> Table:
             break
     shift = mantissa - fineness
     base = int(np.array(2.0 ** octaves[0], kind).view(whole)) >> shift
-    return Table(np.ascontiguousarray(cubics.astype(kind)), base, shift, jump)
+    outside = function(2.0 ** np.array([octaves[0], octaves[-1] + 1.0]))
+    below, above = np.minimum(outside, 1 - outside) <= ERROR
+    return Table(np.ascontiguousarray(cubics.astype(kind)), base, shift, jump, (bool(below), bool(above)))
