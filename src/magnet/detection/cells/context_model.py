@@ -12,7 +12,7 @@ from magnet.detection.cells.opinion_pool import LogOpinionPool, fit_pools
 from magnet.detection.cells.ridge import leave_one_out_ridge
 from magnet.detection.data.columns import Column
 from magnet.detection.data.dataset import DetectionData
-from magnet.detection.options import CONTEXT, POOL
+from magnet.detection.options import CONTEXT, DATA, POOL
 
 Means = tuple[Tensor, Tensor, Tensor]
 
@@ -122,7 +122,7 @@ class ContextModel:
     def regression(self) -> tuple[Tensor, Tensor] | None:
         """Every column predicted from the neighbors and the rest of the row, on the common scale ``[n, d]``, and the
         leverages ``[n, d]``; None for wide tables and few rows."""
-        data, limit = self.data, CONTEXT.max_predictor
+        data, limit = self.data, DATA.max_standardized
         if not self.uses_row:
             return None
         z = torch.empty(data.num_nodes, data.num_features, device=data.device)

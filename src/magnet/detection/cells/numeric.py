@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from magnet.detection.cells.context_model import ContextModel
-from magnet.detection.options import NUMERIC
+from magnet.detection.options import DATA, NUMERIC
 
 
 class NumericModel:
@@ -52,7 +52,7 @@ class NumericModel:
         else:
             widening = torch.ones((), device=plain.device)
             observed = None if data.missing is None else ~data.missing[:, self.smooth]
-            prediction = self._from_context(plain.clamp(-options.max_value, options.max_value), observed)
+            prediction = self._from_context(plain.clamp(-DATA.max_standardized, DATA.max_standardized), observed)
         z, prediction = self._asinh_scale(plain, slice(None)), self._asinh_scale(prediction, slice(None))
         residual = (z - prediction) / widening
         if self.context.p_cell_wrong is not None:
