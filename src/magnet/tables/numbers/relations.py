@@ -110,7 +110,7 @@ def find_relations(x: Floats, steps: Sequence[float]) -> list[Relation]:
         steps: distance of neighboring values as written.
 
     Example:
-        >>> a, b = np.arange(30.0) ** 2 % 17 + 1, np.arange(30.0) % 11 + 1
+        >>> a, b = np.arange(30.0) ** 2 % 97 + 10, np.arange(30.0) * 7 % 53 + 10
         >>> found = find_relations(np.column_stack([a, b, a + b]), [1.0, 1.0, 1.0])
         >>> [relation.written(["a", "b", "total"]) for relation in found]
         ['total = a + b']
