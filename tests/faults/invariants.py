@@ -20,11 +20,13 @@ from typer.testing import CliRunner
 
 import magnet
 from magnet.cli import app
+from magnet.tables.readers.graphml import ID
 from magnet.tables.readers.read import read_nodes
 from magnet.tables.values import cell_text, texts
 from magnet.tables.write import harmless
 
 runner = CliRunner()
+UNWRITABLE = ("nan", "inf", "infinity", "1e400")  # no finite numbers: refused as decisions
 OUTPUTS = {"suspicious_cells.csv", "report.html", "run.json"}
 
 
@@ -84,7 +86,8 @@ def check_clean(case: Case, folder: Path) -> str:
     encoding = json.loads((out / "run.json").read_text(encoding="utf-8"))["settings"].get("encoding")
     _check_cells(case.nodes, cleaned, listed, encoding)
     _check_bytes(case.nodes, cleaned, listed)
-    _check_apply(case, cleaned, out, folder)
+    data = _check_apply(case, cleaned, out, folder)
+    _check_hand(case, data, folder)
     return "cleaned"
 
 
@@ -161,7 +164,7 @@ def _tensor(path: Path) -> torch.Tensor:
     return content["x"]
 
 
-def _check_apply(case: Case, cleaned: Path, out: Path, folder: Path) -> None:
+def _check_apply(case: Case, cleaned: Path, out: Path, folder: Path) -> dict[str, Any]:
     """The decisions that the report would export, carried out, give the cleaned table."""
     page = (out / "report.html").read_text(encoding="utf-8")
     found = re.search(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', page, re.S)
@@ -188,6 +191,30 @@ def _check_apply(case: Case, cleaned: Path, out: Path, folder: Path) -> None:
     else:
         encoding = data["decisions"].get("encoding")
         hold(_cells(again, encoding) == _cells(cleaned, encoding), "apply gives another table")
+    return dict(data["decisions"])
+
+
+def _check_hand(case: Case, about: dict[str, Any], folder: Path) -> None:
+    """Decisions made by hand: some cells take what another cell of their column holds, and nothing else changes."""
+    rng = np.random.default_rng([case.seed, 24])
+    before = _cells(case.nodes, about.get("encoding"))
+    wanted: dict[tuple[int, str], str] = {}
+    columns = [name for name in before if name != ID]  # which are refused
+    for name in rng.permutation(np.array(columns, dtype=object))[:4].tolist():
+        known = [text for text in before[name] if text and text.strip().lower().lstrip("+-") not in UNWRITABLE]
+        if known:
+            wanted[int(rng.integers(len(before[name]))), name] = str(rng.choice(np.array(known, dtype=object)))
+    lines = [{"row": row, "column": name, "suggested": text, "accept": True} for (row, name), text in wanted.items()]
+    decisions = folder / "by-hand.json"
+    decisions.write_text(json.dumps({**about, "cells": lines}), encoding="utf-8")
+    target = folder / f"by-hand{case.nodes.suffix}"
+    code, error = invoke("apply", decisions, case.nodes, "-o", target)
+    hold(code == 0, f"apply refused what other cells of the column hold: {error[:200]}")
+    after = _cells(target, about.get("encoding"))
+    hold(list(after) == list(before), "apply changed the columns")
+    for name, words in before.items():
+        for row, (a, b) in enumerate(zip(words, after[name], strict=True)):
+            hold(b == wanted.get((row, name), a), f"row {row}, {name!r} holds {b[:40]!r} after apply")
 
 
 def check_frame(seed: int) -> str:

@@ -77,6 +77,8 @@ def test_graphml_is_kept_to_the_byte_and_defaults_count(tmp_path: Path) -> None:
     assert (tmp_path / "h.graphml").read_bytes() == expected
     with pytest.raises(ValueError, match="no whole number"):
         table.parse_cell("age", "1.5")
+    with pytest.raises(ValueError, match="ids of nodes are not changed"):
+        table.parse_cell("node id", "x")
 
 
 def test_deep_graphml_is_refused(tmp_path: Path) -> None:

@@ -96,13 +96,15 @@ class GraphML:
         return escape(text).replace("\r", "&#13;").encode()
 
     def parser(self, column: str) -> Callable[[str], str]:
-        """What makes a cell of a column of a text."""
+        """What makes a cell of a column of a text; the ids of nodes, which edges name, are not for changing."""
         # a file may break its own declaration; then its numbers count, as they stand
         whole = self.types.get(column) in ("int", "long") and bool(
             self.frame[column].dropna().str.fullmatch(r"\s*[+-]?\d+\s*").all()
         )
 
         def parse(text: str) -> str:
+            if column not in self.keys:
+                raise ValueError("the ids of nodes are not changed")
             if _FORBIDDEN.search(text):
                 raise ValueError(f"{text[:60]!r} holds characters that XML forbids")
             if whole and not re.fullmatch(r"\s*[+-]?\d+\s*", text):
