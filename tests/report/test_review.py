@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 
 from magnet import tables
 from magnet.cli import app
+from magnet.files import sha256_of
 from magnet.report import render, write_folder
 from magnet.report.page import data_of
 from magnet.report.review import Review, ReviewServer
@@ -41,6 +42,7 @@ def folder(tmp_path: Path, make_record: Any) -> Path:
     table = tables.read(tmp_path / "nodes.csv", tmp_path / "edges.csv")
     found = [(3, "age", "41.0", 0.95, 0.95), (20, "n", "29", 0.95, 0.95), (30, "age", "40.5", 0.6, 0.3)]
     run = {"title": "nodes.csv", "nodes": str(tmp_path / "nodes.csv"), "command": "magnet clean nodes.csv"}
+    run["sha256"] = sha256_of(tmp_path / "nodes.csv")
     write_folder(make_record(table, found), tmp_path / "out", run)
     return tmp_path / "out"
 
