@@ -448,6 +448,7 @@ class CleanResult:
                 for f in fields
             },
             {**alone, **verdict.not_judged},
+            verdict.judged_in_part,
             verdict.repeated_rows,
             verdict.repeated_keys,
         )

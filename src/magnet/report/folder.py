@@ -53,6 +53,7 @@ def _run_record(record: CleaningRecord, run: dict[str, Any]) -> dict[str, Any]:
         "table": {**table.facts, **table.links.facts, "links": table.links.kind},
         "columns": {name: role for name, (role, _) in record.roles.items()},
         "not_judged": dict(record.not_judged),
+        "judged_in_part": dict(record.judged_in_part),
         "counts": record.counts,
         "share": float(record.cells["row"].nunique() / max(1, table.num_nodes)),
         "limits": record.limits(),

@@ -104,7 +104,7 @@ def _fields(record: CleaningRecord) -> list[dict[str, Any]]:
             {
                 "name": name,
                 "role": role,
-                "note": record.not_judged.get(name, note),
+                "note": record.not_judged.get(name, record.judged_in_part.get(name, note)),
                 "judged": name not in record.not_judged,
                 "suspicious": int(wrong.get(name, 0)),
                 "blank": sum(1 for text in cells if not text.strip()),

@@ -95,7 +95,8 @@ def judge_table(
     return TableVerdict(
         cells=_listed(table, cells, memory, options, fill),
         roles={c.name: c.role for c in table.columns},
-        not_judged=_weakly_judged(table) | table.not_judged | dict.fromkeys(skip, "left out by the user"),
+        not_judged=dict.fromkeys(skip, "left out by the user"),
+        judged_in_part={n: why for n, why in (_weakly_judged(table) | table.not_judged).items() if n not in table.skip},
         error_rates=_error_rates(table, cells),
         repeated_rows=_repeated_rows(table),
         repeated_keys=_repeated_keys(table),

@@ -123,7 +123,8 @@ class CleaningRecord:
         table: what was read.
         cells: the list of suspicious cells.
         roles: what each column holds, and why that is thought, by name.
-        not_judged: columns that were left alone or could hardly be judged, and why.
+        not_judged: columns that were left alone, and why.
+        judged_in_part: columns in which only some kinds of errors can be found, and why.
         repeated_rows: groups of rows that are equal in every column.
         repeated_keys: columns of identifiers with the values that several rows have.
     """
@@ -132,6 +133,7 @@ class CleaningRecord:
     cells: pd.DataFrame
     roles: Mapping[str, tuple[str, str]]
     not_judged: Mapping[str, str]
+    judged_in_part: Mapping[str, str] = field(default_factory=dict)
     repeated_rows: Sequence[Sequence[int]] = ()
     repeated_keys: Mapping[str, Mapping[str, Sequence[int]]] = field(default_factory=dict)
 
@@ -154,6 +156,8 @@ class CleaningRecord:
             blanks = sum(1 for text in texts(table.column(name)) if not text.strip())
             left = f"; {blanks} of its cells are blank" if blanks else ""
             said.append(f"Not judged: column {_quoted(name)} ({why}{left}).")
+        for name, why in self.judged_in_part.items():
+            said.append(f"Judged in part: column {_quoted(name)} ({why}).")
         unknown = int(links.facts.get("edges to unknown ids", 0))
         if unknown:
             share = unknown / max(1, int(links.facts.get("edges read", unknown)))

@@ -26,7 +26,7 @@ def test_identifiers_and_codes_are_never_arithmetic() -> None:
 def test_a_column_that_cannot_be_judged_is_named() -> None:
     values = [str(k % 3) for k in range(60)]
     found = judge_table({"grade": values, "other": [str(k * k) for k in range(60)]})
-    assert "grade" in found.not_judged
+    assert "grade" in found.judged_in_part
 
 
 def test_a_far_date_and_an_end_before_its_start_are_found() -> None:
