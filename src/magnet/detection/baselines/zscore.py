@@ -9,42 +9,58 @@ import torch
 from torch import Tensor
 
 from magnet.detection.base import Detector
+from magnet.detection.cells.context_model import ContextModel
+from magnet.detection.cells.numeric import NumericModel
 from magnet.detection.data.dataset import DetectionData
-from magnet.detection.thresholds import log_cauchy_normal_ratio, log_odds
+from magnet.detection.thresholds import empirical_bayes_share, log_odds
 from magnet.detection.verdict import Verdict
+
+_SAMPLE = 4_000_000  # cells that the share is estimated on
+_MAX_SHARE = 0.05  # of wrong cells: where more are far out, the column has heavy tails
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ZScore(Detector):
     r"""The robust column z-score :math:`|x - \mathrm{median}| / (1.4826\,\mathrm{MAD})`; it does not look at the graph.
 
-    The probability weighs a wide (Cauchy) against a normal density, with an empirical-Bayes share of wrong cells for
-    the whole table. 0/1 columns and categories have no outliers: their score is that of a binomial deviation, their
-    probability 0.
+    The probability weighs a wide (Cauchy) density against that of the column, a Student t distribution with the
+    column's own tails (and a spike, for columns that are mostly one value), with an empirical-Bayes share of wrong
+    cells for the whole table. 0/1 columns and categories have no outliers: their score is that of a binomial deviation,
+    their probability 0.
     """
 
     def _detect(self, data: DetectionData) -> Verdict:
-        share, cells = 0.01, float(data.num_nodes * max(1, int(data.numeric.sum())))
-        prior = log_odds(share)
-        for _ in range(20):
-            total = sum(float(_judge(data, prior, first, last)[1].sum()) for first, last in data.ranges())
-            new = min(0.3, max(1e-6, total / cells))
-            prior = log_odds(new)
-            if abs(new - share) < 1e-5:
-                break
-            share = new
+        model = NumericModel(ContextModel(data, torch.ones(data.num_nodes, device=data.device), local=False))
+        cells = data.num_nodes * max(1, int(data.numeric.sum()))
+
+        ratios = [_log_ratio(model, *r).flatten()[:: max(1, cells // _SAMPLE)] for r in data.ranges()]
+        sample = torch.cat(ratios)
+
+        def expected_share(share: float) -> float:
+            return float(torch.sigmoid(sample + log_odds(share)).mean())
+
+        share = empirical_bayes_share(expected_share, 0.01, (1e-6, _MAX_SHARE), tol=1e-5, max_iter=20)
+        judge = partial(_judge, model, log_odds(share))
         best, log_right = torch.zeros(2, data.num_nodes, device=data.device)
         for first, last in data.ranges():
-            score, probability = _judge(data, prior, first, last)
+            score, probability = judge(first, last)
             best = torch.maximum(best, score.max(dim=1).values)
             log_right += torch.log1p(-probability.clamp_max(1 - 1e-6)).sum(dim=1)
         node_probability = 1 - log_right.exp()
-        return Verdict(data, best, node_probability, float(node_probability.mean()), cells=partial(_judge, data, prior))
+        return Verdict(data, best, node_probability, float(node_probability.mean()), cells=judge)
 
 
-def _judge(data: DetectionData, prior: float, first: int, last: int) -> tuple[Tensor, Tensor]:
+def _judge(model: NumericModel, prior: float, first: int, last: int) -> tuple[Tensor, Tensor]:
     """Scores and probabilities of a range of features, for the log odds ``prior`` that a cell is wrong."""
+    data, probability = model.data, torch.zeros(model.data.num_nodes, last - first, device=model.data.device)
     z = data.scales.standardize(data.block(first, last), first).abs().nan_to_num()
-    probability = torch.sigmoid(log_cauchy_normal_ratio(z) + prior) * data.numeric[first:last]
+    if bool(data.numeric[first:last].any()):
+        probability = torch.sigmoid(_log_ratio(model, first, last) + prior)
     exempt = data.exempt(first, last)
     return z, probability if exempt is None else probability.masked_fill(exempt, 0.0)
+
+
+def _log_ratio(model: NumericModel, first: int, last: int) -> Tensor:
+    """Log ratios ``[n, c]`` of wrong to right; far below 0 where no outlier can be told."""
+    ratio = model.log_ratio(first, last, model.context.probability(first, last)).nan_to_num(nan=-20.0)
+    return ratio.masked_fill(~model.data.numeric[first:last], -60.0)
