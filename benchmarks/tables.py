@@ -222,7 +222,8 @@ def real_tables(names: list[str]) -> Iterator[tuple[str, Columns, Columns]]:
     root = Path(os.environ.get("MAGNET_DATA", "data")) / "Tables"
     for path in sorted(root.glob("*/dirty.csv")):
         if not names or any(name in path.parent.name for name in names):
-            yield path.parent.name, read_texts(path), read_texts(path.with_name("clean.csv"))
+            dirty, clean = read_texts(path), read_texts(path.with_name("clean.csv"))
+            yield path.parent.name, dirty, dict(zip(dirty, clean.values(), strict=True))
 
 
 def made_up_tables(names: list[str], seeds: int) -> Iterator[tuple[str, Columns, Columns]]:
@@ -261,15 +262,6 @@ def families(scores: Mapping[str, Score]) -> dict[str, Score]:
     for name, score in scores.items():
         by[name.split("-")[0]].append(score)
     return {f"{family} (mean of {len(s)})": mean_of(s) for family, s in by.items()}
-
-
-def run(tables: Iterator[tuple[str, Columns, Columns]], methods: list[str]) -> dict[str, dict[str, Score]]:
-    out: dict[str, dict[str, Score]] = {m: {} for m in methods}
-    for name, dirty, clean in tables:
-        for m in methods:
-            out[m][name] = judge(dirty, clean, METHODS[m])
-            print(f"{m:20s} {row_of(name, out[m][name])}", flush=True)
-    return out
 
 
 def choose(tables: Mapping[str, tuple[Columns, Columns]], cache: dict[tuple[object, ...], float]) -> TableOptions:
@@ -333,32 +325,39 @@ def main() -> None:
         )
         return
     methods = [m for m in args.methods.split(",") if m in METHODS]
-    real = {} if args.made_up else run(real_tables(args.names), methods)
-    invented = run(made_up_tables(args.names, args.seeds), methods) if args.made_up or not args.names else {}
-    if args.names or args.made_up:
-        return
-    lines = [
-        "# Dirty tables",
-        "",
-        "One setting for all tables; `python benchmarks/tables.py`. Times are of one core.",
-        "",
-    ]
-    for title, results in (("Real tables", real), ("Made-up families", invented)):
+    results: dict[str, dict[str, dict[str, Score]]] = {}
+    tables = {"Real tables": real_tables(args.names), "Made-up families": made_up_tables(args.names, args.seeds)}
+    for title, some in tables.items():
+        if (title == "Real tables" and args.made_up) or (title != "Real tables" and args.names and not args.made_up):
+            continue
+        results[title] = {m: {} for m in methods}
+        for name, dirty, clean in some:
+            for m in methods:
+                results[title][m][name] = judge(dirty, clean, METHODS[m])
+                print(f"{m:20s} {row_of(name, results[title][m][name])}", flush=True)
+            if not args.names and not args.made_up:
+                write(results, args.output)
+
+
+def write(results: dict[str, dict[str, dict[str, Score]]], folder: Path) -> None:
+    """The report and the numbers behind it."""
+    lines = ["# Dirty tables", "", "One setting for all tables; `python benchmarks/tables.py`.", ""]
+    for title, methods in results.items():
         lines += [f"## {title}", ""]
-        for m, scores in results.items():
+        for m, scores in methods.items():
             lines += [f"### {m}: means", "", *table_of(families(scores)), ""]
-        lines += ["### magnet: every table", "", *table_of(results.get("magnet", {})), ""]
+        lines += ["### magnet: every table", "", *table_of(methods.get("magnet", {})), ""]
     lines += ["## Published", "", PUBLISHED, ""]
-    left_out = args.output / "tables_left_out.md"
+    left_out = folder / "tables_left_out.md"
     if left_out.exists():
         lines += ["## Constants chosen without the family", "", left_out.read_text()]
-    (args.output / "tables.md").write_text("\n".join(lines))
-    with (args.output / "tables.csv").open("w", newline="") as file:
+    (folder / "tables.md").write_text("\n".join(lines))
+    fields = list(Score.__dataclass_fields__)
+    with (folder / "tables.csv").open("w", newline="") as file:
         writer = csv.writer(file)
-        fields = list(Score.__dataclass_fields__)
         writer.writerow(["method", "table", *fields])
-        for results in (real, invented):
-            for m, scores in results.items():
+        for methods in results.values():
+            for m, scores in methods.items():
                 for name, score in scores.items():
                     writer.writerow([m, name, *(f"{getattr(score, k):.4g}" for k in fields)])
 

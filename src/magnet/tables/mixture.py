@@ -84,10 +84,7 @@ class ColumnModel:
         column = self.column = self.table.columns[self.position]
         self.counts, self.read_counts = column.counts(), column.read_counts()
         self.frequency = Frequency(column)
-        self.novelty = Novelty(
-            {column.values[k]: int(self.counts[k]) for k in np.flatnonzero(self.counts)}, self.options.letters
-        )
-        self._forget_repeated_typos()
+        self.novelty = self._novelty()
         context = FitContext(self.table, self.position, self.options, self.memory, self.fresh, self.shared)
         self.experts: list[Expert] = [e for fit in EXPERTS.values() for e in fit(context)]
         self._base: Floats = np.zeros(0)
@@ -98,6 +95,18 @@ class ColumnModel:
         if strict:
             self.weights *= STRICT
             self.weights[[k + 1 for k in strict]] += (1 - STRICT) / len(strict)
+
+    def _novelty(self) -> Novelty:
+        """The base measure, kept from the last pass if no value of the column was repaired since."""
+        held = np.flatnonzero(self.counts)
+        state = hash((held.tobytes(), self.counts[held].tobytes()))
+        if self.memory.get("novelty_state") == state:
+            return self.memory["novelty"]  # type: ignore[return-value]
+        values = self.column.values
+        self.novelty = Novelty({values[k]: int(self.counts[k]) for k in held.tolist()}, self.options.letters)
+        self._forget_repeated_typos()
+        self.memory["novelty"], self.memory["novelty_state"] = self.novelty, state
+        return self.novelty
 
     def base(self, codes: Codes) -> Floats:
         """Base measure of values by code."""

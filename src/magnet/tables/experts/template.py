@@ -27,8 +27,7 @@ class Source:
         if part is None:
             self.texts = column.values
         else:
-            pieces = [PART.findall(v) for v in column.values]
-            self.texts = [p[part] if len(p) > part else "" for p in pieces]
+            self.texts = [p[part] if len(p := PART.findall(v)) > part else "" for v in column.values]
 
     def rows(self, rows: Codes) -> list[str]:
         texts, current = self.texts, self.column.current
@@ -44,12 +43,13 @@ def sources_of(table: CodedTable) -> list[Source]:
         out.append(Source(column, j))
         counts = column.counts()
         sizes = Counter[int]()
-        for k in np.flatnonzero(counts).tolist():
+        sample = np.flatnonzero(counts)[:SAMPLE].tolist()
+        for k in sample:
             if len(column.values[k]) <= 60:
                 sizes[len(PART.findall(column.values[k]))] += int(counts[k])
         if sizes:
             size, held = sizes.most_common(1)[0]
-            if 2 <= size <= 4 and held >= 0.5 * len(column.current):
+            if 2 <= size <= 4 and held >= 0.5 * int(counts[sample].sum()):
                 out += [Source(column, j, q) for q in range(size)]
     return out
 

@@ -1,0 +1,80 @@
+"""Every rewrite and audit on a tiny table worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from magnet.tables.channels import blanks, encoding, frame, missing, moment_format, moved, number_format, swapped, unit
+from magnet.tables.channels.base import ColumnTest
+from magnet.tables.coded import CodedTable
+from magnet.tables.options import DEFAULT
+from magnet.tables.roles import infer_role
+
+Case = tuple[ColumnTest, dict[str, list[str]], set[tuple[int, int, str | None]]]
+DAYS = [f"{1 + k % 12}/{13 + k % 15}/2015" for k in range(18)]
+AGES = [str(20 + 7 * k % 31) for k in range(20)]
+TOWNS = ["Ulm", "Bonn", "Kiel", "Mainz"]
+CASES: dict[str, Case] = {
+    "encoding": (encoding.rewrite, {"name": ["MÃ¼ller", "Meyer"]}, {(0, 0, "Müller")}),
+    "missing": (missing.rewrite, {"age": [*map(str, range(20, 40)), "N/A"]}, {(20, 0, "")}),
+    "sentinel": (
+        missing.rewrite,
+        {"age": [*AGES, "-999", "-999", "-999"]},
+        {(k, 0, "") for k in (20, 21, 22)},
+    ),
+    "unit": (
+        unit.rewrite,
+        {"abv": [f"0.0{k}" for k in range(1, 9)] * 2 + ["0.05%"] * 3},
+        {(k, 0, "0.05") for k in (16, 17, 18)},
+    ),
+    "duration": (unit.rewrite, {"runs": [f"{90 + k} min" for k in range(15)] + ["1 hr. 30 min."]}, {(15, 0, "90 min")}),
+    "decimals": (number_format.rewrite, {"pay": [str(500 * k) for k in range(2, 22)] + ["7000.0"]}, {(20, 0, "7000")}),
+    "separators": (
+        number_format.rewrite,
+        {"votes": [f"{1000 + 37 * k:,}" for k in range(20)] + ["4321"]},
+        {(20, 0, "4,321")},
+    ),
+    "zeros": (number_format.rewrite, {"zip": ["01234", "04567", "89012", "34567"] * 5 + ["1234"]}, {(20, 0, "01234")}),
+    "dates": (
+        moment_format.rewrite,
+        {"day": [*DAYS, *["2015-03-14"] * 3]},
+        {(k, 0, "3/14/2015") for k in (18, 19, 20)},
+    ),
+    "moved": (
+        moved.rewrite,
+        {"city": ["Bend", "Salem", "Reno"] * 4 + ["Bend OR"] * 3, "state": ["OR", "OR", "NV"] * 4 + [""] * 3},
+        {(k, 0, "Bend") for k in (12, 13, 14)} | {(k, 1, "OR") for k in (12, 13, 14)},
+    ),
+    "swapped": (
+        swapped.rewrite,
+        {"city": ["Ulm", "Bonn"] * 60 + ["DE"], "land": ["DE"] * 120 + ["Ulm"]},
+        {(120, 0, "Ulm"), (120, 1, "DE")},
+    ),
+    "frame": (frame.audit, {"key": [f"item-{100 + k}" for k in range(60)] + ["item-1234"]}, {(60, 0, None)}),
+    "blanks": (
+        blanks.audit,
+        {"zip": [str(k % 4) for k in range(40)], "town": [TOWNS[k % 4] if k != 6 else "" for k in range(40)]},
+        {(6, 1, "Kiel")},
+    ),
+}
+
+
+def judged(columns: dict[str, list[str]], test: ColumnTest) -> set[tuple[int, int, str | None]]:
+    table = CodedTable.of(columns)
+    for column in table.columns:
+        column.role = infer_role(column, table)
+    return {(f.row, j, f.suggested) for j, f in test(table, DEFAULT)}
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_what_is_wrong_is_found(name: str) -> None:
+    test, columns, expected = CASES[name]
+    assert judged(columns, test) == expected
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_what_is_right_is_left_alone(name: str) -> None:
+    test, columns, wrong = CASES[name]
+    rows = {row for row, _, _ in wrong}
+    kept = {c: [t for i, t in enumerate(texts) if i not in rows] for c, texts in columns.items()}
+    assert judged(kept, test) == set()

@@ -1,0 +1,33 @@
+import numpy as np
+
+from magnet.tables.posterior import judge_table
+
+
+def test_the_reliable_sources_decide() -> None:
+    rng = np.random.default_rng(0)
+    flights = [f"F{k}" for k in range(30)]
+    truth = {f: f"{rng.integers(1, 12)}:{rng.integers(10, 59)} a.m." for f in flights}
+    columns: dict[str, list[str]] = {"src": [], "flight": [], "departs": []}
+    wrong = set()
+    for flight in flights:
+        for s in range(8):
+            bad = rng.random() < (0.6 if s < 3 else 0.05)
+            columns["src"].append(f"site{s}")
+            columns["flight"].append(flight)
+            columns["departs"].append(f"{rng.integers(1, 12)}:{rng.integers(10, 59)} p.m." if bad else truth[flight])
+            if bad:
+                wrong.add(len(columns["src"]) - 1)
+    cells = judge_table(columns).cells
+    assert {c.row for c in cells} == wrong
+    assert all(c.suggested == truth[columns["flight"][c.row]] for c in cells)
+
+
+def test_a_value_that_varies_by_design_is_left_alone() -> None:
+    rng = np.random.default_rng(0)
+    columns: dict[str, list[str]] = {"shop": [], "item": [], "color": []}
+    for item in range(30):
+        for shop in range(8):
+            columns["shop"].append(f"shop{shop}")
+            columns["item"].append(f"item{item}")
+            columns["color"].append(str(rng.choice(["red", "green", "blue"])))
+    assert judge_table(columns).cells == []
