@@ -24,7 +24,7 @@ from hostile import make_case, make_flipped  # noqa: E402
 from invariants import check_clean, check_decisions, check_frame  # noqa: E402
 
 KILLED = ("clean", "recover", "save", "corrupt", "reproduce")
-DISKS = (4096, 16384, 32768, 65536)  # bytes: none holds a whole result
+DISKS = (4096, 8192, 12288, 16384)  # bytes: none holds a whole result
 
 
 @dataclass
@@ -108,8 +108,8 @@ def _lines(counts: Counts, command: str, commit: str) -> Iterator[str]:
         f"{tried} hostile inputs, kills and full disks: in {tried - broken} every invariant held, in {broken} one "
         "did not.",
         "",
-        f"Made by `{command}` at commit {commit}; the seeds are fixed. The invariants are in",
-        "`tests/faults/invariants.py`, the inputs in `tests/faults/hostile.py`.",
+        f"Made by `{command}` at commit {commit}; the seeds are fixed.",
+        "The invariants are in `tests/faults/invariants.py`, the inputs in `tests/faults/hostile.py`.",
         "",
         "| what | tried | held | of these cleaned | refused |",
         "|---|---:|---:|---:|---:|",

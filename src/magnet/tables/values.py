@@ -230,6 +230,8 @@ def _arrow_parser(kind: Any) -> Callable[[str], Any]:
         make = _decimal
     elif pa.types.is_timestamp(kind):
         make = lambda text: _time(pd.Timestamp, text)  # noqa: E731
+    elif pa.types.is_duration(kind):
+        make = lambda text: _time(pd.Timedelta, text)  # noqa: E731
     elif pa.types.is_date(kind):
         make = lambda text: _time(datetime.date.fromisoformat, text)  # noqa: E731
     elif pa.types.is_time(kind):
