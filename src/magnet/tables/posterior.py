@@ -119,11 +119,13 @@ class _Memory:
 def _listed(table: CodedTable, cells: Cells, memory: _Memory, options: TableOptions, fill: bool) -> list[CellFinding]:
     out = []
     targets = {name for _, name in table.strict}
+    typos_from = _list_typos_from(table, cells, options)
     for (row, j), finding in sorted(cells.items()):
         column = table.columns[j]
         observed = column.values[column.observed[row]]
         asked = fill and not observed.strip()
-        if (finding.probability < options.list_from and not asked) or column.name in table.skip:
+        list_from = typos_from if finding.kind == "typo" else options.list_from
+        if (finding.probability < list_from and not asked) or column.name in table.skip:
             continue
         if table.trusted is not None and table.trusted[row, j]:
             continue
@@ -141,6 +143,14 @@ def _listed(table: CodedTable, cells: Cells, memory: _Memory, options: TableOpti
             )
         )
     return out
+
+
+def _list_typos_from(table: CodedTable, cells: Cells, options: TableOptions) -> float:
+    """The probability from which misspellings are listed: a single odd spelling is one only if the table shows that
+    its writers misspell, by corrections that are certain."""
+    certain = sum(f.kind == "typo" and f.confidence >= options.change_from for f in cells.values())
+    enough = options.typo_process * table.num_rows * len(table.columns)
+    return options.list_from if certain >= enough else options.list_lone_typo_from
 
 
 def _weakly_judged(table: CodedTable) -> dict[str, str]:
