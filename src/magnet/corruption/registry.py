@@ -19,7 +19,7 @@ from magnet.datasets import DATASETS
 KINDS: dict[str, tuple[Callable[..., Corruption], dict[str, Any], tuple[str, ...]]] = {
     "inject-far": (inject_attributes, {"select": "farthest"}, ("ratio", "candidates", "replace")),
     "inject-random": (inject_attributes, {"select": "random"}, ("ratio", "replace")),
-    "meta": (meta_attack, {"strategy": "meta"}, ("budget", "flips_per_step", "device", "progress")),
+    "meta": (meta_attack, {"strategy": "meta"}, ("budget", "flips_per_step", "per_row", "device", "progress")),
     "meta-control": (meta_attack, {"strategy": "random"}, ("budget", "device", "progress")),
     "cells-flip": (corrupt_cells, {"kind": "flip"}, ("ratio", "node_share")),
     "cells-outlier": (corrupt_cells, {"kind": "outlier"}, ("ratio", "node_share", "scale")),
