@@ -156,3 +156,20 @@ def test_all_of_coauthor_cs_in_seconds_and_sparse(raw_data: Path) -> None:
         (clean[torch.randperm(18333, generator=torch.Generator().manual_seed(0))[:200]] - clean[moved]).square().sum(1)
     )
     assert float((gap > typical).float().mean()) > 0.97
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_broken_copies_have_no_twin(sparse: bool) -> None:
+    data = graph()
+    data.x = torch.where(data.x > 0.5, data.x, torch.zeros(()))
+    whole = inject_attributes(data, ratio=0.3, select="random", replace=False)
+    if sparse:
+        data.x = data.x.to_sparse_csr()
+    broken = inject_attributes(data, ratio=0.3, select="random", replace=False, broken=0.2)
+    x = broken.data.x.to_dense()
+    rows = whole.nodes
+    copied, left = whole.data.x[rows], x[rows]
+    assert bool(((left == copied) | (left == 0)).all())
+    filled, gone = (copied != 0).sum(dim=1), ((copied != 0) & (left == 0)).sum(dim=1)
+    assert torch.equal(gone, (0.2 * filled).round().clamp_min(1).long())
+    assert torch.equal(x[~rows], whole.data.x[~rows])

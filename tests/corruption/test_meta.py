@@ -148,3 +148,21 @@ def test_labels_are_needed() -> None:
     data = graph()
     with pytest.raises(ValueError, match=r"needs data\.y"):
         meta_attack(Data(x=data.x, edge_index=data.edge_index), 5)
+
+
+@pytest.mark.parametrize("strategy", ["meta", "random"])
+@pytest.mark.parametrize("kind", ["binary", "continuous"])
+def test_a_cap_on_the_cells_of_a_row_is_kept(strategy: str, kind: str) -> None:
+    options = {"budget": 60, "flips_per_step": 20, "train_steps": 10, "strategy": strategy}
+    free = meta_attack(graph(kind), **options)  # type: ignore[arg-type]
+    capped = meta_attack(graph(kind), per_row=3, **options)  # type: ignore[arg-type]
+    assert int(capped.cells.sum()) == 60
+    assert int(capped.cells.sum(dim=1).max()) <= 3
+    assert capped.info["per_row"] == 3
+    if strategy == "meta":
+        assert int(free.cells.sum(dim=1).max()) > 3
+
+
+def test_a_cap_that_leaves_no_room_is_refused() -> None:
+    with pytest.raises(ValueError, match="per_row is 1"):
+        meta_attack(graph(), budget=81, per_row=1)

@@ -26,6 +26,7 @@ def inject_attributes(
     replace: bool = True,
     seed: int = 0,
     tolerance: float | None = None,
+    broken: float = 0.0,
 ) -> Corruption:
     r"""Copy the attributes of other nodes onto some nodes.
 
@@ -54,6 +55,9 @@ def inject_attributes(
         tolerance: a cell counts as wrong when it moved by more than this. (default: the paper's value for a
             known dataset, else 0)
 
+        broken: this share of the non-zero cells of every copied row becomes 0 (at least one), so that no wrong row has
+            an exact twin, which would give it away. (default: ``0.0``)
+
     Example:
         >>> from magnet.datasets import load
         >>> bad = inject_attributes(load("digits"), ratio=0.5, select="random")
@@ -62,6 +66,8 @@ def inject_attributes(
     """
     nodes, _ = check_features(data)
     check_share("ratio", ratio)
+    if not 0 <= broken < 1:
+        raise ValueError(f"broken is {broken}; it must be at least 0 and below 1")
     if nodes < 2:
         raise ValueError("the graph has one node: there is no other row to copy")
     if candidates < 1:
@@ -78,16 +84,41 @@ def inject_attributes(
         donors = _farthest(data.x, targets, pool)
     source = np.arange(nodes)
     source[targets] = donors
+    x = _take_rows(data.x, source)
+    if broken:
+        x = _broken(x, targets, broken, rng)
     return finish(
         data,
-        _take_rows(data.x, source),
+        x,
         tolerance,
         kind="inject-far" if select == "farthest" else "inject-random",
         ratio=float(ratio),
         candidates=int(candidates),
         replace=bool(replace),
         seed=int(seed),
+        **({"broken": float(broken)} if broken else {}),
     )
+
+
+def _broken(x: torch.Tensor, rows: IntArray, share: float, rng: np.random.Generator) -> torch.Tensor:
+    """A copy of ``x`` in which a share of the non-zero cells of some rows is 0."""
+    matrix = to_scipy(x).copy() if is_sparse(x) else None
+    dense = None if matrix is not None else x.clone()
+    for row in rows.tolist():
+        if matrix is not None:
+            filled = np.arange(matrix.indptr[row], matrix.indptr[row + 1])
+        else:
+            filled = dense[row].nonzero().flatten().cpu().numpy()  # type: ignore[index]
+        gone = rng.choice(filled, min(filled.size, max(1, round(share * filled.size))), replace=False)
+        if matrix is not None:
+            matrix.data[gone] = 0
+        else:
+            dense[row, torch.from_numpy(gone).to(x.device)] = 0  # type: ignore[index]
+    if matrix is None:
+        assert dense is not None
+        return dense
+    matrix.eliminate_zeros()
+    return like(matrix, x)
 
 
 def _others(targets: IntArray, draws: IntArray) -> IntArray:

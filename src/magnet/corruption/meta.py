@@ -79,7 +79,7 @@ def meta_attack(
         raise ValueError("flips_per_step, train_steps and hidden must be at least 1")
     if per_row is not None and (per_row < 1 or per_row * nodes < budget):
         raise ValueError(
-            f"per_row is {per_row}: with {nodes} rows that allows {max(0, per_row * nodes)} changed cells, and the budget "
+            f"per_row is {per_row}: with {nodes} rows that allows {max(0, per_row * nodes)} cells, and the budget "
             f"is {budget}"
         )
 

@@ -17,8 +17,8 @@ from magnet.datasets import DATASETS
 
 # name: (function, fixed options, options that may be given)
 KINDS: dict[str, tuple[Callable[..., Corruption], dict[str, Any], tuple[str, ...]]] = {
-    "inject-far": (inject_attributes, {"select": "farthest"}, ("ratio", "candidates", "replace")),
-    "inject-random": (inject_attributes, {"select": "random"}, ("ratio", "replace")),
+    "inject-far": (inject_attributes, {"select": "farthest"}, ("ratio", "candidates", "replace", "broken")),
+    "inject-random": (inject_attributes, {"select": "random"}, ("ratio", "replace", "broken")),
     "meta": (meta_attack, {"strategy": "meta"}, ("budget", "flips_per_step", "per_row", "device", "progress")),
     "meta-control": (meta_attack, {"strategy": "random"}, ("budget", "device", "progress")),
     "cells-flip": (corrupt_cells, {"kind": "flip"}, ("ratio", "node_share")),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import torch
+from torch import Tensor
 
 from magnet.detection.base import Detector
+from magnet.detection.cells.bursts import BurstModel
 from magnet.detection.cells.cell import CellModel
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.options import ROWS
@@ -23,6 +25,8 @@ class Auto(Detector):
     .. math::
         \Pr(\text{wrong}) = 1 - (1 - P_{ij}) (1 - \rho_i c_{ij})
 
+    Rows of a bag that are far too long, as an attack leaves them, are judged by
+    :class:`~magnet.detection.cells.bursts.BurstModel`, whose probabilities join those of the cells in the same way.
     A row with wrong cells whose other cells follow its neighbors is not swapped: its :math:`\rho` is lowered. Where the
     gate is closed no row is flagged, and ``gate_.reason`` says why; where the context carries next to no information,
     cells are judged by their columns alone. Nor are rows judged by nearest neighbors that were chosen by the rows
@@ -36,18 +40,30 @@ class Auto(Detector):
             rows = replace(rows, p_row_swapped=nothing, ranking=nothing)
         weights = context_weights(rows.p_row_swapped, rows.duplicates)
         cells = CellModel(data, weights, context=rows.gate.cells, progress=self.progress)
+        bursts = BurstModel(data)
         own = cells.p_own_row()
         p_row_swapped, ranking = rows.p_row_swapped * (1 - own), rows.ranking * (1 - own)
-        node_probability = 1 - (1 - p_row_swapped) * (1 - cells.node_probability)
+        # An expert that found nothing ranks behind one that found something.
+        if bursts.share > 0 and float((p_row_swapped > 0.5).float().mean()) < ROWS.min_ranking_share:
+            ranking = ranking * ROWS.silent_expert_weight
+        node_probability = 1 - (1 - p_row_swapped) * (1 - cells.node_probability) * (1 - bursts.row_probability)
         # Rows are ranked by the posterior as if the gate were open, ties by the evidence itself.
-        either = 1 - (1 - ranking) * (1 - cells.node_probability)
+        confidence = ROWS.cell_confidence
+        either = 1 - (1 - ranking) * (1 - confidence * cells.node_probability) * (1 - bursts.row_ranking)
         odds = torch.log((either + 1e-6) / (1 - either + 1e-6))
+        scores = odds + ROWS.tie_break * (cells.node_scores.clamp(-30, 30) - rows.logit)
+
+        def judge(first: int, last: int) -> tuple[Tensor, Tensor]:
+            p_cell = cells.probability(first, last)
+            score, p_burst = bursts.judge(first, last)
+            return 1 - (1 - confidence * p_cell) * (1 - score), 1 - (1 - p_cell) * (1 - p_burst)
+
         return Verdict(
             data=data,
-            node_scores=odds + ROWS.tie_break * (cells.node_scores.clamp(-30, 30) - rows.logit),
+            node_scores=torch.where(rows.has_evidence, scores, torch.maximum(scores, rows.neutral(scores))),
             node_probability=node_probability,
             share=float(node_probability.mean()),
-            cells=cells.judge,
+            cells=judge,
             p_row_swapped=p_row_swapped,
             row_ranking=ranking,
             context_weights=context_weights(p_row_swapped, rows.duplicates),

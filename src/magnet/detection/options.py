@@ -31,6 +31,8 @@ class DataOptions:
             predict them. Of 3, 4 and 5, 3 flags fewest rows of clean digits and is as good as the others on digits,
             synthetic outliers and a mixed table (where 3, 4 and 5 stood before, in three places).
         max_chance_duplicates: equal rows are duplicates where chance would give fewer than this many. By hand.
+        min_binary_share: columns are 0/1, but for errors, where this share of all non-zero cells of the matrix is 1. By
+            hand.
         quantile_sample: quantiles are taken over at most this many values of a column. Set by run time.
         trimmed_share: share cut off at each end for the spread of a column whose MAD is 0. By hand.
         min_listed_probability: zero cells of a sparse matrix appear in sparse results from this probability on.
@@ -47,6 +49,7 @@ class DataOptions:
     max_dense_fill: float = 0.1
     max_standardized: float = 3.0
     max_chance_duplicates: float = 0.01
+    min_binary_share: float = 0.8
     quantile_sample: int = 100_000
     trimmed_share: float = 0.01
     min_listed_probability: float = 0.01
@@ -70,6 +73,11 @@ class RowOptions:
             none is swapped. Any small value gives the same order.
         tie_break: weight of the raw evidence beside the posterior log odds when rows are ranked. Small, so that it only
             orders rows of equal posterior.
+        cell_confidence: where scores of rows, cells and bursts are compared, probabilities of the cell model count this
+            much. Of its cells with a probability above 0.9, 63 % were wrong in truth, of its rows 75 %
+            (``results/detection.md``): such alarms must not outrank the more certain ones of the others.
+        silent_expert_weight: where bursts were found and no swapped rows, the posterior that ranks rows counts this
+            much, as if its floored share were 0.00001. By hand, on the meta attack.
         null_quantiles: quantiles of the null below which values are counted for the null proportion: two, because the
             lower one is less biased and the upper one less noisy. By hand, on synthetic graphs (``tests``).
         right_quantiles: quantiles of the right values that give their centre and width. By hand.
@@ -87,6 +95,8 @@ class RowOptions:
     min_stratum: int = 50
     min_ranking_share: float = 0.001
     tie_break: float = 0.01
+    cell_confidence: float = 0.9
+    silent_expert_weight: float = 0.01
     null_quantiles: tuple[float, float] = (0.3, 0.5)
     right_quantiles: tuple[float, float] = (0.5, 0.1)
     histogram_bins: int = 60
@@ -95,19 +105,20 @@ class RowOptions:
 
 @dataclass(frozen=True)
 class GateOptions:
-    """When rows, and cells by their context, may be judged. Calibrated by ``benchmarks/gate.py``.
+    """When rows, and cells by their context, may be judged (``results/gate.md``, ``tests/detection/test_silence.py``).
 
     Args:
-        required_power: AUROC of right rows against permuted ones from which rows are judged: above it, five of six
-            flagged rows are wrong and clean graphs are left alone; below it, soon half of the flagged rows are right
-            (``results/gate.md``).
-        required_cell_power: the same for cells, which are judged with what the context is worth for each column.
-        standard_errors: by how many standard errors the power must exceed 1/2.
+        level: error rate of the test that rows are exchangeable over nodes.
+        max_share: where more rows than this look swapped, the right ones are not the majority that detection needs.
+        max_false_share: expected share of right rows among the flagged ones up to which rows are flagged.
+        reference_share: the expectation is taken for at least this share of swapped rows. For smaller ones the few rows
+            that would be flagged are all close to the threshold, which says nothing about the graph.
     """
 
-    required_power: float = 0.87
-    required_cell_power: float = 0.80
-    standard_errors: float = 4.0
+    level: float = 1e-4
+    max_share: float = 0.5
+    max_false_share: float = 1 / 3
+    reference_share: float = 0.2
 
 
 @dataclass(frozen=True)
@@ -126,6 +137,11 @@ class CellOptions:
         max_log_ratio: log ratios are clipped here, so that sums of exponentials stay finite in float32.
         start_share, min_share, max_share: of rows with wrong cells: where expectation maximization starts, and its
             bounds.
+        settled_share: the context is not cleaned again where the share of rows with wrong cells changed by less.
+        impossible_log_ratio: for values that their column cannot have. Large beside the prior of the lowest rate.
+        min_burst_rows: rows with words that are needed before one of them can be called too long.
+        min_burst_spread: least relative spread of the rows' masses: the norms of normalized rows differ by rounding. By
+            hand.
         cached_cells: results are kept between passes for dense data of at most this many cells. Set by memory.
     """
 
@@ -140,6 +156,10 @@ class CellOptions:
     start_share: float = 0.05
     min_share: float = 0.001
     max_share: float = 0.9
+    settled_share: float = 0.01
+    impossible_log_ratio: float = 20.0
+    min_burst_rows: int = 50
+    min_burst_spread: float = 0.05
     cached_cells: int = 200_000_000
 
 

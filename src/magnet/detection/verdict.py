@@ -135,7 +135,7 @@ class Verdict:
             if self.context_weights is not None:
                 differs = self.context.p_differs(first, last)
             ranking = (self.p_row_swapped if self.row_ranking is None else self.row_ranking)[:, None] * differs
-            scores = ranking.expand(shape) if self.cells is None else 1 - (1 - probability) * (1 - ranking)
+            scores = ranking.expand(shape) if self.cells is None else 1 - (1 - scores) * (1 - ranking)
             probability = 1 - (1 - probability) * (1 - self.p_row_swapped[:, None] * differs)
             distrusted = distrusted | self.flagged_rows.to(data.device)[:, None]
         exempt = data.exempt(first, last)

@@ -22,11 +22,12 @@ class Cell(Detector):
     """Weighs, for each cell, "wrong" against "right" given the neighbors: see :class:`CellModel`.
 
     Args:
-        rounds: how often the context is cleaned by what was found, for dense data. (default: ``2``)
+        rounds: how often, at most, the context is cleaned by what was found: until the share of rows with wrong cells
+            no longer changes in bags of 0/1 words, twice in other dense data, once in sparse data. (default: ``4``)
         context: ``False`` looks at the columns only: numbers that are impossible for their column. (default: ``True``)
     """
 
-    rounds: int = 2
+    rounds: int = 4
     context: bool = True
 
     def _detect(self, data: DetectionData) -> Verdict:
@@ -52,6 +53,10 @@ class CellModel:
     * categories: :math:`(1 - \pi_c) b_c / \pi_c` for the category c that is there and its rate :math:`b_c`;
     * numbers: see :class:`~magnet.detection.cells.numeric.NumericModel`.
 
+    A value other than 0 and 1 in a column that was recognized as 0/1 is impossible. The first round judges cells by
+    their neighbors alone; in bags of 0/1 words the following ones also by the other words of the row, as far as these
+    are found together in rows that the round before did not suspect.
+
     The rows of a bag differ in length, so there a row also has a factor ``r`` that multiplies all its :math:`\pi`, from
     a grid whose weights are found in the same way: long rows have more of the expected words, wrong ones words that are
     unexpected there.
@@ -69,21 +74,29 @@ class CellModel:
         self,
         data: DetectionData,
         weights: Tensor | None = None,
-        rounds: int = 2,
+        rounds: int = 4,
         context: bool = True,
         progress: bool = False,
     ) -> None:
         self.data, self.uses_context = data, context
         w = torch.ones(data.num_nodes, device=data.device) if weights is None else weights.to(data.device)
-        p_cell_wrong = None
-        rounds = 1 if data.matrix is not None else rounds
+        p_cell_wrong: Tensor | None = None
+        support: Tensor | None = None
+        before = float("nan")
+        rounds = rounds if self.has_lengths else 1 if data.matrix is not None else min(rounds, 2)
         for turn in track(range(rounds), "comparing cells with their context", progress):
-            self._context = ContextModel(data, w, p_cell_wrong, local=context)
-            self._numeric = NumericModel(self._context)
+            self._context: ContextModel = ContextModel(data, w, p_cell_wrong, local=context, support=support)
+            self._numeric: NumericModel = NumericModel(self._context)
             self._ratios: dict[int, Tensor] = {}
             self._probabilities: dict[int, Tensor] = {}
             self._weigh_rows()
-            if turn + 1 < rounds:
+            settled = turn > 0 and abs(self.share - before) <= CELLS.settled_share
+            if settled or turn + 1 == rounds:
+                break
+            before = self.share
+            if self.has_lengths:
+                support = w * (1 - self.node_probability)
+            if data.matrix is None:
                 p_cell_wrong = torch.empty(data.num_nodes, data.num_features, device=data.device)
                 for first, last in data.ranges():
                     p_cell_wrong[:, first:last] = self.probability(first, last)
@@ -163,6 +176,7 @@ class CellModel:
         numeric = data.numeric[first:last]
         if bool(numeric.any()):
             out = torch.where(numeric, self._numeric.log_ratio(first, last, pi), out)
+        out = out.masked_fill(data.out_of_domain(first, last), CELLS.impossible_log_ratio)
         if self._keeps:
             self._ratios[first] = out
         return out.clone()

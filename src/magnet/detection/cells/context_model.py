@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
+import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from magnet.detection.cells.cooccurrence import Cooccurrence
 from magnet.detection.cells.opinion_pool import LogOpinionPool, fit_pools
 from magnet.detection.cells.ridge import leave_one_out_ridge
 from magnet.detection.data.columns import Column
@@ -28,7 +30,7 @@ class ContextModel:
 
     with the column's rate :math:`b_j` and the weighted means :math:`m^1, m^2` over one and two hops (without walks that
     return), both shrunk towards :math:`b_j` by half an observation. The weights :math:`a` maximize the likelihood of
-    the cells where the event happened.
+    the cells where the event happened. In bags, what the other words of the row say can be a fourth part.
 
     In tables of up to 256 columns these three, the same means shrunk by a fiftieth of an observation, and the linear
     prediction from the neighbors and the rest of the row are combined by a logarithmic opinion pool instead, with
@@ -41,17 +43,25 @@ class ContextModel:
             the value that they would otherwise have.
         local: ``False`` takes every node's context to be the whole column. So it is in any case where the edges were
             chosen by the rows themselves and the rest of the row can be used. (default: ``True``)
+        support: for bags, weights ``[n]`` of the rows in :class:`~magnet.detection.cells.cooccurrence.Cooccurrence`,
+            whose prediction from the rest of the row then is a fourth part of the mixture. (default: not used)
     """
 
     def __init__(
-        self, data: DetectionData, weights: Tensor, p_cell_wrong: Tensor | None = None, local: bool = True
+        self,
+        data: DetectionData,
+        weights: Tensor,
+        p_cell_wrong: Tensor | None = None,
+        local: bool = True,
+        support: Tensor | None = None,
     ) -> None:
-        self.data, self.weights, self.p_cell_wrong = data, weights, p_cell_wrong
+        self.data, self.weights, self.p_cell_wrong, self.support = data, weights, p_cell_wrong, support
         enough_rows = data.num_nodes >= CONTEXT.min_rows_per_column * data.num_features
         self.uses_row = local and data.is_table and data.num_features >= 2 and enough_rows
         self.uses_neighbors = local and not (data.edges_from_rows and self.uses_row)
         self._recent_range: tuple[int, int] | None = None
         self._recent: dict[float, Means] = {}
+        self._recent_probability: tuple[tuple[int, int], Tensor] | None = None
 
     @cached_property
     def _amounts(self) -> tuple[Tensor, Tensor]:
@@ -138,9 +148,25 @@ class ContextModel:
             _, one[:, first:last], two[:, first:last] = self.means(z[:, first:last], observed)
         return leave_one_out_ridge(z, one, two, data.columns, unclipped=unclipped)
 
+    @cached_property
+    def rest_of_row(self) -> Cooccurrence | None:
+        """What the words of a bag say about each other; None where that is not used."""
+        if self.support is None or not self.data.is_bag:
+            return None
+        return Cooccurrence(self.event_matrix(), self.support)
+
+    def event_matrix(self) -> sp.csr_matrix:
+        """All events, sparse ``[n, d]``."""
+        if self.data.matrix is not None:
+            return self.data.matrix
+        blocks = [sp.csr_matrix(self.events(first, last)[0].cpu().numpy()) for first, last in self.data.ranges()]
+        return sp.csr_matrix(sp.hstack(blocks))
+
     def _predictors(self, first: int, last: int) -> list[Tensor]:
         """What the probability is combined from: the column's rate ``[c]`` and predictions ``[n, c]``."""
         parts = list(self.event_means(first, last))
+        if self.rest_of_row is not None:
+            parts.append(self.rest_of_row.probability(first, last))
         if self.data.is_table:
             parts += self.event_means(first, last, CONTEXT.weak_shrinkage)[1:]
         if self.regression is not None:
@@ -155,6 +181,8 @@ class ContextModel:
         parts, generator = [], torch.Generator().manual_seed(0)
         for first, last in self.data.ranges():
             y, _ = self.events(first, last)
+            if self.support is not None:  # rows that are suspicious themselves do not say what right rows are like
+                y = y * (self.support > 0.5 * self.weights)[:, None]
             row, column = y.nonzero(as_tuple=True)
             keep = max(1, int(CONTEXT.mixture_events * (last - first) / self.data.num_features))
             if row.numel() > keep:
@@ -199,7 +227,13 @@ class ContextModel:
                 yield c, own if c.kind == "categorical" else torch.cat([1 - own, own], dim=1)
 
     def probability(self, first: int, last: int) -> Tensor:
-        r""":math:`\pi` ``[n, c]``, the probability of an event in each cell of a range of features."""
+        r""":math:`\pi` ``[n, c]``, the probability of an event in each cell of a range of features; the last range is
+        kept."""
+        if self._recent_probability is None or self._recent_probability[0] != (first, last):
+            self._recent_probability = (first, last), self._probability(first, last)
+        return self._recent_probability[1]
+
+    def _probability(self, first: int, last: int) -> Tensor:
         if self.data.is_table:
             y, observed = self.events(first, last)
             total = torch.ones_like(y)

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import scipy.sparse as sp
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from magnet.arrays import is_sparse, to_scipy, to_torch_csr
@@ -61,7 +62,8 @@ def feature_tensor(x: Any) -> Tensor:
 
 def infer_columns(x: Any) -> list[Column]:
     """One column per feature: binary where all values are 0 or one other value, a count where they are whole numbers
-    from 0, else continuous. Missing values (NaN) do not matter.
+    from 0, else continuous. Missing values (NaN) do not matter. In a matrix of 0/1 columns a few other numbers
+    (negative ones, fractions) do not make a column continuous: they are what is wrong.
 
     Example:
         >>> x = torch.tensor([[0.0, 0.0, 0.5], [0.2, 3.0, -1.0], [float("nan"), 1.0, 2.0]])
@@ -87,6 +89,8 @@ def infer_columns(x: Any) -> list[Column]:
             binary[at] = ((block == 0) | (block == other) | missing).all(dim=0).cpu().numpy()
             whole[at] = (((block >= 0) & (block == block.round())) | missing).all(dim=0).cpu().numpy()
             unit[at] = torch.where(other == 0, torch.ones_like(other), other).cpu().numpy()
+    foreign = ~binary & _binary_but_for_errors(x)
+    binary, unit = binary | foreign, np.where(foreign, 1.0, unit)
     kinds: list[Kind] = ["binary" if b else "count" if w else "continuous" for b, w in zip(binary, whole, strict=True)]
     return [Column(str(j), kind, j, j + 1, float(unit[j]) if kind == "binary" else 1.0) for j, kind in enumerate(kinds)]
 
@@ -126,6 +130,27 @@ def row_units(x: Tensor) -> Tensor | None:
     out = np.ones(nodes)
     out[filled] = unit
     return torch.from_numpy(out).to(x.device)
+
+
+def _binary_but_for_errors(x: Tensor) -> NDArray[np.bool_]:
+    """Bool ``[d]``: columns of a 0/1 matrix in which some cells hold neither 0 nor 1, and no other whole number."""
+    features = int(x.shape[1])
+    ones, foreign, counts = (np.zeros(features) for _ in range(3))
+    if is_sparse(x):
+        matrix = to_scipy(x).tocsc()
+        values, place = matrix.data, np.repeat(np.arange(features), np.diff(matrix.indptr))
+        odd = (values < 0) | (values % 1 != 0)
+        for total, which in ((ones, values == 1), (foreign, odd), (counts, (values > 1) & ~odd)):
+            total += np.bincount(place[which], minlength=features)
+    else:
+        for start in range(0, features, 64):
+            block = x[:, start : start + 64].nan_to_num()
+            odd = (block < 0) | (block != block.round())
+            for total, which in ((ones, block == 1), (foreign, odd), (counts, (block > 1) & ~odd)):
+                total[start : start + 64] = which.sum(dim=0).cpu().numpy()
+    if features < DATA.min_bag_columns or ones.sum() < DATA.min_binary_share * (ones + foreign + counts).sum():
+        return np.zeros(features, bool)
+    return (counts == 0) & (foreign > 0) & (ones >= foreign)
 
 
 def check_columns(columns: Sequence[Column], features: int) -> list[Column]:

@@ -175,6 +175,12 @@ class DetectionData:
             return trusted
         return self.missing[:, first:last] if trusted is None else self.missing[:, first:last] | trusted
 
+    def out_of_domain(self, first: int, last: int) -> Tensor:
+        """Bool ``[n, last - first]``: cells of 0/1 columns that hold another number."""
+        block = self.block(first, last)
+        binary = torch.tensor([kind == "binary" for kind in self.kinds[first:last]], device=self.device)
+        return binary & (block != 0) & (block != 1) & ~block.isnan()
+
     @cached_property
     def kinds(self) -> tuple[str, ...]:
         """The kind of each feature."""

@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
 from magnet.detection.base import Detector, track
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.data.row_vectors import duplicate_counts, low_rank_rows, unit_rows
 from magnet.detection.options import ROWS
-from magnet.detection.rows.gate import Gate, GateEvidence, judge_gate
-from magnet.detection.rows.local_fdr import FloatArray, local_fdr, null_overlap, null_proportion, without_overlap
+from magnet.detection.rows.gate import Gate, GateEvidence, judge_gate, power_and_error
+from magnet.detection.rows.local_fdr import local_fdr, null_overlap, null_proportion, without_overlap
 from magnet.detection.rows.logistic import fit_logistic
 from magnet.detection.rows.pair_features import PairFeatures, permuted_pairs
 from magnet.detection.verdict import Verdict
@@ -66,7 +65,7 @@ class Context(Detector):
         odds = torch.log((rows.ranking + 1e-6) / (1 - rows.ranking + 1e-6)) - ROWS.tie_break * rows.logit
         return Verdict(
             data=data,
-            node_scores=torch.where(rows.has_evidence, odds, odds.min()),
+            node_scores=rows.neutral(odds),
             node_probability=rows.p_row_swapped,
             share=rows.share,
             p_row_swapped=rows.p_row_swapped,
@@ -97,6 +96,12 @@ class RowJudgment:
     has_evidence: Tensor
     share: float
     gate: Gate
+
+    def neutral(self, scores: Tensor) -> Tensor:
+        """Scores ``[n]`` in which rows without evidence stand in the middle, neither suspicious nor confirmed."""
+        if not bool(self.has_evidence.any()):
+            return scores
+        return torch.where(self.has_evidence, scores, scores[self.has_evidence].median())
 
     def gated(self) -> RowJudgment:
         """The same with no row swapped where the gate is closed; the ranking stays."""
@@ -152,17 +157,18 @@ def judge_rows(
         logit, null_logit = _cross_fit(real_features, null_features, amount, weight, known, allowed, half)
         real, null = logit[known].double().cpu().numpy(), null_logit[allowed].double().cpu().numpy()
         if turn == 0:
-            power = _auroc(real, null)
+            at_nodes = torch.where(allowed, null_logit, torch.nan)[known].double().cpu().numpy()
+            power, error = power_and_error(real, at_nodes)
         shares = [null_proportion(real[members], null) for members in strata]
         # How right rows look shows best in the stratum that has most of them.
         best = int(np.argmax([(1 - share) * members.sum() for share, members in zip(shares, strata, strict=True)]))
-        evidence = GateEvidence(power, _auroc(real[strata[best]], null), int(known.sum()), shares[best])
         overlap = null_overlap(real[strata[best]], null, shares[best])
         shares = [without_overlap(share, overlap) for share in shares]
         p_row_swapped = posterior(shares)
     ranking = posterior([max(ROWS.min_ranking_share, share) for share in shares])
     share = float(np.dot(shares, [members.sum() for members in strata]) / data.num_nodes)
-    return RowJudgment(p_row_swapped, ranking, logit, duplicates, known, share, judge_gate(evidence))
+    gate = judge_gate(GateEvidence(power, error, share))
+    return RowJudgment(p_row_swapped, ranking, logit, duplicates, known, share, gate)
 
 
 def _strata(duplicates: Tensor, known: Tensor) -> list[np.ndarray]:
@@ -218,9 +224,3 @@ def _expand(features: Tensor, amount: Tensor) -> Tensor:
     amount = amount.expand(*features.shape[:-1], 2)
     products = [features * amount[..., :1], features * amount[..., 1:]]
     return torch.cat([features, amount, *products, features.square()], dim=-1)
-
-
-def _auroc(real: FloatArray, null: FloatArray) -> float:
-    sample = null[:: max(1, null.size // ROWS.null_sample)]
-    truth = np.concatenate([np.ones(real.size), np.zeros(sample.size)])
-    return float(roc_auc_score(truth, np.concatenate([real, sample])))

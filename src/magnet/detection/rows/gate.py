@@ -1,10 +1,15 @@
-"""The gate: does the neighborhood carry information about the rows?"""
+"""The gate: does the neighborhood carry enough information about the rows to call one of them swapped?"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
+import numpy as np
+from scipy.stats import norm
+
 from magnet.detection.options import GATE
+from magnet.detection.rows.local_fdr import FloatArray
 
 
 @dataclass(frozen=True)
@@ -16,7 +21,8 @@ class Gate:
         power: AUROC of "this row at its own node" against "another row at this node".
         reason: why it is closed, in words.
         adjusted: the power on the rows that are right, as far as it can be estimated.
-        cells: cells may be compared with their context, which takes less than to call a whole row swapped.
+        cells: cells may be compared with their context: rows are not exchangeable over nodes.
+        false_share: expected share of right rows among the flagged ones.
     """
 
     open: bool
@@ -24,6 +30,7 @@ class Gate:
     reason: str
     adjusted: float = float("nan")
     cells: bool = False
+    false_share: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -31,39 +38,93 @@ class GateEvidence:
     """What the gate looks at.
 
     Args:
-        power: AUROC of real against permuted pairs in the first round.
-        final: the same in the last round, in the stratum (rows that occur once, twice, more often) with most right
-            rows.
-        rows: rows with evidence.
-        share: estimated share of swapped rows in that stratum.
+        power: AUROC of real against permuted pairs in the first round, in which no row has been judged yet. (In later
+            rounds rows that disagree with their neighbors count less in the contexts, so that contexts agree with rows
+            even where rows were shuffled over the nodes.)
+        error: its standard error, see :func:`power_and_error`.
+        share: estimated share of swapped rows.
     """
 
     power: float
-    final: float
-    rows: int
+    error: float
     share: float
 
 
-def judge_gate(evidence: GateEvidence | None) -> Gate:
-    r"""Open where rows may be flagged.
+def power_and_error(real: FloatArray, null: FloatArray) -> tuple[float, float]:
+    r"""AUROC of real pairs ``[n]`` against permuted pairs ``[n, K]`` (NaN where there is none), and its standard error.
 
-    Swapped rows look like permuted ones, so a share ``s`` of them pulls the power towards 1/2: it is
-    :math:`s / 2 + (1 - s) A`. The gate asks for ``A``, the power on the rows that are right, and for a power that
-    permuted rows would not give.
+    Every probe k is one row at all nodes, so its pairs are one draw and not n: DeLong's variance with the probes as
+    clusters,
+
+    .. math::
+        \frac{\mathrm{var}_i \, P(\text{null} < r_i)}{n} + \frac{\mathrm{var}_k \, P(r > \text{null}_k)}{K} .
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> power, error = power_and_error(rng.normal(size=500), rng.normal(size=(500, 40)) + rng.normal(size=40))
+        >>> bool(abs(power - 0.5) < 3 * error), bool(error > 0.03)
+        (True, True)
+    """
+    known = np.isfinite(null)
+    pooled = np.sort(null[known])
+    below = (np.searchsorted(pooled, real, "left") + np.searchsorted(pooled, real, "right")) / (2 * pooled.size)
+    ordered = np.sort(real)
+    by_probe = np.array(
+        [
+            1 - np.searchsorted(ordered, null[known[:, k], k]).mean() / real.size
+            for k in np.flatnonzero(known.any(axis=0))
+        ]
+    )
+    return float(below.mean()), math.sqrt(below.var() / real.size + by_probe.var() / by_probe.size)
+
+
+def expected_false_share(auroc: float, share: float) -> float:
+    r"""The share of right rows among those of which :math:`\rho > 1/2`, for a power on right rows and a share ``s`` of
+    swapped ones.
+
+    On the scale on which permuted rows are standard normal, let right rows be normal around :math:`d = \sqrt 2 \,
+    \Phi^{-1}(\text{AUROC})` (the binormal model). Then :math:`\rho > 1/2` below :math:`t = d / 2 + \log(s / (1 - s)) /
+    d`, and the false share is
+
+    .. math::
+        \frac{(1 - s) \Phi(t - d)}{(1 - s) \Phi(t - d) + s \Phi(t)} .
+
+    Example:
+        >>> [round(expected_false_share(auroc, 0.2), 2) for auroc in (0.5, 0.75, 0.85, 0.95)]
+        [1.0, 0.4, 0.31, 0.17]
+    """
+    if not 0.5 < auroc < 1 or not 0 < share < 1:
+        return 0.0 if auroc >= 1 else 1.0
+    d = math.sqrt(2) * float(norm.ppf(auroc))
+    t = d / 2 + math.log(share / (1 - share)) / d
+    false, true = (1 - share) * float(norm.cdf(t - d)), share * float(norm.cdf(t))
+    return false / (false + true) if false + true > 0 else 1.0
+
+
+def judge_gate(evidence: GateEvidence | None) -> Gate:
+    r"""Open where rows may be flagged. Two questions:
+
+    1. Are rows exchangeable over nodes? A one-sided test of power = 1/2 at level ``GATE.level``: on a graph that says
+       nothing about the rows the gate opens with at most this probability.
+    2. Would the flagged rows be wrong? Swapped rows look like permuted ones, so a share ``s`` of them pulls the power
+       towards 1/2: it is :math:`s / 2 + (1 - s) A`. From ``A``, the power on right rows, follows the expected share of
+       false alarms, :func:`expected_false_share`; it may be at most ``GATE.max_false_share``.
     """
     if evidence is None:
         return Gate(False, 0.5, "fewer than 10 rows have neighbors and values: too few to compare")
-    if evidence.share >= 1:
-        return Gate(False, evidence.power, "every row looks like a row from elsewhere")
-    adjusted = (evidence.final - evidence.share / 2) / (1 - evidence.share)
-    error = (12 * evidence.rows) ** -0.5
-    if evidence.power < 0.5 + GATE.standard_errors * error:
-        reason = f"the neighbors say no more about a row than about any other (AUROC {evidence.power:.2f})"
-        return Gate(False, evidence.power, reason, adjusted)
-    if adjusted < GATE.required_power:
+    power, share = evidence.power, evidence.share
+    if power < 0.5 + float(norm.isf(GATE.level)) * evidence.error:
+        reason = f"the neighbors say no more about a row than about any other (AUROC {power:.2f})"
+        return Gate(False, power, reason)
+    if share > GATE.max_share:
+        reason = f"{share:.0%} of the rows look like rows from elsewhere (AUROC {power:.2f}): too many to judge them"
+        return Gate(False, power, reason, cells=True)
+    adjusted = min(1.0, (power - share / 2) / (1 - share))
+    false_share = expected_false_share(adjusted, max(share, GATE.reference_share))
+    if false_share > GATE.max_false_share:
         reason = (
-            f"the neighbors say too little about a row (AUROC {adjusted:.2f}, allowing for {evidence.share:.0%} of "
-            f"swapped rows; {GATE.required_power:.2f} is needed)"
+            f"the neighbors say too little about a row (AUROC {adjusted:.2f}, allowing for {share:.0%} swapped rows): "
+            f"{false_share:.0%} of the flagged rows would be right, {GATE.max_false_share:.0%} may be"
         )
-        return Gate(False, evidence.power, reason, adjusted, adjusted >= GATE.required_cell_power)
-    return Gate(True, evidence.power, "", adjusted, True)
+        return Gate(False, power, reason, adjusted, True, false_share)
+    return Gate(True, power, "", adjusted, True, false_share)

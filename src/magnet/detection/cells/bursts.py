@@ -1,0 +1,106 @@
+"""Bursts: rows of a bag that are far too long, and the words that do not belong there.
+
+An attack on the attributes changes the cells that hurt a classifier most, and these are many cells of a few rows: half
+of the cells that the meta attack adds on Cora are in five rows. No neighbor is needed to see that.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from magnet.detection.cells.context_model import ContextModel
+from magnet.detection.data.dataset import DetectionData
+from magnet.detection.options import CELLS
+from magnet.detection.thresholds import empirical_bayes_share, log_odds, upper_log_ratio
+
+
+class BurstModel:
+    r"""Probabilities that cells were added to their row.
+
+    The mass :math:`m_i` of a row is its number of words, or its norm where words have weights. A row of mass
+    :math:`m_i` has an excess :math:`\epsilon_i = \max(0, 1 - \mathrm{median}(m) / m_i)`: this share of it is not
+    explained by the median. Which part? For 0/1 words, those that seldom go with the others: with the lift
+    :math:`\lambda_{ij}` of :class:`~magnet.detection.cells.cooccurrence.Cooccurrence`,
+
+    .. math::
+        q_{ij} = \frac{\epsilon_i}{\epsilon_i + (1 - \epsilon_i) \lambda_{ij}} ;
+
+    for weights, those near the end of their column, :math:`q_{ij} = |x_{ij}| / \max_k |x_{kj}|`. Long rows are no
+    error as such. A row is a burst with the probability :math:`P_i` that its mass comes from a Cauchy distribution and
+    not from the normal bulk, on the plain or on the log scale, whichever says less; their share is an empirical-Bayes
+    estimate, so that data without bursts have none. :math:`P(\text{cell } ij \text{ is wrong}) = P_i q_{ij}`.
+
+    Args:
+        data: the data; other than bags have no bursts.
+
+    ``row_probability``, ``row_ranking`` ``[n]``: :math:`P`, and the same with the share floored at 0.001; ``share``: of
+    rows that are bursts rather than not.
+    """
+
+    def __init__(self, data: DetectionData) -> None:
+        self.data = data
+        self.row_probability = self.row_ranking = torch.zeros(data.num_nodes, device=data.device)
+        self.share = 0.0
+        self._found = data.is_bag
+        if not self._found:
+            return
+        self._words = all(kind == "binary" for kind in data.kinds)
+        self._context = ContextModel(data, torch.ones(data.num_nodes, device=data.device))
+        mass = self._mass()
+        filled = mass[mass > 0]
+        if filled.numel() < CELLS.min_burst_rows:
+            self._found = False
+            return
+        middle = filled.median()
+        self.excess = (1 - middle / mass.clamp_min(1e-30)).clamp_min(0)
+        least = CELLS.min_burst_spread
+        ratio = torch.minimum(
+            _tail_log_ratio(mass, filled, least * float(middle)),
+            _tail_log_ratio(mass.clamp_min(1e-30).log(), filled.log(), least),
+        )
+        share = empirical_bayes_share(
+            lambda s: float(torch.sigmoid(ratio + log_odds(s)).mean()), start=0.02, bounds=(1e-6, 0.5)
+        )
+        self.share = float((torch.sigmoid(ratio + log_odds(share)) > 0.5).float().mean())
+        self.row_probability = torch.sigmoid(ratio + log_odds(share))
+        self.row_ranking = torch.sigmoid(ratio + log_odds(max(share, CELLS.min_share)))
+        if self._words:
+            # rows must not vouch for what was added to them, nor long rows for each other
+            weights = (middle / mass.clamp_min(1e-30)).clamp_max(1).square()
+            self._context = ContextModel(data, torch.ones_like(mass), support=weights)
+
+    def _mass(self) -> Tensor:
+        total = torch.zeros(self.data.num_nodes, device=self.data.device)
+        for first, last in self.data.ranges():
+            block = self.data.block(first, last).nan_to_num()
+            total += (block != 0).sum(dim=1) if self._words else block.square().sum(dim=1)
+        return total if self._words else total.sqrt()
+
+    def judge(self, first: int, last: int) -> tuple[Tensor, Tensor]:
+        """Scores and probabilities ``[n, last - first]``."""
+        if not self._found:
+            nothing = torch.zeros(self.data.num_nodes, last - first, device=self.data.device)
+            return nothing, nothing
+        block = self.data.block(first, last).nan_to_num()
+        excess = self.excess[:, None]
+        if self._words:
+            rest = self._context.rest_of_row
+            assert rest is not None
+            share = excess / (excess + (1 - excess) * rest.lift(first, last)).clamp_min(1e-12)
+        else:
+            share = block.abs() / block.abs().amax(dim=0).clamp_min(1e-30)
+        share = share * (block != 0)
+        exempt = self.data.exempt(first, last)
+        if exempt is not None:
+            share = share.masked_fill(exempt, 0.0)
+        return self.row_ranking[:, None] * share, self.row_probability[:, None] * share
+
+
+def _tail_log_ratio(values: Tensor, known: Tensor, least: float) -> Tensor:
+    """Log ratio of a wide to a normal density ``[n]``, with the centre and the spread of the known values.
+
+    The spread is the larger of those of both sides, so that a skewed bulk has no tail, and at least so large."""
+    middle = known.median()
+    sides = (middle - known)[known <= middle].median(), (known - middle)[known >= middle].median()
+    return upper_log_ratio((values - middle) / (1.4826 * torch.maximum(*sides)).clamp_min(least))

@@ -1,0 +1,65 @@
+"""What the rest of a row says about a word: how often the words of a bag are found together."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+FloatArray = NDArray[np.float32]
+
+
+class Cooccurrence:
+    r"""Probability of a word, given the other words of its row.
+
+    With the words :math:`W_i` of row i, :math:`N_{jk} = \sum_i w_i [j \in W_i][k \in W_i]` and :math:`N_k = N_{kk}`,
+
+    .. math::
+        p_{ij} = \frac{1}{|W_i \setminus j| + 1} \Bigl( b_j + \sum_{k \in W_i, k \ne j}
+            \frac{N_{jk} - w_i [j \in W_i]}{N_k + 1} \Bigr), \qquad b_j = \frac{N_j + 1/2}{\sum_i w_i + 1}:
+
+    the mean over the other words of how often j goes with them in *other* rows, shrunk towards the rate of j by one
+    word. Words come in bursts: a row about something that its neighbors do not mention has many words that nobody
+    expects there, but they go together. Words put there at random do not.
+
+    Args:
+        events: sparse ``[n, d]``, non-zero where the word is there.
+        weights: of the rows ``[n]``: suspicious rows must not vouch for each other.
+
+    Example:
+        >>> words = sp.csr_matrix(np.array([[1, 1, 0, 0]] * 10 + [[0, 0, 1, 1]] * 10 + [[1, 1, 1, 0]]))
+        >>> rest = Cooccurrence(words, torch.ones(21))
+        >>> p = rest.probability(0, 4)[20]
+        >>> bool(p[0] > 0.4), bool(p[2] < 0.1)  # the third word does not belong to the first two
+        (True, True)
+    """
+
+    def __init__(self, events: sp.csr_matrix, weights: Tensor) -> None:
+        self.device = weights.device
+        words = sp.csr_matrix(events, dtype=np.float32)
+        words.data[:] = 1
+        w = weights.detach().cpu().numpy().astype(np.float32)
+        self._words, self._w = words, w
+        self._pairs = sp.csc_matrix(words.T @ sp.diags(w) @ words)
+        self._count = np.asarray(self._pairs.diagonal(), dtype=np.float32)
+        self._inverse = (1 / (self._count + 1)).astype(np.float32)
+        self._scaled = sp.csr_matrix(words @ sp.diags(self._inverse))
+        self._total = np.asarray(self._scaled.sum(axis=1), dtype=np.float32).ravel()
+        self._length = np.diff(words.indptr).astype(np.float32)
+        self._rate = ((self._count + 0.5) / (w.sum() + 1)).astype(np.float32)
+
+    def probability(self, first: int, last: int) -> Tensor:
+        """``p`` ``[n, last - first]``."""
+        together = np.asarray(self._scaled @ self._pairs[:, first:last].toarray(), dtype=np.float32)
+        present = self._words[:, first:last].toarray()
+        own = self._inverse[first:last]
+        # Where the word is there, neither the word itself nor this row is evidence for it.
+        together -= present * (own * self._count[first:last] + self._w[:, None] * (self._total[:, None] - own))
+        others = self._length[:, None] - present
+        return torch.from_numpy((together.clip(0) + self._rate[first:last]) / (others + 1)).to(self.device)
+
+    def lift(self, first: int, last: int) -> Tensor:
+        """``p_ij / b_j`` ``[n, last - first]``: below 1 where a word is rarer beside the others than elsewhere."""
+        return self.probability(first, last) / torch.from_numpy(self._rate[first:last]).to(self.device)

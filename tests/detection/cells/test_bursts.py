@@ -1,0 +1,78 @@
+"""Rows that are far too long."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from magnet import datasets, detection
+from magnet.detection.cells.bursts import BurstModel
+from magnet.detection.metrics import areas
+
+
+@pytest.fixture
+def attacked():
+    """A bag of words in which five rows got sixty words each, as a gradient attack adds them."""
+    data = datasets.synthetic(800, 400, 4, 6.0, 0.85, signal=0.6, words=20.0, seed=0)
+    generator = torch.Generator().manual_seed(0)
+    cells = torch.zeros(800, 400, dtype=torch.bool)
+    for row in torch.randperm(800, generator=generator)[:5].tolist():
+        empty = (data.x[row] == 0).nonzero().flatten()
+        cells[row, empty[torch.randperm(empty.numel(), generator=generator)[:60]]] = True
+    return with_features(data, torch.where(cells, 1.0, data.x)), cells
+
+
+def with_features(data, x):
+    out = data.clone()
+    out.x = x
+    return out
+
+
+def judge(data, which):
+    prepared = detection.DetectionData.from_data(data)
+    model = BurstModel(prepared)
+    return model, torch.cat([model.judge(*r)[which] for r in prepared.ranges()], dim=1)
+
+
+def test_added_words_are_found_and_the_words_that_were_there_are_not(attacked):
+    data, cells = attacked
+    model, probability = judge(data, 1)
+    assert bool((model.row_probability[cells.any(dim=1)] > 0.9).all())
+    assert float(model.row_probability[~cells.any(dim=1)].max()) < 0.5
+    flagged = probability > 0.5
+    assert float(cells[flagged].float().mean()) > 0.75
+    assert float(flagged[cells].float().mean()) > 0.8
+    assert areas(cells.flatten(), judge(data, 0)[1].flatten())[1] > 0.8
+
+
+def test_auto_says_so_too(attacked):
+    data, cells = attacked
+    found = detection.make("auto").fit(data)
+    assert float(cells[found.flagged_].float().mean()) > 0.7
+    assert areas(cells.flatten(), found.scores_.flatten())[1] > 0.7
+    assert bool(found.flagged_nodes_[cells.any(dim=1)].all())
+
+
+@pytest.mark.parametrize("kind", ["binary", "counts", "continuous"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_rows_of_different_length_are_no_bursts(kind, seed):
+    data = datasets.synthetic(600, 200, 4, 6.0, 0.8, kind, seed=seed)
+    model, probability = judge(data, 1)
+    assert float(model.row_probability.max()) < 0.5
+    assert not bool((probability > 0.5).any())
+
+
+def test_normalized_rows_have_no_length():
+    data = datasets.synthetic(600, 200, 4, 6.0, 0.8, "counts", seed=0)
+    data.x = data.x / data.x.norm(dim=1, keepdim=True).clamp_min(1e-12)
+    assert float(judge(data, 1)[0].row_probability.max()) < 0.5
+
+
+def test_trusted_cells_are_not_suspected(attacked):
+    data, cells = attacked
+    row = int(cells.any(dim=1).nonzero()[0])
+    trusted = torch.zeros(800, dtype=torch.bool)
+    trusted[row] = True
+    prepared = detection.DetectionData.from_data(data, trusted=trusted)
+    model = BurstModel(prepared)
+    assert all(float(model.judge(*r)[1][row].max()) == 0 for r in prepared.ranges())
