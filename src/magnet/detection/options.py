@@ -111,6 +111,7 @@ class GateOptions:
         level: error rate of the test that rows are exchangeable over nodes.
         max_share: where more rows than this look swapped, the right ones are not the majority that detection needs.
         max_false_share: expected share of right rows among the flagged ones up to which rows are flagged.
+        confidence: one-sided level of the confidence limit of that share: small graphs must show more.
         reference_share: the expectation is taken for at least this share of swapped rows. For smaller ones the few rows
             that would be flagged are all close to the threshold, which says nothing about the graph.
     """
@@ -118,6 +119,7 @@ class GateOptions:
     level: float = 1e-4
     max_share: float = 0.5
     max_false_share: float = 1 / 3
+    confidence: float = 0.05
     reference_share: float = 0.2
 
 
@@ -174,6 +176,8 @@ class ContextOptions:
         mixture_events: events that the mixture weights are fitted on. Set by run time.
         min_base_weight: least weight of the column's rate in bags: a word that no neighbor has is rarer, not
             impossible. By hand, on ``benchmarks/detection.py`` (flips on Cora).
+        min_lift: the rest of the row speaks for a word that is so many times as frequent beside the other words as
+            elsewhere. By hand.
         min_rows_per_column: the regression needs this many rows for each column.
         pool_rows: rows that the opinion pools are fitted on. Set by run time.
         min_linear_probability: floor of a linear prediction of a 0/1 value. By hand.
@@ -189,6 +193,7 @@ class ContextOptions:
     spike_share: float = 0.5
     mixture_events: int = 400_000
     min_base_weight: float = 0.2
+    min_lift: float = 1.5
     min_rows_per_column: int = 10
     pool_rows: int = 4000
     min_linear_probability: float = 5e-4

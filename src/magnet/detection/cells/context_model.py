@@ -30,7 +30,8 @@ class ContextModel:
 
     with the column's rate :math:`b_j` and the weighted means :math:`m^1, m^2` over one and two hops (without walks that
     return), both shrunk towards :math:`b_j` by half an observation. The weights :math:`a` maximize the likelihood of
-    the cells where the event happened. In bags, what the other words of the row say can be a fourth part.
+    the cells where the event happened. In bags the result can be multiplied by the lift that the other words of the row
+    give a word, where that is above 1.
 
     In tables of up to 256 columns these three, the same means shrunk by a fiftieth of an observation, and the linear
     prediction from the neighbors and the rest of the row are combined by a logarithmic opinion pool instead, with
@@ -44,7 +45,7 @@ class ContextModel:
         local: ``False`` takes every node's context to be the whole column. So it is in any case where the edges were
             chosen by the rows themselves and the rest of the row can be used. (default: ``True``)
         support: for bags, weights ``[n]`` of the rows in :class:`~magnet.detection.cells.cooccurrence.Cooccurrence`,
-            whose prediction from the rest of the row then is a fourth part of the mixture. (default: not used)
+            whose lift then counts. (default: not used)
     """
 
     def __init__(
@@ -166,7 +167,9 @@ class ContextModel:
         """What the probability is combined from: the column's rate ``[c]`` and predictions ``[n, c]``."""
         parts = list(self.event_means(first, last))
         if self.rest_of_row is not None:
-            parts.append(self.rest_of_row.probability(first, last))
+            # Words that go with the others: the rest of the row says no more about any other word than its rate does.
+            expected = self.rest_of_row.probability(first, last)
+            parts.append(expected * (self.rest_of_row.lift(first, last) > CONTEXT.min_lift))
         if self.data.is_table:
             parts += self.event_means(first, last, CONTEXT.weak_shrinkage)[1:]
         if self.regression is not None:
@@ -181,8 +184,6 @@ class ContextModel:
         parts, generator = [], torch.Generator().manual_seed(0)
         for first, last in self.data.ranges():
             y, _ = self.events(first, last)
-            if self.support is not None:  # rows that are suspicious themselves do not say what right rows are like
-                y = y * (self.support > 0.5 * self.weights)[:, None]
             row, column = y.nonzero(as_tuple=True)
             keep = max(1, int(CONTEXT.mixture_events * (last - first) / self.data.num_features))
             if row.numel() > keep:

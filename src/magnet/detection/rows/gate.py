@@ -108,7 +108,7 @@ def judge_gate(evidence: GateEvidence | None) -> Gate:
        nothing about the rows the gate opens with at most this probability.
     2. Would the flagged rows be wrong? Swapped rows look like permuted ones, so a share ``s`` of them pulls the power
        towards 1/2: it is :math:`s / 2 + (1 - s) A`. From ``A``, the power on right rows, follows the expected share of
-       false alarms, :func:`expected_false_share`; it may be at most ``GATE.max_false_share``.
+       false alarms, :func:`expected_false_share`; its upper confidence limit may be at most ``GATE.max_false_share``.
     """
     if evidence is None:
         return Gate(False, 0.5, "fewer than 10 rows have neighbors and values: too few to compare")
@@ -120,11 +120,12 @@ def judge_gate(evidence: GateEvidence | None) -> Gate:
         reason = f"{share:.0%} of the rows look like rows from elsewhere (AUROC {power:.2f}): too many to judge them"
         return Gate(False, power, reason, cells=True)
     adjusted = min(1.0, (power - share / 2) / (1 - share))
-    false_share = expected_false_share(adjusted, max(share, GATE.reference_share))
+    least = adjusted - float(norm.isf(GATE.confidence)) * evidence.error / (1 - share)
+    false_share = expected_false_share(least, max(share, GATE.reference_share))
     if false_share > GATE.max_false_share:
         reason = (
             f"the neighbors say too little about a row (AUROC {adjusted:.2f}, allowing for {share:.0%} swapped rows): "
-            f"{false_share:.0%} of the flagged rows would be right, {GATE.max_false_share:.0%} may be"
+            f"up to {false_share:.0%} of the flagged rows would be right, {GATE.max_false_share:.0%} may be"
         )
         return Gate(False, power, reason, adjusted, True, false_share)
     return Gate(True, power, "", adjusted, True, false_share)
