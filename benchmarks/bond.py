@@ -23,7 +23,7 @@ from torch_geometric.data import Data
 from magnet import detection
 from magnet.detection.metrics import areas
 
-OURS = ("auto", "context", "cell", "cosine-centred", "duplicates")
+OURS = ("auto", "context", "cell", "cosine-centered", "duplicates")
 PEERS = ("GAE", "AnomalyDAE", "DOMINANT", "DONE", "CoLA", "MLPAE", "LOF")
 BROKEN = 0.1  # share of the words that a broken copy loses
 # Node AUROC / average precision on the contextual outliers of inj_cora, measured with PyGOD 1.1 when it could be run.

@@ -142,6 +142,7 @@ class CellOptions:
         settled_share: the context is not cleaned again where the share of rows with wrong cells changed by less.
         impossible_log_ratio: for values that their column cannot have. Large beside the prior of the lowest rate.
         min_burst_rows: rows with words that are needed before one of them can be called too long.
+        max_burst_share: more long rows than this are how the data are: an attack spends its budget on a few. By hand.
         min_burst_spread: least relative spread of the rows' masses: the norms of normalized rows differ by rounding. By
             hand.
         cached_cells: results are kept between passes for dense data of at most this many cells. Set by memory.
@@ -161,6 +162,7 @@ class CellOptions:
     settled_share: float = 0.01
     impossible_log_ratio: float = 20.0
     min_burst_rows: int = 50
+    max_burst_share: float = 0.02
     min_burst_spread: float = 0.05
     cached_cells: int = 200_000_000
 

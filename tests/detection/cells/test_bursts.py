@@ -76,3 +76,11 @@ def test_trusted_cells_are_not_suspected(attacked):
     prepared = detection.DetectionData.from_data(data, trusted=trusted)
     model = BurstModel(prepared)
     assert all(float(model.judge(*r)[1][row].max()) == 0 for r in prepared.ranges())
+
+
+def test_short_rows_of_a_normalized_bag_are_no_bursts():
+    data = datasets.synthetic(600, 200, 4, 6.0, 0.8, "counts", words=8.0, seed=0)
+    weighted = data.x * torch.rand(200, generator=torch.Generator().manual_seed(0))
+    weighted = weighted / weighted.sum(dim=1, keepdim=True).clamp_min(1e-12)
+    weighted[:12] *= 0.9  # a few rows are not normalized
+    assert not bool((judge(with_features(data, weighted), 1)[1] > 0.5).any())

@@ -29,7 +29,8 @@ class BurstModel:
     for weights, those near the end of their column, :math:`q_{ij} = |x_{ij}| / \max_k |x_{kj}|`. Long rows are no
     error as such. A row is a burst with the probability :math:`P_i` that its mass comes from a Cauchy distribution and
     not from the normal bulk, on the plain or on the log scale, whichever says less; their share is an empirical-Bayes
-    estimate, so that data without bursts have none. :math:`P(\text{cell } ij \text{ is wrong}) = P_i q_{ij}`.
+    estimate, so that data without bursts have none. Where many rows are long, that is how the data are.
+    :math:`P(\text{cell } ij \text{ is wrong}) = P_i q_{ij}`.
 
     Args:
         data: the data; other than bags have no bursts.
@@ -52,6 +53,9 @@ class BurstModel:
         if filled.numel() < CELLS.min_burst_rows:
             self._found = False
             return
+        if not self._words and self._is_normalized():
+            self._found = False
+            return
         middle = filled.median()
         self.excess = (1 - middle / mass.clamp_min(1e-30)).clamp_min(0)
         least = CELLS.min_burst_spread
@@ -62,6 +66,9 @@ class BurstModel:
         share = empirical_bayes_share(
             lambda s: float(torch.sigmoid(ratio + log_odds(s)).mean()), start=0.02, bounds=(1e-6, 0.5)
         )
+        if share > CELLS.max_burst_share:
+            self._found = False
+            return
         self.share = float((torch.sigmoid(ratio + log_odds(share)) > 0.5).float().mean())
         self.row_probability = torch.sigmoid(ratio + log_odds(share))
         self.row_ranking = torch.sigmoid(ratio + log_odds(max(share, CELLS.min_share)))
@@ -76,6 +83,17 @@ class BurstModel:
             block = self.data.block(first, last).nan_to_num()
             total += (block != 0).sum(dim=1) if self._words else block.square().sum(dim=1)
         return total if self._words else total.sqrt()
+
+    def _is_normalized(self) -> bool:
+        """Whether most rows have the same sum or the same norm: then the mass of a row says how short it is."""
+        sums, squares = torch.zeros(2, self.data.num_nodes, device=self.data.device)
+        for first, last in self.data.ranges():
+            block = self.data.block(first, last).nan_to_num()
+            sums += block.sum(dim=1)
+            squares += block.square().sum(dim=1)
+        return any(
+            float(torch.isclose(size, size.median(), rtol=1e-3).float().mean()) > 0.5 for size in (sums, squares)
+        )
 
     def judge(self, first: int, last: int) -> tuple[Tensor, Tensor]:
         """Scores and probabilities ``[n, last - first]``."""

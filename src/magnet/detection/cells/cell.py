@@ -23,7 +23,7 @@ class Cell(Detector):
 
     Args:
         rounds: how often, at most, the context is cleaned by what was found: until the share of rows with wrong cells
-            no longer changes in bags, twice in other dense data, once in sparse data. (default: ``4``)
+            no longer changes in bags of 0/1 words, once in other bags and sparse data, else twice. (default: ``4``)
         context: ``False`` looks at the columns only: numbers that are impossible for their column. (default: ``True``)
     """
 
@@ -54,7 +54,7 @@ class CellModel:
     * numbers: see :class:`~magnet.detection.cells.numeric.NumericModel`.
 
     A value other than 0 and 1 in a column that was recognized as 0/1 is impossible. The first round judges cells by
-    their neighbors alone; in bags the following ones also by the other words of the row, as far as these
+    their neighbors alone; in bags of 0/1 words the following ones also by the other words of the row, as far as these
     are found together in rows that the round before did not suspect.
 
     The rows of a bag differ in length, so there a row also has a factor ``r`` that multiplies all its :math:`\pi`, from
@@ -83,7 +83,7 @@ class CellModel:
         p_cell_wrong: Tensor | None = None
         support: Tensor | None = None
         before = float("nan")
-        rounds = rounds if data.is_bag else 1 if data.matrix is not None else min(rounds, 2)
+        rounds = rounds if self.has_lengths else 1 if data.is_bag or data.matrix is not None else min(rounds, 2)
         for turn in track(range(rounds), "comparing cells with their context", progress):
             self._context: ContextModel = ContextModel(data, w, p_cell_wrong, local=context, support=support)
             self._numeric: NumericModel = NumericModel(self._context)
@@ -94,7 +94,7 @@ class CellModel:
             if settled or turn + 1 == rounds:
                 break
             before = self.share
-            if data.is_bag and context:
+            if self.has_lengths:
                 support = w * (1 - self.node_probability)
             if data.matrix is None:
                 p_cell_wrong = torch.empty(data.num_nodes, data.num_features, device=data.device)
