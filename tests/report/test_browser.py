@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from magnet import tables
 from magnet.cli import app
+from magnet.files import sha256_of
 from magnet.report import render, write_folder
 from magnet.report.page import data_of
 
@@ -54,6 +55,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, make_record: Any) -> Path:
         (9, "age", "39.0", 0.55, 0.95),
     ]
     run = {"title": "nodes.csv", "nodes": str(where / "nodes.csv"), "command": "magnet clean nodes.csv"}
+    run["sha256"] = sha256_of(where / "nodes.csv")
     write_folder(make_record(table, found, fill=True), where / "out", run)
     return where
 

@@ -91,7 +91,7 @@ def expected_false_share(auroc: float, share: float) -> float:
 
     Example:
         >>> [round(expected_false_share(auroc, 0.2), 2) for auroc in (0.5, 0.75, 0.85, 0.95)]
-        [1.0, 0.4, 0.31, 0.17]
+        [1.0, 0.39, 0.31, 0.18]
     """
     if not 0.5 < auroc < 1 or not 0 < share < 1:
         return 0.0 if auroc >= 1 else 1.0
