@@ -351,6 +351,7 @@ def write(results: dict[str, dict[str, dict[str, Score]]], folder: Path) -> None
     left_out = folder / "tables_left_out.md"
     if left_out.exists():
         lines += ["## Constants chosen without the family", "", left_out.read_text()]
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "tables.md").write_text("\n".join(lines))
     fields = list(Score.__dataclass_fields__)
     with (folder / "tables.csv").open("w", newline="") as file:

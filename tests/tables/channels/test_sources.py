@@ -31,3 +31,16 @@ def test_a_value_that_varies_by_design_is_left_alone() -> None:
             columns["item"].append(f"item{item}")
             columns["color"].append(str(rng.choice(["red", "green", "blue"])))
     assert judge_table(columns).cells == []
+
+
+def test_a_value_that_names_two_things_is_no_entity() -> None:
+    """Two flights use gate B1: every source reports both, which is no disagreement about the gate's flight."""
+    sites, flights = [f"site{k}" for k in range(6)], [f"AA-{k}" for k in range(12)]
+    gates = dict(zip(flights, ["B1", "B1", *(f"C{k}" for k in range(10))], strict=True))
+    rows = [(site, flight) for flight in flights for site in sites]
+    columns = {
+        "src": [site for site, _ in rows],
+        "flight": [flight for _, flight in rows],
+        "gate": [gates[flight] for _, flight in rows],
+    }
+    assert judge_table(columns).cells == []

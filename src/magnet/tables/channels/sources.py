@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats, distinct, joint
 from magnet.tables.findings import Finding
@@ -84,16 +85,26 @@ class Claims:
     def __init__(self, table: CodedTable, column: CodedColumn, design: Design) -> None:
         self.table, self.column, self.design = table, column, design
         empty = np.array([blank(v) for v in column.values])
-        self.filled = np.flatnonzero(~empty[column.read])
-        self.blanks = np.flatnonzero(empty[column.read])
         self.entity_all, self.entities = distinct(table.columns[design.entity].read)
         self.source_all, self.sources = distinct(table.columns[design.source].read)
+        once = self._reported_once()
+        self.filled = np.flatnonzero(~empty[column.read] & once)
+        self.blanks = np.flatnonzero(empty[column.read] & once)
         self.entity, self.source = self.entity_all[self.filled], self.source_all[self.filled]
         width = len(column.values)
         self.keys, self.pair, self.held = np.unique(
             self.entity * width + column.read[self.filled], return_inverse=True, return_counts=True
         )
         self.pair_entity, self.pair_value = self.keys // width, self.keys % width
+
+    def _reported_once(self) -> NDArray[np.bool_]:
+        """Rows of entities on which no source reports twice ``[rows]``: two reports of one source mean that the value
+        names two things (a gate that two flights use), and their reports do not contradict each other."""
+        grid = self.entity_all * self.sources + self.source_all
+        _, place, count = np.unique(grid, return_inverse=True, return_counts=True)
+        twice = np.zeros(self.entities, dtype=bool)
+        twice[self.entity_all[count[place] > 1]] = True
+        return ~twice[self.entity_all]
 
     def _leading(self, score: Floats) -> Codes:
         """The pair with the highest score of each entity, -1 for entities without reports."""
