@@ -50,3 +50,17 @@ def test_blanks_get_what_the_row_expects_if_asked() -> None:
     filled = judge_table(table, fill=True).cells
     assert [(c.row, c.column, c.kind) for c in filled] == [(11, "b", "missing")]
     assert abs(float(filled[0].suggested or "nan") - 2 * a[11]) < 2
+
+
+def test_a_prediction_that_no_cell_holds_is_no_certain_replacement() -> None:
+    """Rates of a state differ by a hair, one is far off: what should stand there lies between values that do."""
+    rows = range(120)
+    columns = {
+        "state": ["OH" if k % 2 else "IA" for k in rows],
+        "rate": [f"{(40 if k % 2 else 70) + (k % 10) / 1000 + k / 1e6:.6f}" for k in rows],
+    }
+    columns["rate"][17] = "93.123457"
+    cells = [c for c in judge_table(columns).cells if c.row == 17]
+    assert [c.kind for c in cells] == ["outlier"]
+    assert cells[0].suggested not in columns["rate"]
+    assert cells[0].confidence <= 0.5

@@ -22,6 +22,7 @@ EXTRA_DECIMALS = 4  # beyond the usual number; chance and trailing zeros make on
 ODD_IF_WRONG = 0.5  # share of wrong numbers that show so
 MAX_ODDNESS = 3.0  # nats
 DOUBTED = 0.5  # probability from which a cell does not count for others
+UNATTESTED = 0.5  # a prediction that no two cells hold is no certain replacement, however narrow its range
 STEP_SHARE = 0.9  # share of the numbers that need no more decimals
 
 
@@ -128,6 +129,8 @@ def _finding(column: CodedColumn, verdict: ColumnVerdict, row: int, writer: _Num
         likely, said = writer(verdict.suggestion[row]), verdict.relations[row]
     elif kind == FAR:
         likely, said = _expectation(verdict, row, writer)
+        if int((column.read == column.index.get(likely, -1)).sum()) < 2:
+            confidence = min(confidence, UNATTESTED)
     else:
         likely = writer.divided(observed, FACTORS[kind])
         said = f"{_speaker(verdict.blocks)} expects about {likely}"
