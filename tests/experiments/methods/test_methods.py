@@ -19,7 +19,7 @@ from magnet.nn.members import TRAINING
 NAMES = {
     *("gcn", "mlp", "appnp", "gnnguard", "elasticgnn", "airgnn"),
     *("magnet-one", "magnet-gae", "magnet-true", "magnet", "propagation-one", "fp", "fp-true", "gae-reconstruction"),
-    *("magnet-gcn", "magnet-appnp", "magnet-elasticgnn"),
+    *("magnet-gcn", "magnet-appnp", "magnet-elasticgnn", "gadc", "ugd"),
 }
 
 

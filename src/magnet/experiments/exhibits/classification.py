@@ -23,6 +23,8 @@ METHODS = {
     "gnnguard": "GNNGuard",
     "elasticgnn": "ElasticGNN",
     "airgnn": "AirGNN",
+    "gadc": "GADC",
+    "ugd": "UGD",
     "propagation-one": "control: all trusted, smoothed",
     "magnet-one": "MAGnet-one",
     "magnet-gae": "MAGnet-gae",
@@ -36,8 +38,9 @@ METHODS = {
 }
 #: In the order in which they are shown.
 ORDER = (
-    *("clean", "gcn", "gcn-tuned", "appnp", "gnnguard", "elasticgnn", "airgnn", "magnet-one", "magnet-gae", "magnet"),
-    *("magnet-gcn", "magnet-appnp", "magnet-elasticgnn", "fp", "propagation-one", "mlp", "magnet-true", "fp-true"),
+    *("clean", "gcn", "gcn-tuned", "appnp", "gnnguard", "elasticgnn", "airgnn", "gadc", "ugd"),
+    *("magnet-one", "magnet-gae", "magnet", "magnet-gcn", "magnet-appnp", "magnet-elasticgnn"),
+    *("fp", "propagation-one", "mlp", "magnet-true", "fp-true"),
 )
 TITLES = {"clean": "clean (GCN)", **METHODS}
 CORRUPTIONS = {
@@ -53,7 +56,10 @@ GAE = {"epochs": 1000}
 #: (Our repair in front of a rival's network runs with the rival's settings.)
 UNTUNED = ("clean", "gcn", "magnet")
 #: Methods with a network of their own.
-RIVALS = ("mlp", "appnp", "gnnguard", "elasticgnn", "airgnn", "magnet-appnp", "magnet-elasticgnn")
+RIVALS = (
+    *("mlp", "appnp", "gnnguard", "elasticgnn", "airgnn", "gadc", "ugd"),
+    *("magnet-appnp", "magnet-elasticgnn"),
+)
 #: Where the search is run; other corruptions take what it found there.
 SEARCHED = ("inject-random",)
 #: Fewer epochs for ``--quick``.

@@ -9,6 +9,7 @@ from typing import Any
 from torch_geometric.data import Data
 
 from magnet.experiments.protocol.data import Repetition
+from magnet.graph import Graph
 from magnet.nn import GCN, Model
 from magnet.nn.members import TRAINING, Recipe
 from magnet.recovery.candidates import AS_IT_IS, Candidate
@@ -53,11 +54,13 @@ class RepairCandidates:
         candidates: features to choose from, in order of preference among equals.
         detection: what the detector said, in numbers for a table (None: there was none).
         remark: why it is so, in words.
+        graph: what became of the graph. (default: it stays as it is)
     """
 
     candidates: Sequence[Candidate]
     detection: dict[str, Any] | None = None
     remark: str = ""
+    graph: Graph | None = None
 
 
 def as_it_is(repetition: Repetition) -> Candidate:

@@ -118,7 +118,7 @@ def _problem(experiment: Experiment, repaired: RepairCandidates) -> Problem:
     repetition = experiment.repetition
     data = repetition.data
     return Problem(
-        repetition.graph,
+        repetition.graph if repaired.graph is None else repaired.graph,
         data.y,
         data.train_mask,
         data.val_mask,
