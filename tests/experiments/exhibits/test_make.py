@@ -20,12 +20,11 @@ from typer.testing import CliRunner
 from magnet.cli import app
 from magnet.experiments import exhibits
 from magnet.experiments.exhibits import Document, Options
-from magnet.experiments.exhibits.base import Cell, Table
+from magnet.experiments.exhibits.base import Cell, Table, summarize
 from magnet.experiments.exhibits.classification import Setting, relative
 from magnet.experiments.exhibits.make import _sharing, _without_repeats, make_exhibits
 from magnet.experiments.exhibits.page import write_page
 from magnet.experiments.exhibits.render import cell_text
-from magnet.experiments.exhibits.summary import summarise
 from magnet.experiments.store import RESULT_VERSIONS, Store, result_version
 from magnet.experiments.store.jobs import Job
 
@@ -68,6 +67,10 @@ def test_table1_beside_the_paper(tmp_path: Path) -> None:
     text = (tmp_path / "table1.md").read_text()
     assert "▲ 78.00 ± 1.00<br>[75.52, 80.48]<br>paper 79.07 (-1.07)" in text
     assert "▼ 60.00 ± 1.00" in text
+    summary, _, details = text.partition("## Details")
+    assert "| Cora | 80.0 (paper 81.3) | 70.0 (paper 69.1) | 78.0 (paper 79.1) | 80.0 | 60.0 APPNP |" in summary
+    assert "▲ 78.00" in details
+    assert "80.0 (paper" not in (tmp_path / "table1.csv").read_text()  # the file holds every cell once
     assert (tmp_path / "table1-inject-random.png").stat().st_size > 2000
     assert "<svg" in (tmp_path / "table1-inject-random.svg").read_text()[:1000]
 
@@ -81,10 +84,8 @@ def test_models_that_were_still_getting_better_say_so(tmp_path: Path) -> None:
 
     make_exhibits(["table1"], tmp_path / "a.sqlite", tmp_path, OPTIONS, run=run)
     lines = (tmp_path / "table1.md").read_text().splitlines()
-    assert ["still rising" in line for name in ("APPNP", "MAGnet-gae") for line in lines if f"| {name} |" in line] == [
-        True,
-        False,
-    ]
+    rows = {line.split(" | ")[0]: line for line in lines}
+    assert ["still rising" in rows[f"| {name}"] for name in ("APPNP", "MAGnet-gae")] == [True, False]
 
 
 def test_finished_runs_are_not_repeated_and_missing_ones_are_shown_as_missing(tmp_path: Path) -> None:
@@ -174,6 +175,7 @@ def test_every_exhibit_has_a_plan_and_shows_what_is_missing(name: str, tmp_path:
             document = exhibit.render(exhibits.Results(store), options)
         assert document.name == name
         assert document.figures == []
+        assert (document.summary is None) == all(len(table.rows) <= 12 for table in document.tables) or options.quick
         if name != "table3":
             assert all(cell.ours is None and not cell.text for table in document.tables for cell in table.cells)
 
@@ -296,8 +298,8 @@ def test_the_page_exports_what_is_shown_and_every_search(tmp_path: Path) -> None
 
 def test_the_page_counts_what_could_be_there(tmp_path: Path) -> None:
     cells = [
-        Cell("a", "x", summarise([1.0, 2.0]), planned=2),
-        Cell("a", "y", summarise([1.0]), planned=2),
+        Cell("a", "x", summarize([1.0, 2.0]), planned=2),
+        Cell("a", "y", summarize([1.0]), planned=2),
         Cell("a", "z", planned=2),
         Cell("b", "x", planned=2, impossible="no files"),
         Cell("b", "y", text="yes"),

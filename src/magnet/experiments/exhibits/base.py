@@ -3,15 +3,51 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from scipy import stats
+
 from magnet.experiments.exhibits.paper import Printed
-from magnet.experiments.exhibits.summary import Summary, summarise
 from magnet.experiments.store import Run, Store, canonical_key
 from magnet.experiments.store.jobs import Config, Job
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean, sample deviation and 95 % interval of the mean (Student's t) of ``runs`` repetitions."""
+
+    mean: float
+    std: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    runs: int = 1
+
+
+def summarize(values: Iterable[float], scale: float = 1.0) -> Summary | None:
+    """The summary of some values times ``scale``; None where there are none.
+
+    One value has no deviation and no interval: they are NaN.
+
+    Example:
+        >>> s = summarize([0.7, 0.8, 0.9], scale=100)
+        >>> f"{s.mean:.1f} ± {s.std:.1f} [{s.low:.1f}, {s.high:.1f}]"
+        '80.0 ± 10.0 [55.2, 104.8]'
+    """
+    sample = scale * np.array([value for value in values if value is not None], dtype=np.float64)
+    sample = sample[np.isfinite(sample)]
+    if sample.size == 0:
+        return None
+    mean = float(sample.mean())
+    if sample.size == 1:
+        return Summary(mean)
+    std = float(sample.std(ddof=1))
+    half = float(stats.t.ppf(0.975, sample.size - 1)) * std / sample.size**0.5
+    return Summary(mean, std, mean - half, mean + half, int(sample.size))
 
 
 @dataclass(frozen=True)
@@ -87,7 +123,7 @@ class Results:
         return [result[name] for result in self.all(*configs) if result.get(name) is not None]
 
     def summary(self, configs: Iterable[Config], name: str, scale: float = 1.0) -> Summary | None:
-        return summarise(self.values(configs, name), scale)
+        return summarize(self.values(configs, name), scale)
 
 
 @dataclass(frozen=True)
@@ -164,11 +200,12 @@ class Figure:
 
 @dataclass(frozen=True)
 class Document:
-    """A rendered exhibit."""
+    """A rendered exhibit: about ten lines that sum it up (where the tables themselves are longer), then all of it."""
 
     name: str
     title: str
     parts: list[Table | Figure | str]
+    summary: Table | None = None
 
     @property
     def tables(self) -> list[Table]:
@@ -194,6 +231,14 @@ class Exhibit:
     title: str
     plan: Callable[[Options], list[Job]]
     render: Callable[[Results, Options], Document]
+
+
+def brief(row: str, column: str, cell: Cell | None, digits: int = 1) -> Cell:
+    """A cell of a summary: the mean alone, with the paper's where it has one."""
+    text = "—" if cell is None or cell.ours is None else f"{cell.ours.mean:.{digits}f}"
+    paper = None if cell is None else cell.paper
+    known = paper is not None and not math.isnan(paper.value)
+    return Cell(row, column, text=f"{text} (paper {paper.value:.{digits}f})" if paper and known else text)
 
 
 def jobs_of(configs: Iterable[Config], together: Sequence[str]) -> list[Job]:

@@ -8,11 +8,29 @@ from typing import Any
 
 from magnet.datasets import DATASETS
 from magnet.experiments.exhibits.base import Options, Results
-from magnet.experiments.exhibits.datasets import INJECTION, META, QUICK, column_title, shown
 from magnet.experiments.exhibits.paper import Printed, printed
 from magnet.experiments.methods import get
 from magnet.experiments.store.jobs import Config
 from magnet.experiments.tuning.settings import tuned, tuned_under
+
+#: The paper's datasets in its order.
+INJECTION = ("cora", "citeseer", "pubmed", "coauthor-cs", "wiki-cs", "wisconsin", "texas", "ogbn-arxiv")
+META = ("cora", "citeseer", "pubmed")
+DATASET_TITLES = {
+    "cora": "Cora",
+    "citeseer": "CiteSeer",
+    "pubmed": "PubMed",
+    "coauthor-cs": "Coauthor-CS",
+    "wiki-cs": "Wiki-CS",
+    "wisconsin": "Wisconsin",
+    "texas": "Texas",
+    "ogbn-arxiv": "ogbn-arxiv",
+    "amazon-computers": "Amazon-Computers",
+    "wordnet": "WordNet",
+    "digits": "Digits",
+}
+#: The datasets of the ``--quick`` version: built in, so that it runs anywhere.
+QUICK = ("digits",)
 
 #: In the order in which they are run: methods that share a detector's findings follow one another.
 METHODS = {
@@ -64,6 +82,29 @@ RIVALS = (
 SEARCHED = ("inject-random",)
 #: Fewer epochs for ``--quick``.
 QUICK_SETTINGS = {"epochs": 30}
+
+
+def available(name: str) -> bool:
+    """Whether the files of a dataset are on this machine."""
+    entry = DATASETS[name]
+    return entry.source is None or entry.found() is not None
+
+
+def stand_in(name: str) -> str:
+    """The dataset itself where its files are here, else the one that stands in for it (or itself if none does)."""
+    if available(name):
+        return name
+    return next((other for other, entry in DATASETS.items() if entry.stands_for == name), name)
+
+
+def shown(names: tuple[str, ...]) -> list[str]:
+    """Datasets in the paper's order, stand-ins in the place of what is missing."""
+    return [stand_in(name) for name in names]
+
+
+def column_title(name: str) -> str:
+    stands_for = DATASETS[name].stands_for
+    return DATASET_TITLES.get(name, name) + (f" (for {DATASET_TITLES[stands_for]})" if stands_for else "")
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,20 @@ from typing import Any
 import numpy as np
 
 from magnet.experiments.exhibits import draw
-from magnet.experiments.exhibits.base import Cell, Document, Exhibit, Figure, Options, Results, Table, jobs_of
-from magnet.experiments.exhibits.datasets import column_title
-from magnet.experiments.exhibits.detection import config, gae, names
+from magnet.experiments.exhibits.base import (
+    Cell,
+    Document,
+    Exhibit,
+    Figure,
+    Options,
+    Results,
+    Table,
+    jobs_of,
+    summarize,
+)
+from magnet.experiments.exhibits.classification import column_title
+from magnet.experiments.exhibits.fig_detection import config, names
 from magnet.experiments.exhibits.paper import printed
-from magnet.experiments.exhibits.summary import Summary
 from magnet.experiments.protocol.detect import unpack_grid, unpack_region
 from magnet.experiments.store.jobs import Config, Job
 
@@ -22,7 +31,7 @@ DETECTORS = {"gae": "the paper's autoencoder at tau = 0.1", "auto": "ours"}
 
 
 def _config(options: Options, dataset: str, which: str) -> Config:
-    return gae(options, dataset, "mse") if which == "gae" else config(dataset, "auto")
+    return config(options, dataset, "mse" if which == "gae" else which)
 
 
 def plan(options: Options) -> list[Job]:
@@ -32,32 +41,12 @@ def plan(options: Options) -> list[Job]:
 
 
 def render(results: Results, options: Options) -> Document:
-    cells = []
+    cells: list[Cell] = []
     parts: list[Table | Figure | str] = []
-    nan = float("nan")
     for dataset in names(options, DATASETS):
-        for which, title in DETECTORS.items():
-            found = results.get(_config(options, dataset, which))
-            values: dict[str, float | None] = dict.fromkeys(
-                ("wrong cells, %", "of them found, %", "found and wrong, % of all", "flagged but right, % of all")
-            )
-            if found is not None:
-                shares = {name: found["pictures"][name]["share"] for name in ("truth", "hit", "false")}
-                recall = 100 * shares["hit"] / shares["truth"] if shares["truth"] else nan
-                values = dict(
-                    zip(
-                        values, (100 * shares["truth"], recall, 100 * shares["hit"], 100 * shares["false"]), strict=True
-                    )
-                )
-            for column, value in values.items():
-                paper = None
-                if which == "gae" and column in ("wrong cells, %", "found and wrong, % of all"):
-                    method = "truth" if column == "wrong cells, %" else "magnet-gae"
-                    paper = printed("fig-cells", "cells_percent", dataset=dataset, method=method)
-                ours = None if value is None else Summary(value, nan, nan, nan, 1)
-                row = f"{column_title(dataset)}, {title}"
-                cells.append(Cell(row, column, ours, paper, 1, digits=3, facts={"dataset": dataset, "detector": which}))
         have = {which: results.get(_config(options, dataset, which)) for which in DETECTORS}
+        for which, found in have.items():
+            cells += _shares(dataset, which, found)
         if any(have.values()):
             caption = (
                 f"{column_title(dataset)}: wrong cells, and those of them that were flagged; below, a magnified region "
@@ -69,7 +58,26 @@ def render(results: Results, options: Options) -> Document:
         "Random rows injected, seed 0; the first 3000 nodes and features. The paper prints only the wrong cells that "
         "were found, not the false alarms."
     )
-    return Document("fig-cells", TITLE, [Table("Shares of cells", cells, corner="", words=words), *parts])
+    return Document("fig-cells", TITLE, [Table("Shares of cells", cells, words=words), *parts])
+
+
+def _shares(dataset: str, which: str, found: dict[str, Any] | None) -> list[Cell]:
+    """The row of a detector on a dataset, in percent."""
+    nan = float("nan")
+    pictures = {} if found is None else found["pictures"]
+    truth, hit, false = (100 * pictures[name]["share"] if pictures else nan for name in ("truth", "hit", "false"))
+    values = {
+        "wrong cells, %": (truth, "truth"),
+        "of them found, %": (100 * hit / truth if truth else nan, ""),
+        "found and wrong, % of all": (hit, "magnet-gae"),
+        "flagged but right, % of all": (false, ""),
+    }
+    cells = []
+    for column, (value, method) in values.items():
+        paper = printed("fig-cells", "cells_percent", dataset=dataset, method=method) if which == "gae" else None
+        row, facts = f"{column_title(dataset)}, {DETECTORS[which]}", {"dataset": dataset, "detector": which}
+        cells.append(Cell(row, column, summarize([value]), paper, 1, digits=3, facts=facts))
+    return cells
 
 
 def _draw(path: Path, have: dict[str, dict[str, Any] | None]) -> None:
@@ -115,4 +123,4 @@ def _rectangle(left: int, top: int, width: int, height: int) -> Any:
     return Rectangle((left, top), width, height, fill=False, edgecolor="red", linewidth=0.8)
 
 
-EXHIBIT = Exhibit("fig-cells", TITLE, plan, render)
+EXHIBITS = (Exhibit("fig-cells", TITLE, plan, render),)

@@ -9,9 +9,18 @@ import numpy as np
 
 from magnet.datasets import info
 from magnet.experiments.exhibits import draw
-from magnet.experiments.exhibits.base import Cell, Document, Exhibit, Figure, Options, Results, Table, jobs_of
+from magnet.experiments.exhibits.base import (
+    Cell,
+    Document,
+    Exhibit,
+    Figure,
+    Options,
+    Results,
+    Table,
+    jobs_of,
+    summarize,
+)
 from magnet.experiments.exhibits.paper import printed
-from magnet.experiments.exhibits.summary import summarise
 from magnet.experiments.protocol.image import METHODS, PATCH, noisy_picture
 from magnet.experiments.store.jobs import Config, Job
 
@@ -109,7 +118,7 @@ def _wins(results: Results, numbers: list[int], methods: list[str]) -> str:
         both = [(ours, theirs) for ours, theirs in pairs if ours and theirs]
         if both:
             local, whole = (sum(a[q] > b[q] for a, b in both) for q in ("local_psnr", "global_psnr"))
-            gain = summarise(ours["local_psnr"] - theirs["local_psnr"] for ours, theirs in both)
+            gain = summarize(ours["local_psnr"] - theirs["local_psnr"] for ours, theirs in both)
             interval = "" if gain is None or gain.runs < 2 else f" [{gain.low:+.2f}, {gain.high:+.2f}]"
             mean = 0.0 if gain is None else gain.mean
             lines.append(
@@ -148,4 +157,4 @@ def _show(axis: Any, picture: Any, title: str) -> None:
     axis.set_axis_off()
 
 
-EXHIBIT = Exhibit("fig-image", TITLE, plan, render)
+EXHIBITS = (Exhibit("fig-image", TITLE, plan, render),)

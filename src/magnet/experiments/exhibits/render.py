@@ -19,7 +19,7 @@ def cell_text(cell: Cell, lines: str = "<br>") -> str:
 
     Example:
         >>> from magnet.experiments.exhibits.paper import Printed
-        >>> from magnet.experiments.exhibits.summary import Summary
+        >>> from magnet.experiments.exhibits.base import Summary
         >>> cell_text(Cell("a", "b", Summary(80, 1, 79.3, 80.7, 10), Printed(79, 0.5), planned=10), "; ")
         '80.00 ± 1.00; [79.30, 80.70]; paper 79.00 (+1.00)'
     """
@@ -48,7 +48,10 @@ def cell_text(cell: Cell, lines: str = "<br>") -> str:
 def markdown(document: Document, notes: str = "") -> str:
     """The document as Markdown; figures are linked as PNG files beside it."""
     lines = [f"# {document.title}", ""]
-    for part in document.parts:
+    parts = list(document.parts)
+    if document.summary is not None:
+        parts = ["## Summary", document.summary, "## Details", *parts]
+    for part in parts:
         if isinstance(part, Table):
             lines += [*_markdown_table(part), ""]
             if part.words:
@@ -111,7 +114,7 @@ def show(document: Document, console: Any) -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    for part in document.parts:
+    for part in [*document.parts, *([] if document.summary is None else [document.summary])]:
         if isinstance(part, str):
             console.print(Text(part))
         elif isinstance(part, Figure):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from magnet.experiments.exhibits.base import Cell, Document, Exhibit, Options, Results, Table
-from magnet.experiments.exhibits.classification import TITLES
-from magnet.experiments.exhibits.datasets import column_title
+from magnet.experiments.exhibits.classification import TITLES, column_title
 from magnet.experiments.exhibits.paper import search_space
 from magnet.experiments.store.jobs import Job
 
@@ -47,7 +46,18 @@ def render(results: Results, options: Options) -> Document:
         parts.append(Table("Chosen", chosen, corner="method, dataset, found under"))
     else:
         parts.append("No search has been run: every method runs with its default settings.")
-    return Document("table3", TITLE, parts)
+    overview = []
+    for name, datasets in found.items():
+        entries = [entry for corruptions in datasets.values() for entry in corruptions.values()]
+        facts = {
+            "settings searched": str(len(METHODS[name].space)) if name in METHODS else "",
+            "studies": str(len(entries)),
+            "trials": str(sum(int(entry.get("trials", 0)) for entry in entries)),
+            "of them pruned": str(sum(int(entry.get("pruned", 0)) for entry in entries)),
+        }
+        overview += [Cell(TITLES.get(name, name), column, text=text) for column, text in facts.items()]
+    words = "A study is the search for a method's settings on one dataset under one corruption."
+    return Document("table3", TITLE, parts, Table("Searches", overview, corner="method", words=words))
 
 
 def _words(value: Any) -> str:
@@ -58,4 +68,4 @@ def _words(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-EXHIBIT = Exhibit("table3", TITLE, plan, render)
+EXHIBITS = (Exhibit("table3", TITLE, plan, render),)

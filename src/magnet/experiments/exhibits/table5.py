@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from magnet.datasets import DATASETS
-from magnet.experiments.exhibits.base import Cell, Document, Exhibit, Options, Results, Table, jobs_of
-from magnet.experiments.exhibits.datasets import available, column_title
+from magnet.experiments.exhibits.base import Cell, Document, Exhibit, Options, Results, Summary, Table, jobs_of
+from magnet.experiments.exhibits.classification import available, column_title
 from magnet.experiments.exhibits.paper import printed
-from magnet.experiments.exhibits.summary import Summary
 from magnet.experiments.store.jobs import Config, Job
 
 TITLE = "Datasets (the paper's table 5)"
@@ -46,8 +45,7 @@ def render(results: Results, options: Options) -> Document:
         found = results.get(_config(name))
         for quantity, words in QUANTITIES.items():
             digits = 3 if quantity in ("label_rate", "homophily", "low", "high") else 0
-            nan = float("nan")
-            ours = None if found is None else Summary(float(found[quantity]), nan, nan, nan, 1)
+            ours = None if found is None else Summary(float(found[quantity]))
             paper = printed("table5", quantity, dataset=name)
             absent = "" if available(name) or found is not None else "no files"
             cells.append(Cell(words, column_title(name), ours, paper, 1, digits=digits, impossible=absent))
@@ -59,4 +57,4 @@ def render(results: Results, options: Options) -> Document:
     return Document("table5", TITLE, [Table("statistics", cells, words=words)])
 
 
-EXHIBIT = Exhibit("table5", TITLE, plan, render)
+EXHIBITS = (Exhibit("table5", TITLE, plan, render),)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import statistics
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from magnet.experiments.exhibits.summary import summarise
 from magnet.experiments.store import Store
 from magnet.experiments.store.jobs import Job
 
@@ -120,8 +120,7 @@ class Progress:
             table.add_column(title, justify="right" if title in ("runs", "so far") else "left")
         order = sorted(lines.items(), key=lambda item: (not item[1].running, item[1].done == item[1].total))
         for (dataset, corruption, method), line in order[: max(3, height - 4)]:
-            found = summarise(line.values)
-            so_far = "" if found is None else f"{found.mean:.2f}"
+            so_far = f"{statistics.fmean(line.values):.2f}" if line.values else ""
             counts = f"{line.done}/{line.total}" + (f" [red]{line.failed} failed[/red]" if line.failed else "")
             style = "bold" if line.running else ("dim" if line.done == line.total else "")
             bar = ProgressBar(total=line.total, completed=line.done, width=16)

@@ -3,7 +3,7 @@
 A component's version is raised by hand when the numbers that it computes change; moving or rewording code leaves
 it as it is. ``tests/experiments/store/test_versions.py`` recomputes a few reference values of every component and
 fails when they differ while the version does not. After a change that is meant: raise the version here, then run
-``python tests/experiments/store/references.py --renew``.
+``python tests/experiments/store/test_versions.py --renew``.
 """
 
 from __future__ import annotations
