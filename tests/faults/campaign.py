@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +26,7 @@ from hostile import make_case, make_flipped  # noqa: E402
 from invariants import check_clean, check_decisions, check_frame  # noqa: E402
 
 KILLED = ("clean", "recover", "save", "corrupt", "reproduce")
+PART = 50  # cases that a process takes at a time
 DISKS = (4096, 8192, 12288, 16384)  # bytes: none holds a whole result
 
 
@@ -37,6 +40,13 @@ class Counts:
 
     def add(self, family: str, end: str) -> None:
         self.ends.setdefault(family, Counter())[end] += 1
+
+    def take(self, other: Counts) -> None:
+        """Add what another process counted."""
+        for family, ends in other.ends.items():
+            self.ends.setdefault(family, Counter()).update(ends)
+        self.broken += other.broken
+        self.skipped += other.skipped
 
 
 def try_case(seed: int, counts: Counts) -> None:
@@ -58,6 +68,13 @@ def try_case(seed: int, counts: Counts) -> None:
         except Exception as error:
             counts.add(family, "broken")
             counts.broken.append(f"seed {seed}, {family}: {type(error).__name__}: {str(error)[:300]}")
+
+
+def try_cases(seeds: range) -> Counts:
+    counts = Counts()
+    for seed in seeds:
+        try_case(seed, counts)
+    return counts
 
 
 def try_kills(each: int, seed: int, counts: Counts, works: tuple[str, ...] = KILLED) -> None:
@@ -108,7 +125,7 @@ def _lines(counts: Counts, command: str, commit: str) -> Iterator[str]:
         f"{tried} hostile inputs, kills and full disks: in {tried - broken} every invariant held, in {broken} one "
         "did not.",
         "",
-        f"Made by `{command}` at commit {commit}; the seeds are fixed.",
+        f"Made by `{command}` at commit {commit}; case k has the seed k.",
         "The invariants are in `tests/faults/invariants.py`, the inputs in `tests/faults/hostile.py`.",
         "",
         "| what | tried | held | of these cleaned | refused |",
@@ -137,20 +154,27 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=10_000)
     parser.add_argument("--kills", type=int, default=50, help="in all, spread over the commands")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1, help="processes that share the cases")
     parser.add_argument("--output", type=Path, default=HERE.parents[1] / "results" / "faults.md")
     arguments = parser.parse_args()
     counts, began = Counts(), time.monotonic()
-    for seed in range(arguments.seed, arguments.seed + arguments.cases):
-        try_case(seed, counts)
-        if (seed + 1) % 500 == 0:
-            print(f"{seed + 1 - arguments.seed} cases, {time.monotonic() - began:.0f} s", flush=True)
+    end = arguments.seed + arguments.cases
+    parts = [range(first, min(end, first + PART)) for first in range(arguments.seed, end, PART)]
+    # a process that dies ends all of this: a crash of the interpreter is a fault like no other
+    with ProcessPoolExecutor(arguments.jobs, multiprocessing.get_context("spawn")) as pool:
+        for part, found in zip(parts, pool.map(try_cases, parts), strict=True):
+            counts.take(found)
+            tried, seconds = part.stop - arguments.seed, time.monotonic() - began
+            print(f"{tried} cases, {len(counts.broken)} broken, {seconds:.0f} s", flush=True)
     if arguments.kills:
         try_kills(max(1, arguments.kills // len(KILLED)), arguments.seed, counts)
     try_disks(counts)
     commit = subprocess.run(
         ["git", "-C", str(HERE), "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
     ).stdout.strip()
-    command = f"python tests/faults/campaign.py --cases {arguments.cases} --kills {arguments.kills}"
+    command = (
+        f"python tests/faults/campaign.py --cases {arguments.cases} --kills {arguments.kills} --seed {arguments.seed}"
+    )
     arguments.output.write_text(page(counts, command, commit or "unknown"), encoding="utf-8")
     print(page(counts, command, commit))
     sys.exit(1 if counts.broken else 0)
