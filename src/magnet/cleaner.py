@@ -62,7 +62,8 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         options: further arguments of :func:`magnet.propagate` or :func:`magnet.recover`.
         seed: seed of everything random. (default: ``0``)
         device: where to compute. (default: where ``data.x`` is)
-        progress: show a progress bar; or a function that is told what is being done. (default: ``False``)
+        progress: show a progress bar; or a function that is told what is being done and the share that is behind us.
+            (default: ``False``)
 
     After :meth:`fit` on a table: ``findings_``, ``verdict_`` (of :func:`magnet.tables.judge_table`, or None) and
     ``share_``, the share of rows with a listed cell. After :meth:`fit` on ``Data``: ``scores_``, ``probability_``,
@@ -105,7 +106,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         options: dict[str, Any] | None = None,
         seed: int = 0,
         device: Any = None,
-        progress: bool | Callable[[str], None] = False,
+        progress: bool | Callable[[str, float], None] = False,
     ) -> None:
         self.detector = detector
         self.recovery = recovery
@@ -208,7 +209,8 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         from magnet.features import make_detector
 
         choice = {"threshold": self.threshold, "fdr": self.fdr, "contamination": self.contamination}
-        return make_detector(self.detector, nodes, seed=self.seed, device=self.device, progress=self.progress, **choice)
+        shown = self.progress is True  # a function is told about tables; detectors draw bars of their own
+        return make_detector(self.detector, nodes, seed=self.seed, device=self.device, progress=shown, **choice)
 
     def _work(self, data: Data | tables.Table, trusted: Any, reference: MAGnet | None) -> None:
         if isinstance(data, tables.Table):

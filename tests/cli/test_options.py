@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -12,26 +13,71 @@ import typer
 from typer.testing import CliRunner
 
 from magnet.cli import app
+from magnet.cli.options import Output, command
 
 runner = CliRunner()
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 
 
 def test_options_have_one_name_in_all_commands() -> None:
-    for name, command in COMMANDS.items():
-        long = {option for parameter in command.params for option in parameter.opts}
+    for name, known in COMMANDS.items():
+        long = {option for parameter in known.params for option in parameter.opts}
         assert not long & {"--out", "--silent", "--format", "--debug"}, name
         for short, full in (("-q", "--quiet"), ("-v", "--verbose"), ("-o", "--output")):
             assert (short in long) == (full in long), f"{name}: {short} without {full}, or the other way round"
-    assert {name for name, command in COMMANDS.items() if any("--json" in p.opts for p in command.params)} >= {
-        "apply",
-        "check",
-        "corrupt",
-        "datasets",
-        "demo",
-        "doctor",
-        "review",
-    }
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_quiet_talkative_and_speaks_json(name: str) -> None:
+    options = {option for parameter in COMMANDS[name].params for option in parameter.opts}
+    assert {"-q", "-v", "--json"} <= options
+
+
+def test_output_says_what_was_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    def said(**how: bool) -> str:
+        with command(**how) as out:
+            out.line("text")
+            out.detail("more")
+            out.result({"number": 1})
+        return capsys.readouterr().out
+
+    assert said() == "text\n"
+    assert said(verbose=True) == "text\nmore\n"
+    assert said(quiet=True) == said(quiet=True, verbose=True) == ""
+    assert json.loads(said(as_json=True)) == json.loads(said(as_json=True, quiet=True)) == {"number": 1}
+
+
+def test_a_bar_shows_what_is_left_and_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def shown(terminal: bool, quiet: bool = False) -> str:
+        stream = io.StringIO()
+        stream.isatty = lambda: terminal  # type: ignore[method-assign]
+        monkeypatch.setattr("sys.stderr", stream)
+        monkeypatch.setenv("TERM", "xterm")
+        with Output(quiet=quiet).progress() as stage:
+            stage("reading")
+            stage("judging", 0.5)
+        return stream.getvalue()
+
+    assert "judging" in shown(True)
+    assert "left:" in shown(True)
+    assert shown(False) == shown(True, quiet=True) == ""
+
+
+def test_bench_doctor_and_the_agent_speak_json(tmp_path: Path) -> None:
+    assert "recovery" in json.loads(runner.invoke(app, ["bench", "--json"]).stdout)
+    for words in (["bench", "-q"], ["datasets", "-q"], ["doctor", "-q"]):
+        assert runner.invoke(app, words).output == ""
+    assert "ftfy" in runner.invoke(app, ["doctor", "-v"]).output
+    served = json.loads(runner.invoke(app, ["mcp", str(tmp_path), "--json"]).stdout)
+    assert served["mcpServers"]["magnet"]["args"] == ["mcp", str(tmp_path)]
+
+
+def test_a_benchmark_s_text_is_part_of_its_json() -> None:
+    found = json.loads(runner.invoke(app, ["bench", "recovery", "--json", "--", "--help"]).stdout)
+    assert (found["benchmark"], found["code"]) == ("recovery", 0)
+    assert "--datasets" in found["output"]
 
 
 def test_datasets_and_corrupt_speak_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from magnet.cli.errors import clear_errors, fail
+from magnet.cli.errors import USAGE, fail
+from magnet.cli.options import Quiet, Verbose, command
 
 if TYPE_CHECKING:
     from magnet.cleaner import CleanResult
@@ -32,16 +33,25 @@ again with the confirmation code of the preview, after the user agreed. The tabl
 
 def mcp(
     folder: Annotated[Path, typer.Argument(help="Tables below this folder can be read, and nothing else.")],
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print what a client's configuration needs, and serve nothing.")
+    ] = False,
 ) -> None:
     """Serve tools for agents on standard input and output (Model Context Protocol)."""
-    with clear_errors():
+    with command(quiet, verbose, as_json) as out:
         if not folder.is_dir():
-            fail(f"{folder} is not a folder", 2)
-        make_server(Workspace(folder)).run("stdio")
+            fail(f"{folder} is not a folder", USAGE)
+        if as_json:
+            out.result({"mcpServers": {"magnet": {"command": "magnet", "args": ["mcp", str(folder.resolve())]}}})
+            return
+        level = "ERROR" if quiet else "INFO" if verbose else "WARNING"
+        make_server(Workspace(folder), level).run("stdio")
 
 
-def make_server(workspace: Workspace) -> Any:
-    """An MCP server whose tools are the methods of ``workspace``."""
+def make_server(workspace: Workspace, log_level: str = "WARNING") -> Any:
+    """An MCP server whose tools are the methods of ``workspace``; what it logs goes to the error stream."""
     try:
         from mcp.server import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError
@@ -65,7 +75,7 @@ def make_server(workspace: Workspace) -> Any:
 
         return call
 
-    server = MCPServer("magnet", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
+    server = MCPServer("magnet", instructions=INSTRUCTIONS, version=__version__, log_level=log_level)
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     writes = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
     for tool in (workspace.describe_table, workspace.find_suspicious_cells, workspace.explain_cell):

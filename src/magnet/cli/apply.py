@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from magnet.cli.errors import clear_errors
-from magnet.cli.options import AsJson, Quiet
+from magnet.cli.options import AsJson, Quiet, Verbose, command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from magnet.cli.options import Output
     from magnet.tables.table import Source
     from magnet.tables.values import Change
 
@@ -28,18 +28,17 @@ def apply(
         bool, typer.Option("--force", help="Overwrite it; also go on where the table has changed.")
     ] = False,
     quiet: Quiet = False,
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a table with the suggestions that were accepted in a report."""
-    with clear_errors():
-        done = _apply(decisions, nodes, output, force)
-    if as_json and not quiet:
-        typer.echo(json.dumps(done))
-    elif not quiet:
-        typer.echo(f"{done['output']}: {done['changed']} cells changed, {done['left']} left as they were")
+    with command(quiet, verbose, as_json) as out:
+        done = _apply(decisions, nodes, output, force, out)
+        out.result(done)
+        out.line(f"{done['output']}: {done['changed']} cells changed, {done['left']} left as they were")
 
 
-def _apply(decisions: Path, nodes: Path | None, output: Path | None, force: bool) -> dict[str, Any]:
+def _apply(decisions: Path, nodes: Path | None, output: Path | None, force: bool, out: Output) -> dict[str, Any]:
     from magnet.files import complete_or_absent, refuse_overwriting, sha256_of
     from magnet.tables.readers.read import find_files, read_nodes
 
@@ -61,6 +60,9 @@ def _apply(decisions: Path, nodes: Path | None, output: Path | None, force: bool
     target.parent.mkdir(parents=True, exist_ok=True)
     with complete_or_absent(target) as part:
         source.write(part, changes)
+    for name, (rows, values) in changes.items():
+        for row, value in zip(rows.tolist(), values, strict=True):
+            out.detail(f"row {row}, {name}: {source.frame[name].iloc[row]} -> {value}")
     count = sum(len(rows) for rows, _ in changes.values())
     return {"output": str(target), "changed": count, "left": len(content["cells"]) - count}
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from magnet.cli.errors import TOO_MUCH, clear_errors, fail
-from magnet.cli.options import AsJson, Quiet, Verbose
+from magnet.cli.errors import TOO_MUCH, USAGE, fail
+from magnet.cli.options import AsJson, Quiet, Stage, Verbose, command
 
 if TYPE_CHECKING:
     from magnet.cleaner import CleanResult
@@ -48,21 +48,20 @@ def check(
     """Judge a table and exit with code 3 when more of it looks wrong than --max-wrong (or, with --model, a column's
     values have moved further than --max-drift)."""
     if model is not None and save_model is not None:
-        fail("--model judges with a saved model and fits none; leave out --save-model", 2)
-    with clear_errors(verbose):
+        fail("--model judges with a saved model and fits none; leave out --save-model", USAGE)
+    with command(quiet, verbose, as_json) as out:
         reading = {"id": id, "label": label, "exclude": None if exclude is None else exclude.split(",")}
-        report = judge(nodes, edges, max_wrong, model, max_drift, save_model, schema, seed, reading, output)
+        with out.progress() as stage:
+            report = judge(nodes, edges, max_wrong, model, max_drift, save_model, schema, seed, reading, output, stage)
         text = json.dumps(report, indent=1, ensure_ascii=False) + "\n"
         if output is not None:
             from magnet.files import complete_or_absent
 
             with complete_or_absent(output) as part:
                 part.write_text(text, encoding="utf-8", errors="replace")
-    if as_json and not quiet:
-        typer.echo(text, nl=False)
-    elif not quiet:
+        out.result(report)
         for line in _lines(report, verbose):
-            typer.echo(line.encode(errors="replace").decode())
+            out.line(line)
     if not report["passed"]:
         raise typer.Exit(TOO_MUCH)
 
@@ -78,6 +77,7 @@ def judge(
     seed: int,
     reading: dict[str, Any],
     output: Path | None = None,
+    stage: Stage | bool = False,
 ) -> dict[str, Any]:
     """The report: what was judged, how much of it looks wrong, and whether that is too much."""
     from magnet import tables
@@ -92,7 +92,7 @@ def judge(
     saved = MAGnet.load(model) if model is not None else None
     table = tables.read(node_path, edge_path, **reading, override=override)
     if saved is None:
-        fitted = MAGnet(fix="none", seed=seed).fit(table)
+        fitted = MAGnet(fix="none", seed=seed, progress=stage).fit(table)
         if save_model is not None:
             fitted.save(save_model)
     else:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from magnet.cli.errors import clear_errors, fail
+from magnet.cli.errors import USAGE, fail
+from magnet.cli.options import AsJson, Output, Quiet, Verbose, command
 
 if TYPE_CHECKING:
     from magnet.cleaner import CleanResult
@@ -77,13 +75,13 @@ def clean(
     device: Annotated[str | None, typer.Option(help="cpu or cuda, for detectors of graphs.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files of an earlier run.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what was read, and stop.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the schema and the worst cells.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print run.json instead of a summary.")] = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
 ) -> None:
     """Find and repair wrong cells of a table, with or without links between its rows."""
     if output is None and not dry_run:
-        fail("name the folder to write with -o (or look only, with --dry-run)", 2)
+        fail("name the folder to write with -o (or look only, with --dry-run)", USAGE)
     reading = {
         "id": id,
         "label": label,
@@ -108,18 +106,8 @@ def clean(
         "seed": seed,
     }
     inputs = {"nodes": nodes, "edges": edges, "trusted": trusted, "decisions": decisions, "schema": schema}
-    said = Verbosity(quiet, verbose, as_json)
-    with clear_errors(verbose):
-        _run(inputs, output, reading, settings, device, force, dry_run, said)
-
-
-@dataclass(frozen=True)
-class Verbosity:
-    """How much is said."""
-
-    quiet: bool
-    verbose: bool
-    as_json: bool
+    with command(quiet, verbose, as_json) as out:
+        _run(inputs, output, reading, settings, device, force, dry_run, out)
 
 
 def _run(
@@ -130,7 +118,7 @@ def _run(
     device: str | None,
     force: bool,
     dry_run: bool,
-    said: Verbosity,
+    out: Output,
 ) -> None:
     import time
 
@@ -139,7 +127,7 @@ def _run(
     began = time.perf_counter()
     if output is not None and not dry_run:
         check_target(output, force)
-    with stages(said.quiet) as stage:
+    with out.progress() as stage:
         stage("reading")
         from magnet import tables
         from magnet.cleaner import CleanResult, MAGnet
@@ -165,7 +153,7 @@ def _run(
             model.decisions = [d for d in read_decisions(decisions)["cells"] if d.get("decided_by") == "user"]
         if dry_run:
             stage("done")
-            show_table(table)
+            _show_table(table, out)
             return
         stage("finding wrong cells")
         result = CleanResult(table, model.fit(table, trusted=known))
@@ -186,83 +174,59 @@ def _run(
         }
         assert output is not None
         written = write_folder(result.record, output, run, force)
-    if said.as_json:
+    if out.as_json:
         typer.echo((output / "run.json").read_text(encoding="utf-8"), nl=False)
-    elif not said.quiet:
-        _summarize(result, written, said.verbose)
+    elif out.talks:
+        _summarize(result, written, out)
 
 
-def _summarize(result: CleanResult, written: list[Path], verbose: bool) -> None:
+def _summarize(result: CleanResult, written: list[Path], out: Output) -> None:
     """What was not judged, what was found, where it is: in that order, so that silence does not look like cleanness."""
-    from rich.console import Console
-
-    console = Console(soft_wrap=True, highlight=False, markup=False)
     record, cells = result.record, result.suspicious_cells
-    if verbose:
-        show_table(result.table)
+    if out.verbose:
+        _show_table(result.table, out)
     for line in record.limits():
-        console.print(line)
+        out.line(line)
     judged = result.table.num_nodes * len(record.judged)
     counts = record.counts
-    console.print(
+    out.line(
         f"{len(cells)} of {judged} judged cells look wrong: {counts['corrected']} corrected, {counts['filled']} "
         f"filled, {counts['kept']} listed and kept."
     )
     if not len(cells):
-        console.print("Nothing was found; that is no proof that nothing is wrong.")
+        out.line("Nothing was found; that is no proof that nothing is wrong.")
     kinds = cells["kind"].value_counts()
     if len(kinds):
-        console.print("Kinds: " + ", ".join(f"{count} {kind}" for kind, count in kinds.items()))
-    if verbose:
-        for line in cells.head(20).itertuples(index=False):
-            console.print(
-                f"{line.node}, {line.column}: {line.observed} -> {line.suggested} ({line.action}): {line.reason}"
-            )
+        out.line("Kinds: " + ", ".join(f"{count} {kind}" for kind, count in kinds.items()))
+    for line in cells.head(20).itertuples(index=False):
+        out.detail(f"{line.node}, {line.column}: {line.observed} -> {line.suggested} ({line.action}): {line.reason}")
     for path in written:
-        console.print(str(path))
+        out.line(str(path))
 
 
-def show_table(table: Table) -> None:
+def _show_table(table: Table, out: Output) -> None:
     """What was read: columns and their roles, rows and links."""
     from rich import box
-    from rich.console import Console
     from rich.table import Table as Grid
     from rich.text import Text
 
     from magnet.tables.posterior import infer_roles
 
-    console = Console(soft_wrap=True, highlight=False, markup=False)
+    roles = infer_roles(table.text_columns(), table.roles)
+    facts = {**table.facts, **table.links.facts}
+    columns = {name: {"holds": role.name, "judged": name not in table.left_alone} for name, role in roles.items()}
+    out.result({"columns": columns, "links": table.links.kind, **facts})
     grid = Grid(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for title in ("column", "holds", "judged", "why"):
         grid.add_column(title)
-    for name, role in infer_roles(table.text_columns(), table.roles).items():
+    for name, role in roles.items():
         alone = name in table.left_alone
         grid.add_row(Text(name), role.name, "no" if alone else "yes", Text("left alone" if alone else role.note))
-    console.print(grid)
-    for name, value in {**table.facts, **table.links.facts}.items():
-        console.print(f"{name}: {value}")
+    out.console().print(grid)
+    for name, value in facts.items():
+        out.line(f"{name}: {value}")
     if table.links.kind == "none":
-        console.print("no edges given")
-
-
-@contextmanager
-def stages(quiet: bool = False) -> Iterator[Callable[[str], None]]:
-    """A line on the error stream that says what is being done, where that is a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24), TimeElapsedColumn())
-    console = Console(stderr=True)
-    if quiet or not console.is_terminal:  # older versions of rich end even a disabled bar with an empty line
-        yield lambda name: None
-        return
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("starting", total=None)
-
-        def stage(name: str) -> None:
-            progress.update(task, description=name)
-
-        yield stage
+        out.line("no edges given")
 
 
 def _names(text: str | None) -> list[str] | None:

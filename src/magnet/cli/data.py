@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from magnet.cli.errors import FAILED, clear_errors, fail
-from magnet.cli.options import AsJson, Quiet
+from magnet.cli.errors import FAILED, USAGE, fail
+from magnet.cli.options import AsJson, Quiet, Verbose, command
 
 
 def datasets(
     root: Annotated[Path | None, typer.Option(help="Look for raw files here first.")] = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """List the datasets: what they are, and where their files were found or how to get them."""
+    from magnet.datasets.catalogue import DATASETS
+
+    with command(quiet, verbose, as_json) as out:
+        out.result([_as_json(entry, root) for entry in DATASETS.values()])
+        if out.talks:
+            _show(root)
+        for entry in DATASETS.values():
+            if entry.source is not None:
+                out.detail(f"{entry.name}: {', '.join(entry.source.files)}")
+
+
+def _show(root: Path | None) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -24,9 +37,6 @@ def datasets(
     from magnet.datasets.catalogue import DATASETS
     from magnet.datasets.download import bases
 
-    if as_json:
-        typer.echo(json.dumps([_as_json(entry, root) for entry in DATASETS.values()], indent=1))
-        return
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for title in ("name", "nodes", "edges", "features", "classes", "homophily", "values", "splits", "where"):
         number = title in ("nodes", "edges", "features", "classes", "homophily")
@@ -99,13 +109,14 @@ def corrupt(
     root: Annotated[Path | None, typer.Option(help="Look for raw files here first.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
     quiet: Quiet = False,
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Corrupt a dataset and write it, with the truth about every cell, to an .npz file."""
     if output.suffix != ".npz":
-        fail(f"{output}: the output must be an .npz file", 2)
+        fail(f"{output}: the output must be an .npz file", USAGE)
     if output.exists() and not force:
-        fail(f"{output} exists; --force overwrites it", 2)
+        fail(f"{output} exists; --force overwrites it", USAGE)
 
     from magnet.corruption import registry
     from magnet.datasets import load
@@ -119,7 +130,7 @@ def corrupt(
         "flips_per_step": flips_per_step,
         "device": device,
     }
-    with clear_errors():
+    with command(quiet, verbose, as_json) as out:
         allowed = registry.check_options(kind, options)
         if "progress" in allowed:
             options["progress"] = not quiet
@@ -128,13 +139,11 @@ def corrupt(
             result.save(output)
         except OSError as error:
             fail(f"cannot write {output}: {error.strerror or error}", FAILED)
-    if quiet:
-        return
-    if as_json:
-        typer.echo(json.dumps({"output": str(output), **result.info}, default=str))
-        return
-    cells, nodes = int(result.cells.sum()), int(result.nodes.sum())
-    typer.echo(
-        f"{output}: {cells} wrong cells ({result.info['cell_share']:.3%}) on {nodes} nodes "
-        f"({result.info['node_share']:.1%}), checksum {result.info['checksum'][:12]}"
-    )
+        out.result({"output": str(output), **result.info})
+        cells, nodes = int(result.cells.sum()), int(result.nodes.sum())
+        out.line(
+            f"{output}: {cells} wrong cells ({result.info['cell_share']:.3%}) on {nodes} nodes "
+            f"({result.info['node_share']:.1%}), checksum {result.info['checksum'][:12]}"
+        )
+        for name, value in result.info.items():
+            out.detail(f"{name}: {value}")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from magnet.cli.options import AsJson, Quiet
+from magnet.cli.options import AsJson, Output, Quiet, Verbose, command
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,30 +26,26 @@ def demo(
     ratio: Annotated[float, typer.Option(min=0.01, max=0.5, help="Share of their pixels made wrong.")] = 0.3,
     seed: Annotated[int, typer.Option(help="Which pixels, and what they become.")] = 0,
     quiet: Quiet = False,
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Make pixels of the embedded digits wrong, find and repair them, and show before and after."""
-    from magnet.cli.errors import clear_errors
-
-    with clear_errors():
-        numbers = _demo(output, share, ratio, seed, quiet or as_json)
-    if as_json and not quiet:
-        typer.echo(json.dumps(numbers, indent=1))
+    with command(quiet, verbose, as_json) as out:
+        out.result(_demo(output, share, ratio, seed, out))
 
 
-def _demo(out: Path, share: float, ratio: float, seed: int, quiet: bool) -> dict[str, Any]:
+def _demo(folder: Path, share: float, ratio: float, seed: int, out: Output) -> dict[str, Any]:
     import time
 
     import numpy as np
     import torch
-    from rich.console import Console
     from rich.table import Table
 
     import magnet
     from magnet.datasets import load
     from magnet.report import write_report
 
-    console = Console(highlight=False, quiet=quiet)
+    console = out.console()
     data = load("digits")
     truth = np.round(data.x.numpy() * LEVELS)
     observed, replaced = _spoil(truth, share, ratio, seed)
@@ -64,7 +59,8 @@ def _demo(out: Path, share: float, ratio: float, seed: int, quiet: bool) -> dict
     )
     torch.set_num_threads(1)  # for so small a table a second thread costs more than it brings
     began = time.perf_counter()
-    with console.status("finding and repairing wrong pixels ..."):
+    with out.progress() as stage:
+        stage("finding and repairing wrong pixels")
         result = magnet.clean(
             _frame(observed), _links(data), id="digit", detector=magnet.detection.make("auto"), fix="all"
         )
@@ -92,11 +88,13 @@ def _demo(out: Path, share: float, ratio: float, seed: int, quiet: bool) -> dict
     best = _nearest_accuracy(truth, truth, labels, known, np.ones_like(damaged))
     console.print(f"With the true pixels {best:.1%} are read right. Finding and repairing took {seconds:.1f} s.")
 
-    out.mkdir(parents=True, exist_ok=True)
-    _draw({"true": truth, "observed": observed, "repaired": repaired}, wrong, out / "digits.png")
+    folder.mkdir(parents=True, exist_ok=True)
+    _draw({"true": truth, "observed": observed, "repaired": repaired}, wrong, folder / "digits.png")
     run = {"title": "Digits with wrong pixels", "command": f"magnet demo --share {share} --ratio {ratio} --seed {seed}"}
-    write_report(result.record, out / "report.html", run)
-    console.print(f"Before and after: {out / 'digits.png'}\nEvery suspicious pixel: {out / 'report.html'}")
+    write_report(result.record, folder / "report.html", run)
+    for line in result.suspicious_cells.head(10).itertuples(index=False):
+        out.detail(f"{line.node}, {line.column}: {line.observed} -> {line.suggested}: {line.reason}")
+    out.line(f"Before and after: {folder / 'digits.png'}\nEvery suspicious pixel: {folder / 'report.html'}")
     return {
         "wrong": int(wrong.sum()),
         "corrected": int(flagged.sum()),
@@ -104,7 +102,7 @@ def _demo(out: Path, share: float, ratio: float, seed: int, quiet: bool) -> dict
         "error before": _error(observed, truth, wrong),
         "error after": _error(repaired, truth, wrong),
         "seconds": round(seconds, 2),
-        "files": [str(out / name) for name in ("digits.png", "report.html")],
+        "files": [str(folder / name) for name in ("digits.png", "report.html")],
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import sys
 from importlib import metadata, util
@@ -10,7 +9,8 @@ from typing import Any
 
 import typer
 
-from magnet.cli.options import AsJson
+from magnet.cli.errors import FAILED
+from magnet.cli.options import AsJson, Quiet, Verbose, command
 
 CORE = (
     "torch",
@@ -39,17 +39,20 @@ EXTRAS = {
 
 
 def doctor(
+    quiet: Quiet = False,
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Print versions, devices, threads and data folders, and say what is missing and how to get it."""
-    found = examine()
-    if as_json:
-        typer.echo(json.dumps(found, indent=1))
-    else:
+    with command(quiet, verbose, as_json) as out:
+        found = examine()
+        out.result(found)
         for line in _lines(found):
-            typer.echo(line)
-    if found["missing"]:
-        raise typer.Exit(1)
+            out.line(line)
+        for name, (parts, use) in EXTRAS.items():
+            out.detail(f"extra {name} ({use}): " + ", ".join(f"{part} {_version(part) or 'missing'}" for part in parts))
+        if found["missing"]:
+            raise typer.Exit(FAILED)
 
 
 def examine() -> dict[str, Any]:

@@ -30,11 +30,12 @@ TERMINATED = 143
 
 
 @contextmanager
-def clear_errors(verbose: bool = False) -> Iterator[None]:
+def clear_errors(verbose: bool = False, quiet: bool = False) -> Iterator[None]:
     """Run a command: whatever it raises becomes one line on the error stream and an exit code of the table above.
 
     Args:
         verbose: show the traceback of what nobody foresaw. (default: ``False``)
+        quiet: leave out warnings about the table. (default: ``False``)
     """
     from magnet.tables.errors import BadTable
 
@@ -46,7 +47,7 @@ def clear_errors(verbose: bool = False) -> Iterator[None]:
     except ValueError:  # not the main thread: whoever runs us there deals with signals
         previous = None
     try:
-        with _one_line_warnings():
+        with _one_line_warnings(quiet):
             yield
     except (typer.Exit, typer.Abort):
         raise
@@ -72,7 +73,7 @@ def clear_errors(verbose: bool = False) -> Iterator[None]:
 
 
 @contextmanager
-def _one_line_warnings() -> Iterator[None]:
+def _one_line_warnings(quiet: bool) -> Iterator[None]:
     """What a user should know about a table, as lines of our own; warnings of libraries are not for him."""
     from magnet.tables.errors import TableWarning
 
@@ -81,7 +82,8 @@ def _one_line_warnings() -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        warnings.simplefilter("always", TableWarning)
+        if not quiet:
+            warnings.simplefilter("always", TableWarning)
         warnings.showwarning = show  # type: ignore[assignment]
         yield
 

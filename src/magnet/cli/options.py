@@ -1,11 +1,92 @@
-"""Options that mean the same in every command."""
+"""What every command has in common: ``-q``, ``-v``, ``--json``, progress bars, and how it ends."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more.")]
+from magnet.cli.errors import clear_errors
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print nothing but errors (and JSON, where that is asked for).")
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more; show where an unexpected error came from.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+
+#: Told what is being done and, where that is known, which share of it is behind us.
+Stage = Callable[..., None]
+
+
+@contextmanager
+def command(quiet: bool = False, verbose: bool = False, as_json: bool = False) -> Iterator[Output]:
+    """Run a command: what it says goes through what is yielded, what it raises becomes one line and an exit code."""
+    with clear_errors(verbose, quiet):
+        yield Output(quiet, verbose, as_json)
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a command says, as much as the user asked for.
+
+    Args:
+        quiet: nothing; JSON all the same.
+        verbose: details, too.
+        as_json: one JSON value and no text.
+    """
+
+    quiet: bool = False
+    verbose: bool = False
+    as_json: bool = False
+
+    @property
+    def talks(self) -> bool:
+        """Whether text is printed."""
+        return not (self.quiet or self.as_json)
+
+    def line(self, text: str) -> None:
+        """A line on standard output, whatever characters it holds."""
+        if self.talks:
+            typer.echo(text.encode(errors="replace").decode())
+
+    def detail(self, text: str) -> None:
+        """A line for those who asked for more."""
+        if self.verbose:
+            self.line(text)
+
+    def result(self, content: Any, plain: Callable[[Any], Any] = str) -> None:
+        """What the command found, for programs; ``plain`` makes JSON values of others."""
+        if self.as_json:
+            typer.echo(json.dumps(content, indent=1, ensure_ascii=False, default=plain).encode(errors="replace"))
+
+    def console(self) -> Console:
+        """A console for tables, silent where no text is wanted."""
+        from rich.console import Console
+
+        return Console(soft_wrap=True, highlight=False, markup=False, quiet=not self.talks)
+
+    @contextmanager
+    def progress(self) -> Iterator[Stage]:
+        """A bar on the error stream, with an estimate of the time left; nothing where that is no terminal."""
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+        console = Console(stderr=True)
+        if self.quiet or not console.is_terminal:  # older versions of rich end even a disabled bar with an empty line
+            yield lambda name, share=None: None
+            return
+        shown = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24), TimeElapsedColumn())
+        with Progress(*shown, TextColumn("left:"), TimeRemainingColumn(), console=console, transient=True) as bar:
+            task = bar.add_task("starting", total=None)
+
+            def stage(name: str, share: float | None = None) -> None:
+                bar.update(task, description=name, total=None if share is None else 1.0, completed=share or 0.0)
+
+            yield stage

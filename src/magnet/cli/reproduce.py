@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from magnet.cli.errors import FAILED, INTERRUPTED, USAGE, fail
+from magnet.cli.errors import FAILED, INTERRUPTED, fail
+from magnet.cli.options import AsJson, Quiet, Verbose, command
 
 NAMES = (
     "table1, table2, table3, table4, table5, table6, table7, fig-sparsity, fig-level, fig-loss, fig-cells, fig-errors, "
@@ -43,6 +44,9 @@ def reproduce(
     any_version: Annotated[
         bool, typer.Option("--any-version", help="Count runs of other result versions as finished.")
     ] = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run a table or figure of the paper, or continue it, and show it beside the paper's numbers."""
     from rich.console import Console
@@ -79,27 +83,31 @@ def reproduce(
     )
     where = Where(jobs=jobs, ray=ray, device=device, folder=None if folder is None else str(folder))
     target = store.parent if output is None else output
-    try:
+    with command(quiet, verbose, as_json) as out:
         chosen_device(device)
         if not store.exists() and exported.is_file():
             with Store(store) as opened:
-                typer.echo(f"{opened.load(exported)} finished runs from {exported}")
-        made = make_exhibits(names, store, target, options, where, show, any_version, search, say=typer.echo)
-        console = Console()
+                out.line(f"{opened.load(exported)} finished runs from {exported}")
+        try:
+            made = make_exhibits(
+                names, store, target, options, where, show, any_version, search, say=None if quiet else out.line
+            )
+        except KeyboardInterrupt:
+            fail("stopped; the same command continues where it was", INTERRUPTED)
+        console = Console(quiet=not out.talks)
         for document in made.documents:
             console.rule(document.title)
             show_document(document, console)
         if "all" in names:
-            typer.echo(f"one page: {write_page(made.documents, target, store, made.shown)}")
-    except (ValueError, ImportError, OSError, RuntimeError) as error:
-        fail(str(error), FAILED if isinstance(error, OSError | RuntimeError) else USAGE)
-    except KeyboardInterrupt:
-        fail("stopped; the same command continues where it was", INTERRUPTED)
-    typer.echo(f"written to {target}")
-    if made.failed:
-        for key, message in made.failed.items():
-            typer.echo(f"failed: {key} {message}", err=True)
-        fail(f"{len(made.failed)} runs failed; the same command tries them again", FAILED)
+            out.line(f"one page: {write_page(made.documents, target, store, made.shown)}")
+        exhibits = {document.name: document.title for document in made.documents}
+        out.result({"exhibits": exhibits, "runs": len(made.shown), "failed": made.failed, "output": str(target)})
+        out.line(f"written to {target}")
+        out.detail(f"{len(made.shown)} finished runs are shown")
+        if made.failed:
+            for key, message in made.failed.items():
+                typer.echo(f"failed: {key} {message}", err=True)
+            fail(f"{len(made.failed)} runs failed; the same command tries them again", FAILED)
 
 
 def _list(words: str | None) -> tuple[str, ...] | None:

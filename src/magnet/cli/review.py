@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from magnet.cli.errors import clear_errors
-from magnet.cli.options import AsJson
+from magnet.cli.options import AsJson, Verbose, command
 
 
 def review(
@@ -18,20 +16,20 @@ def review(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Of 127.0.0.1; 0 takes a free one.")] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the address only.")] = False,
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Show a report on this machine and save decisions in OUT/decisions.json as they are made; Ctrl-C ends it."""
-    with clear_errors():
+    with command(quiet, verbose, as_json) as out:
         from magnet.report.review import Review, ReviewServer
 
         decisions = Review(folder)
         server = ReviewServer(decisions, port)
-        if as_json:
-            typer.echo(json.dumps({"url": server.url, "decisions": str(decisions.path)}))
-        else:
+        out.result({"url": server.url, "decisions": str(decisions.path)})
+        if not as_json:
             typer.echo(server.url)
-            if not quiet:
-                typer.echo(f"Decisions are saved in {decisions.path}. Ctrl-C ends the review; the address is secret.")
+        out.line(f"Decisions are saved in {decisions.path}. Ctrl-C ends the review; the address is secret.")
+        out.detail(f"{decisions.count} cells, {len(decisions.decided)} of them decided")
         if browser:
             typer.launch(server.url)
         try:
@@ -40,7 +38,6 @@ def review(
             pass
         finally:
             server.server_close()
-        if not quiet and not as_json:
-            name = shlex.quote(str(decisions.path))
-            done = f"{len(decisions.decided)} cells decided"
-            typer.echo(f"{done}; carry it out: magnet apply {name} -o FILE" if decisions.path.exists() else done)
+        done = f"{len(decisions.decided)} cells decided"
+        apply = f"; carry it out: magnet apply {shlex.quote(str(decisions.path))} -o FILE"
+        out.line(done + apply if decisions.path.exists() else done)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from magnet.cli.errors import FAILED, USAGE, fail
+from magnet.cli.options import AsJson, Output, Quiet, Verbose, command
 
 
 def run(
@@ -26,37 +26,43 @@ def run(
     store: Annotated[Path | None, typer.Option(help="Also keep the row in this SQLite file.")] = None,
     device: Annotated[str | None, typer.Option(help="cpu or cuda.")] = None,
     folder: Annotated[Path | None, typer.Option(help="Where corrupted graphs are kept.")] = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Run one row of a table and print it as JSON."""
+    """Run one row of a table and print its numbers (all of them, and the settings, with -v or --json)."""
     given = dict(_setting(words) for words in option or ())
+    with command(quiet, verbose, as_json) as out:
+        if settings is not None and not settings.is_file():
+            raise ValueError(f"--settings: {settings} is not there")
+        config = {"kind": "classify", "dataset": dataset, "corruption": corruption, "method": method, "seed": seed}
+        if not defaults:
+            from magnet.experiments.tuning.settings import tuned
+
+            config |= tuned(method, dataset, corruption, settings)
+        _run(config | given, store, device, None if folder is None else str(folder), out)
+
+
+def _run(config: dict[str, Any], store: Path | None, device: str | None, folder: str | None, out: Output) -> None:
+    from contextlib import nullcontext
+
     from magnet.experiments.protocol.registry import compute
     from magnet.experiments.store import Store
     from magnet.experiments.store.store import plain
-    from magnet.experiments.tuning.settings import tuned
 
-    kept = None
-    try:
-        if settings is not None and not settings.is_file():
-            raise ValueError(f"--settings: {settings} is not there")
-        config = {
-            **{"kind": "classify", "dataset": dataset, "corruption": corruption, "method": method, "seed": seed},
-            **({} if defaults else tuned(method, dataset, corruption, settings)),
-            **given,
-        }
-        kept = None if store is None else Store(store)
+    with nullcontext() if store is None else Store(store) as kept:
         found = None if kept is None else kept.get(config)
         if found is None:
-            result = next(iter(compute([config], device, None if folder is None else str(folder))))[1]
+            with out.progress() as stage:
+                stage(f"{config['method']} on {config['dataset']}")
+                result = next(iter(compute([config], device, folder)))[1]
             if kept is not None:
                 kept.add(config, result)
         else:
             result = found.result
-    except (ValueError, TypeError, ImportError, OSError, MemoryError) as error:
-        fail(str(error) or type(error).__name__, FAILED if isinstance(error, OSError | MemoryError) else USAGE)
-    finally:
-        if kept is not None:
-            kept.close()
-    typer.echo(json.dumps(result, indent=2, default=plain))
+    out.result(result, plain)
+    for name, value in result.items():
+        (out.line if isinstance(value, int | float | str) else out.detail)(f"{name}: {value}")
 
 
 def _setting(words: str) -> tuple[str, object]:

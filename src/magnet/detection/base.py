@@ -217,9 +217,10 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
 
 
 def track(items: Sequence[T], title: str, show: bool) -> Iterable[T]:
-    """The items, with a progress bar on the terminal if ``show``."""
+    """The items, with a progress bar on the error stream if ``show``."""
     if not show:
         return items
+    from rich.console import Console
     from rich.progress import track as rich_track
 
-    return rich_track(items, title)
+    return rich_track(items, title, console=Console(stderr=True), transient=True)

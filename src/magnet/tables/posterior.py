@@ -36,7 +36,7 @@ def judge_table(
     fill: bool = False,
     decisions: Sequence[Decision] | None = None,
     seed: int = 0,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str, float], None] | None = None,
     options: TableOptions = DEFAULT,
 ) -> TableVerdict:
     """Find wrong cells in a table of texts.
@@ -53,7 +53,7 @@ def judge_table(
         fill: suggest a value for every blank (default: ``False``).
         decisions: accepted and rejected cells of earlier runs (default: ``None``).
         seed: of random choices (default: 0).
-        progress: called with a sentence as the work goes on (default: ``None``).
+        progress: called with what is being done and the share that is behind us (default: ``None``).
         options: the constants (default: :data:`~magnet.tables.options.DEFAULT`).
 
     Returns:
@@ -242,7 +242,7 @@ def _stronger(first: Finding, then: Finding) -> Finding:
 
 
 def _passes(
-    table: CodedTable, options: TableOptions, told: _Memory, progress: Callable[[str], None] | None
+    table: CodedTable, options: TableOptions, told: _Memory, progress: Callable[[str, float], None] | None
 ) -> tuple[Cells, dict[int, ColumnModel]]:
     channels = make_channels(options)
     width = len(table.columns)
@@ -251,11 +251,12 @@ def _passes(
     found: Cells = {}
     models: dict[int, ColumnModel] = {}
     for step in range(options.passes):
-        if progress:
-            progress(f"pass {step + 1} of {options.passes}")
         judged: list[ColumnJudgement | None] = []
         shared: dict[str, object] = {}
         for j, column in enumerate(table.columns):
+            if progress:
+                share = (step * width + j) / (options.passes * width)
+                progress(f"pass {step + 1} of {options.passes}, column {j + 1} of {width}", share)
             if column.name in table.skip or column.role.name == "empty":
                 judged.append(None)
                 continue

@@ -261,7 +261,7 @@ def test_one_row_from_the_command_line(tmp_path: Path) -> None:
     import json
 
     command = ["run", "--dataset", "digits", "--corruption", "inject-random", "--method", "gcn", "--set", "epochs=3"]
-    command += ["--store", str(tmp_path / "a.sqlite"), "--device", "cpu", "--folder", str(tmp_path)]
+    command += ["--store", str(tmp_path / "a.sqlite"), "--device", "cpu", "--folder", str(tmp_path), "--json"]
     first = CliRunner().invoke(app, command)
     assert first.exit_code == 0, first.output
     row = json.loads(first.output)
@@ -269,6 +269,10 @@ def test_one_row_from_the_command_line(tmp_path: Path) -> None:
     assert 0 <= row["test_accuracy"] <= 1
     again = CliRunner().invoke(app, command)
     assert json.loads(again.output) == row
+    said = CliRunner().invoke(app, command[:-1]).output
+    assert f"test_accuracy: {row['test_accuracy']}" in said
+    assert "config" not in said
+    assert CliRunner().invoke(app, [*command[:-1], "-q"]).output == ""
     wrong = CliRunner().invoke(app, ["run", "--dataset", "digits", "--method", "gnc"])
     assert wrong.exit_code == 2
     assert "did you mean 'gcn'" in wrong.output

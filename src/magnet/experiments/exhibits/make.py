@@ -57,7 +57,7 @@ def make_exhibits(
     any_version: bool = False,
     search: int = 0,
     run: Runner | None = None,
-    say: Callable[[str], None] = print,
+    say: Callable[[str], None] | None = print,
 ) -> Made:
     """Run what is missing for some exhibits, and render them from what is finished.
 
@@ -72,7 +72,7 @@ def make_exhibits(
         search: first bring the search for the settings of every method to so many trials, and write what is best to
             ``options.settings``. (default: ``0``, none)
         run: computes configs. (default: :func:`magnet.experiments.protocol.registry.compute`)
-        say: takes progress in words where there is no terminal.
+        say: takes progress in words where there is no terminal; ``None`` shows none. (default: ``print``)
     """
     options, where = options or Options(), where or Where()
     chosen = list(exhibits.MODULES) if "all" in names else list(dict.fromkeys(names))
@@ -86,7 +86,9 @@ def make_exhibits(
                     raise ValueError("a search needs a file to write the settings to")
                 planned += studies.plan(opened, searches(options), search)
                 _run(opened, planned, runner, where, say)
-                say(f"settings of {studies.choose(opened, options.settings)} studies in {options.settings}")
+                chosen_for = studies.choose(opened, options.settings)
+                if say is not None:
+                    say(f"settings of {chosen_for} studies in {options.settings}")
             jobs = _without_repeats([job for exhibit in found for job in exhibit.plan(options)])
             jobs = _unknown(opened, jobs) if any_version else jobs
             _run(opened, _sharing(jobs, (where.device or "").startswith("cuda")), runner, where, say)
@@ -104,7 +106,7 @@ def make_exhibits(
     return Made(documents, results.shown, failed)
 
 
-def _run(store: Store, jobs: list[Job], run: Runner, where: Where, say: Callable[[str], None]) -> None:
+def _run(store: Store, jobs: list[Job], run: Runner, where: Where, say: Callable[[str], None] | None) -> None:
     if not missing(store, jobs):
         return
     with Progress(store, jobs, say):

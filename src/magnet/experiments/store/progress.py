@@ -54,17 +54,18 @@ class Progress:
     Args:
         store: the store; it is read through a connection of its own.
         jobs: what is to be in it.
-        say: takes a line of text where there is no terminal. (default: ``print``)
+        say: takes a line of text where there is no terminal; ``None`` shows nothing. (default: ``print``)
     """
 
-    def __init__(self, store: Store, jobs: Sequence[Job], say: Callable[[str], None] = print) -> None:
+    def __init__(self, store: Store, jobs: Sequence[Job], say: Callable[[str], None] | None = print) -> None:
         self.path, self.versions, self.jobs, self.say = store.path, store.versions, jobs, say
         self._done = threading.Event()
         self._thread: threading.Thread | None = None
         self._began = time.monotonic()
+        self._before: int | None = None  # runs that were finished when it began
 
     def __enter__(self) -> Progress:
-        if self.jobs:
+        if self.jobs and self.say is not None:
             self._thread = threading.Thread(target=self._watch, daemon=True)
             self._thread.start()
         return self
@@ -81,7 +82,7 @@ class Progress:
         except ImportError:
             self._tell()
             return
-        console = Console()
+        console = Console(stderr=True)
         if not console.is_terminal:
             self._tell()
             return
@@ -99,13 +100,20 @@ class Progress:
                 ended = self._done.wait(5.0)
                 lines = state(store, self.jobs).values()
                 done, failed = sum(line.done for line in lines), sum(line.failed for line in lines)
-                if done != last:
+                if done != last and self.say is not None:
                     total = sum(line.total for line in lines)
                     words = f", {failed} failed" if failed else ""
-                    self.say(f"{done} of {total} runs{words} after {time.monotonic() - self._began:.0f} s")
+                    self.say(f"{done} of {total} runs{words} after {self._times(done, total)}")
                     last = done
                 if ended:
                     return
+
+    def _times(self, done: int, total: int) -> str:
+        """The seconds so far, and about how many are left at the pace of the runs that were finished meanwhile."""
+        seconds = time.monotonic() - self._began
+        self._before = done if self._before is None else self._before
+        fresh = done - self._before
+        return f"{seconds:.0f} s" + (f", about {seconds * (total - done) / fresh:.0f} s left" if fresh else "")
 
     def table(self, lines: dict[tuple[str, str, str], Line], height: int = 40) -> Any:
         """The table, with what is under way on top and finished lines left out where the window is low."""
@@ -114,8 +122,8 @@ class Progress:
         from rich.table import Table
 
         done, total = sum(line.done for line in lines.values()), sum(line.total for line in lines.values())
-        seconds = time.monotonic() - self._began
-        table = Table(box=box.SIMPLE_HEAD, title=f"{done} of {total} runs, {seconds:.0f} s", padding=(0, 1, 0, 0))
+        title = f"{done} of {total} runs, {self._times(done, total)}"
+        table = Table(box=box.SIMPLE_HEAD, title=title, padding=(0, 1, 0, 0))
         for title in ("dataset", "corruption", "method", "", "runs", "so far"):
             table.add_column(title, justify="right" if title in ("runs", "so far") else "left")
         order = sorted(lines.items(), key=lambda item: (not item[1].running, item[1].done == item[1].total))
