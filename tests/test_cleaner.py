@@ -175,6 +175,18 @@ def test_links_that_say_nothing_change_nothing() -> None:
     assert magnet.clean(nodes, shuffled, id="id").counts["corrected"] == 0
 
 
+@pytest.mark.parametrize("name", ["customer-number-{:09d}", "1000000000000000000000000000{:03d}"])
+@pytest.mark.parametrize("key", ["id", "n"])
+def test_names_of_rows_are_not_made_those_of_the_rows_they_are_linked_to(name: str, key: str) -> None:
+    """Linked rows have ids that differ in one digit: no typo, whether the edges name the column or another one."""
+    names = [name.format(k) for k in range(60)]
+    nodes = pd.DataFrame({"id": names, "n": range(60), "size": [k % 9 for k in range(60)]})
+    edges = pd.DataFrame({"from": nodes[key], "to": nodes[key].tolist()[1:] + nodes[key].tolist()[:1]})
+    result = magnet.clean(nodes, edges, id=key, fix="all")
+    assert "id" not in result.suspicious_cells["column"].tolist()
+    assert result.record.not_judged[key] == "edges name its values"
+
+
 def test_rows_of_other_nodes_are_listed_as_a_whole() -> None:
     """Pictures of other digits: the pixels that happen to agree are no reason to believe the row."""
     data = load("digits")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,17 @@ def test_a_limit_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.delenv("MAGNET_MAX_BYTES")
         untrusted.memory_limit.cache_clear()
     assert untrusted.memory_limit() > 2**20
+
+
+def test_an_array_that_is_shorter_than_its_header_says_is_refused_before_memory_is_reserved(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive, archive.open("x.npy", "w") as file:
+        header = {"descr": "<f8", "fortran_order": False, "shape": (10**9, 10)}
+        np.lib.format.write_array_header_1_0(file, header)
+    with (
+        pytest.raises(ValueError, match=r"x.npy should hold 80000000000 bytes"),
+        untrusted.open_npz(tmp_path / "a.npz"),
+    ):
+        pytest.fail("never gets here")
 
 
 @pytest.mark.parametrize(

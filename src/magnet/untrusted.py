@@ -6,6 +6,7 @@ memory. Compressed and sparse files can also be tiny and unfold to any size. Eve
 
 from __future__ import annotations
 
+import math
 import os
 import zipfile
 from collections.abc import Iterator
@@ -47,11 +48,27 @@ def check_size(size: int, what: str) -> None:
 
 @contextmanager
 def open_npz(path: str | os.PathLike[str]) -> Iterator[Any]:
-    """``np.load`` of an ``.npz`` file, without pickles and only where its arrays fit into memory."""
+    """``np.load`` of an ``.npz`` file, without pickles and only where its arrays fit into memory and are as large as
+    their headers say."""
     with zipfile.ZipFile(path) as archive:
         check_size(sum(member.file_size for member in archive.infolist()), f"the arrays in {Path(path).name}")
+        for member in archive.infolist():
+            _check_header(archive, member)
     with np.load(path, allow_pickle=False) as arrays:
         yield arrays
+
+
+def _check_header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
+    """Refuse an array whose header promises more than is there: numpy would reserve memory for all of it."""
+    if not member.filename.endswith(".npy"):
+        return
+    with archive.open(member) as file:
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read(file)
+        promised = math.prod(shape) * dtype.itemsize
+        if not dtype.hasobject and promised > member.file_size:
+            raise ValueError(f"{member.filename} should hold {promised} bytes and has {member.file_size}")
 
 
 def read_csr(values: Any, indices: Any, indptr: Any, shape: Any) -> sp.csr_matrix:

@@ -158,6 +158,7 @@ def test_force_is_needed_to_write_again(files: tuple[Path, Path], tmp_path: Path
         (("NODES", "--threshold", "7"), 2, "threshold is 7"),
         (("NODES", "--detector", "magic"), 2, "there is no detector 'magic'"),
         (("NODES", "--exclude", "nothing"), 2, "exclude names 'nothing'"),
+        (("NODES", "--link-by", "nothing"), 2, "link_by names 'nothing'"),
         (("NODES", "--encoding", "klingon"), 2, "encoding 'klingon' is not known"),
         (("NODES", "--schema", "none.toml"), 2, "none.toml"),
         (("NODES", "--device", "cuda"), 2, "there is no CUDA device"),

@@ -32,7 +32,7 @@ def judge_table(
     rules: Sequence[Rule | str] = (),
     trusted: NDArray[np.bool_] | None = None,
     roles: Mapping[str, str] | None = None,
-    skip: Sequence[str] = (),
+    skip: Mapping[str, str] | Sequence[str] = (),
     fill: bool = False,
     decisions: Sequence[Decision] | None = None,
     seed: int = 0,
@@ -49,7 +49,7 @@ def judge_table(
             (default: none).
         trusted: bool ``[rows, columns]``, cells that are right (default: ``None``).
         roles: roles of columns by name, where the user knows them (default: ``None``).
-        skip: columns that are not judged (default: none).
+        skip: columns that are not judged, with the reason for each where there is one (default: none).
         fill: suggest a value for every blank (default: ``False``).
         decisions: accepted and rejected cells of earlier runs (default: ``None``).
         seed: of random choices (default: 0).
@@ -62,6 +62,9 @@ def judge_table(
     table = CodedTable.of(columns)
     names = [column.name for column in table.columns]
     known = read_rules(rules, names)
+    absent = next((name for name in link_by if name not in names), None)
+    if absent is not None:
+        raise ValueError(f"link_by names {absent!r}; the table has {', '.join(map(repr, names))}")
     table.fill = fill
     table.links, table.link_by, table.trusted, table.seed = links, tuple(link_by), trusted, seed
     table.strict = tuple((rule.determined_by, rule.column) for rule in known if rule.determined_by)
@@ -95,7 +98,7 @@ def judge_table(
     return TableVerdict(
         cells=_listed(table, cells, memory, options, fill),
         roles={c.name: c.role for c in table.columns},
-        not_judged=dict.fromkeys(skip, "left out by the user"),
+        not_judged=dict(skip) if isinstance(skip, Mapping) else dict.fromkeys(skip, "left out by the user"),
         judged_in_part={n: why for n, why in (_weakly_judged(table) | table.not_judged).items() if n not in table.skip},
         error_rates=_error_rates(table, cells),
         repeated_rows=_repeated_rows(table),

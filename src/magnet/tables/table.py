@@ -86,9 +86,12 @@ class Table:
         return tuple(f for f in self.fields if f.used)
 
     @property
-    def skipped(self) -> tuple[str, ...]:
-        """The columns that the user wants left alone: the label, and what was excluded."""
-        return tuple(f.name for f in self.fields if f.kind in ("label", "excluded"))
+    def skipped(self) -> dict[str, str]:
+        """The columns that are left alone, and why: the label, what was excluded, and the ids that edges name."""
+        reasons = {f.name: "left out by the user" for f in self.fields if f.kind in ("label", "excluded")}
+        if self.id is not None and self.links.kind == "given":
+            reasons[self.id] = "edges name its values"
+        return reasons
 
     @property
     def roles(self) -> dict[str, str]:

@@ -22,6 +22,7 @@ def test_patterns_ranges_and_dependencies_are_read(tmp_path):
     [
         ('phone = { pattern = "[" }', "is no regular expression"),
         ('age = { min = "young" }', "min and max are numbers"),
+        ("age = " + "[" * 100_000, "schema.toml is not a TOML file"),
         ("age = { size = 3 }", "takes a kind, or a table of decimals, kind, log, max, min, missing, pattern"),
     ],
 )

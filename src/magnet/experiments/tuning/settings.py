@@ -53,7 +53,7 @@ def read(path: Path = SHIPPED) -> Settings:
 def _read(path: Path, changed: int) -> Settings:
     try:
         found: Settings = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not a file of settings: {error}") from None
     return found
 

@@ -68,8 +68,9 @@ class Links:
 
 
 def fit(context: FitContext) -> list[Expert]:
-    """One expert if the table has links; a row is never linked to itself."""
-    if context.table.links is None:
+    """One expert if the table has links and the values of linked rows can agree, which identifiers do not; a row is
+    never linked to itself."""
+    if context.table.links is None or context.table.columns[context.position].role.name == "identifier":
         return []
     links = sp.csr_array(context.table.links, dtype=np.float64)
     links.setdiag(0)

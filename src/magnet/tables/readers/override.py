@@ -31,7 +31,7 @@ def read_override(path: Path) -> dict[str, Any]:
     """
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not a TOML file: {error}") from None
     unknown = set(content) - {"columns", "missing", "rules"}
     if unknown:
