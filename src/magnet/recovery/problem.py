@@ -18,6 +18,9 @@ Inner = Literal["closed", "cg", "gd"]
 #: Largest gap of the frame bounds to 1 at which the kernels may leave the low-pass band implicit.
 TIGHT = 1e-6
 
+#: Columns whose spread is estimated at a time on a CPU: there are a dozen arrays of their size.
+SPREAD_COLUMNS = 64
+
 #: ``preset="paper"``: 15 iterations of Zhou et al. (2023) with their weights; ``"default"``: ours.
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {"nu0": "auto", "gamma": "auto", "inertia": 0.15, "max_iter": 200, "tol": 1e-3},
@@ -224,11 +227,12 @@ def penalty_weights(settings: Settings, transform: FrameletTransform, start: Ten
         first = levels - 1 if settings.variant == "released" else levels + 1
         return (settings.nu0 * 4.0**-first * (levels > 0)).unsqueeze(1)
     with torch.no_grad():
-        coefficients = transform.analysis(start)
         if settings.penalty == "group":
-            sigma = _row_spread(coefficients)
+            sigma = _row_spread(transform.analysis(start))
         else:
-            sigma = torch.stack([_spread(band, trust > 0.5) for band in coefficients])
+            width = SPREAD_COLUMNS if start.device.type == "cpu" else start.shape[1]
+            parts = zip(start.split(width, dim=1), trust.split(width, dim=1), strict=True)
+            sigma = torch.cat([_spreads(transform.analysis(x.contiguous()), w > 0.5) for x, w in parts], dim=1)
         exponent = settings.q - (1.0 if settings.penalty == "group" else settings.p)
         return settings.strength * sigma**exponent * (levels > 0).unsqueeze(1)
 
@@ -254,13 +258,13 @@ def step_parameter(settings: Settings, d: Tensor, X: Tensor, trust: Tensor) -> T
         return base * torch.where(scale > 0, scale, torch.ones_like(scale)) ** (settings.q - 2)
 
 
-def _spread(values: Tensor, trusted: Tensor) -> Tensor:
-    """Robust standard deviation of each column ``[d]``: 1.4826 MAD, or the rms where that is tiny."""
-    hidden = torch.where(trusted, values, torch.full_like(values, torch.nan))
-    center = hidden.nanmedian(dim=0).values
-    mad = 1.4826 * (hidden - center).abs().nanmedian(dim=0).values
+def _spreads(bands: Tensor, trusted: Tensor) -> Tensor:
+    """Robust standard deviation ``[bands, d]`` of each column: 1.4826 MAD, or the rms where that is tiny."""
+    hidden = torch.where(trusted, bands, torch.nan)
+    center = hidden.nanmedian(dim=1, keepdim=True).values
+    mad = 1.4826 * (hidden - center).abs_().nanmedian(dim=1).values
     count = trusted.sum(0)
-    rms = torch.sqrt(torch.where(trusted, values**2, torch.zeros_like(values)).sum(0) / count.clamp(min=1))
+    rms = torch.sqrt(torch.where(trusted, bands**2, 0.0).sum(1) / count.clamp(min=1))
     return torch.where((count > 0) & (mad >= 0.01 * rms), mad, rms)
 
 
