@@ -315,18 +315,18 @@ def scaling(sizes: list[int]) -> list[str]:
     return lines
 
 
-def exponents(dataset: str) -> list[str]:
-    """Every pair of exponents against p = 1, q = 2 on the CPU, 15 iterations with and without history."""
+def exponents(dataset: str, device: str) -> list[str]:
+    """Every pair of exponents against p = 1, q = 2, 15 iterations with and without history."""
     x, edges, n = load(dataset)
     x = (x.to_dense() if x.layout != torch.strided else x)[:, :512].contiguous()
-    trust, W = trust_for(tuple(x.shape)), FrameletTransform(edges, n)
+    x, trust, W = x.to(device), trust_for(tuple(x.shape)).to(device), FrameletTransform(edges, n)
     lines = ["| p | q | seconds | times p = 1, q = 2 | with history |", "|---|---|---|---|---|"]
     base: dict[bool, float] = {}
     for p, q in ((1.0, 2.0), (0.0, 2.0), (0.5, 2.0), (0.3, 2.0), (1.0, 1.0), (1.0, 1.5), (1.0, 1.3), (0.5, 1.5)):
         seconds = {}
         for history in (False, True):
             options = {"preset": "paper", "p": p, "q": q, "nu0": 1.0, "history": history}
-            seconds[history] = _best(lambda options=options: recover(x, trust, W, **options))
+            seconds[history] = _best(lambda options=options: recover(x, trust, W, **options), device)
             base.setdefault(history, seconds[history])
         plain, tracked = seconds[False], seconds[True]
         lines.append(f"| {p:g} | {q:g} | {plain:.2f} | {plain / base[False]:.2f} | {tracked / base[True]:.2f} |")
@@ -334,23 +334,23 @@ def exponents(dataset: str) -> list[str]:
     return lines
 
 
-def propagation(dataset: str) -> list[str]:
+def propagation(dataset: str, device: str) -> list[str]:
     """The fused propagation against the torch reference."""
     x, edges, n = load(dataset)
-    x = x.to_dense() if x.layout != torch.strided else x
-    trust, graph = trust_for(tuple(x.shape)), Graph.from_edges(edges, n)
+    x = (x.to_dense() if x.layout != torch.strided else x).to(device)
+    trust, graph = trust_for(tuple(x.shape)).to(device), Graph.from_edges(edges, n)
     lines = ["| lam | fused, seconds | torch, seconds | ratio |", "|---|---|---|---|"]
     for lam in (0.0, 1.0, 30.0):
         fused, plain = (
-            _best(lambda lam=lam, backend=backend: propagate(x, trust, graph, lam=lam, backend=backend))
-            for backend in ("numba", "torch")
+            _best(lambda lam=lam, backend=backend: propagate(x, trust, graph, lam=lam, backend=backend), device)
+            for backend in ("auto", "torch")
         )
-        lines.append(f"| {lam:g} | {fused:.2f} | {plain:.2f} | {plain / fused:.1f} |")
+        lines.append(f"| {lam:g} | {fused:.3f} | {plain:.3f} | {plain / fused:.1f} |")
         print(lines[-1], flush=True)
     return lines
 
 
-def workers(dataset: str) -> list[str]:
+def workers(dataset: str, device: str) -> list[str]:
     """One and two Ray workers of one core each on the same ranges of columns."""
     import ray
 
@@ -377,12 +377,14 @@ def workers(dataset: str) -> list[str]:
 PARTS = {"exponents": exponents, "propagation": propagation, "workers": workers}
 
 
-def _best(run: object) -> float:
+def _best(run: object, device: str) -> float:
     """The shortest of three runs after one that compiles."""
     seconds = []
     for _ in range(4):
+        _synchronize(device)
         began = time.perf_counter()
         run()
+        _synchronize(device)
         seconds.append(time.perf_counter() - began)
     return min(seconds[1:])
 
@@ -414,7 +416,7 @@ def main() -> None:
         save(lines, options.save)
     for part, measure in PARTS.items():
         if getattr(options, part):
-            lines += ["", f"{part} on {chosen[0]}:", "", *measure(chosen[0])]
+            lines += ["", f"{part} on {chosen[0]}:", "", *measure(chosen[0], options.device)]
             save(lines, options.save)
     if options.scaling:
         lines += ["", *scaling([62_500, 125_000, 250_000, 500_000, 1_000_000])]

@@ -106,8 +106,8 @@ def propagate(
             ``lam=0`` and 40 times that is PyG's ``FeaturePropagation``, up to rounding).
         max_iter: (default: ``500`` for ``"cg"``, ``40`` for ``"iterate"``)
         tol: relative residual at which a column stops. (default: ``1e-5``)
-        backend: ``"numba"`` (the fused CPU kernel, ``solver="cg"``), ``"torch"`` (any device, differentiable) or
-            ``"auto"``.
+        backend: ``"numba"`` (fused, CPU) or ``"triton"`` (fused, CUDA) for ``solver="cg"``, ``"torch"`` (any device,
+            differentiable) or ``"auto"``.
         threads: CPU threads of the numba backend. (default: as many as torch uses)
         out: write the result to this ``.npy`` file range by range (a killed run continues where it was), or into
             this array or memory map.
@@ -144,8 +144,7 @@ def propagate(
     M = trust_columns(trust, X)
     max_iter = max_iter or (500 if solver == "cg" else 40)
     gradient = torch.is_grad_enabled() and any(isinstance(v, Tensor) and v.requires_grad for v in (x, trust))
-    torch_only = {"a gradient": gradient, "solver='iterate'": solver == "iterate"}
-    name = choose_backend(backend, X.device.type, torch_only | {"propagation": X.device.type != "cpu"})
+    name = choose_backend(backend, X.device.type, {"a gradient": gradient, "solver='iterate'": solver == "iterate"})
     if cluster is not None and (gradient or X.device.type != "cpu"):
         raise ValueError("cluster is for features on the CPU, without gradients")
     job = _Job(graph, lams, coordinates, solver, max_iter, tol, name, threads)
@@ -167,8 +166,7 @@ def _result(output: Output, records: Sequence[Record], backend: str) -> Recovery
 def harmonic(x: Tensor, trust: Tensor, graph: Graph) -> Tensor:
     """Untrusted cells by Feature Propagation from the cells of positive trust, the start of ``"propagated"``."""
     gradient = torch.is_grad_enabled() and (x.requires_grad or trust.requires_grad)
-    torch_only = {"a gradient": gradient, "propagation": x.device.type != "cpu"}
-    name = choose_backend("auto", x.device.type, torch_only)
+    name = choose_backend("auto", x.device.type, {"a gradient": gradient})
     return _Job(graph, [0.0], "plain", "cg", 500, 1e-4, name, None).solve(x, trust, 0)[0][0]
 
 
@@ -220,7 +218,7 @@ class _Job:
         own = torch.where(torch.isfinite(scaled), scaled, observed)
         systems = [_System(self.graph, observed, own, trust, median, lam, self.coordinates) for lam in self.lams]
         if self.solver == "cg":
-            solved = [system.cg(self.max_iter, self.tol) for system in systems]
+            solved = [system.cg(self.max_iter, self.tol, self.backend == "triton") for system in systems]
         else:
             solved = [system.iterate(self.max_iter) for system in systems]
         return solved if scales is None else [(U * scales, steps, left) for U, steps, left in solved]
@@ -232,7 +230,7 @@ class _System:
     def __init__(
         self, graph: Graph, x: Tensor, own: Tensor, w: Tensor, median: Tensor, lam: float, coordinates: str
     ) -> None:
-        self.operator = graph.operator("normalized", x)
+        self.graph, self.operator = graph, graph.operator("normalized", x)
         component = torch.as_tensor(graph.components, dtype=torch.long, device=x.device)
         isolated = torch.as_tensor(graph.isolated, device=x.device).unsqueeze(1)
         count = int(component.max()) + 1
@@ -259,13 +257,18 @@ class _System:
         """Back in user units, the fixed cells to the bit as they were."""
         return torch.where(self.free > 0, U / self.root + self.center, self.user)
 
-    def cg(self, max_iter: int, tol: float) -> Solved:
+    def cg(self, max_iter: int, tol: float, fused: bool = False) -> Solved:
         """Conjugate gradients on the free cells, every column by itself."""
         fixed = self.x * (1 - self.free)
         right = self.free * (self.w * self.x + self.lam * (self.operator @ fixed))
-        U, steps, left = conjugate_gradients(
-            self._normal, right, self.free * self.x, self.w + self.lam, max_iter=max_iter, tol=tol
-        )
+        start, diagonal = self.free * self.x, self.w + self.lam
+        if fused:
+            from magnet.recovery.kernels import gpu_propagation as kernel
+
+            system = (self.lam, self.free * diagonal, right, start)
+            U, steps, left = kernel.conjugate_gradients(self.graph, *system, max_iter=max_iter, tol=tol)
+        else:
+            U, steps, left = conjugate_gradients(self._normal, right, start, diagonal, max_iter=max_iter, tol=tol)
         return self._finish(U + fixed), steps.cpu().numpy(), left.double().cpu().numpy()
 
     def iterate(self, max_iter: int) -> Solved:

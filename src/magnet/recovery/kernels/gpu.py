@@ -30,7 +30,7 @@ BLOCK_COLUMNS, BLOCK, EDGES = 256, 64, 16
 
 
 @triton.jit
-def _product(indptr, indices, values, source, row, cols, inside, width, EDGES: tl.constexpr, BLOCK: tl.constexpr):
+def sparse_row(indptr, indices, values, source, row, cols, inside, width, EDGES: tl.constexpr, BLOCK: tl.constexpr):
     """One row of the sparse product; ``EDGES`` neighbors are loaded at a time."""
     total = tl.zeros([BLOCK], dtype=source.dtype.element_ty)
     end = tl.load(indptr + row + 1)
@@ -103,7 +103,7 @@ def _advance_kernel(
 ):  # fmt: skip
     """``T_j``, and its last ``TERMS`` terms added to the bands."""
     row, cols, inside, at = _place(order, width, BLOCK)
-    new = _product(indptr, indices, values, source, row, cols, inside, width, EDGES, BLOCK)
+    new = sparse_row(indptr, indices, values, source, row, cols, inside, width, EDGES, BLOCK)
     oldest = new
     if FIRST:
         new = new * 0.5
@@ -132,7 +132,7 @@ def _shrink_kernel(
 ):  # fmt: skip
     """The last step of the recurrence, the prox, and the start ``b_m`` of Clenshaw's."""
     row, cols, inside, at = _place(order, width, BLOCK)
-    new = _product(indptr, indices, values, source, row, cols, inside, width, EDGES, BLOCK)
+    new = sparse_row(indptr, indices, values, source, row, cols, inside, width, EDGES, BLOCK)
     oldest = tl.load(target + at, mask=inside)
     if DEGREE == 1:
         new = new * 0.5
@@ -180,7 +180,7 @@ def _descend_kernel(
     row, cols, inside, at = _place(order, width, BLOCK)
     new = _mix(coefficients, F, at, inside, k, n * width, BANDS)
     if PRODUCT:
-        new += _product(indptr, indices, values, current, row, cols, inside, width, EDGES, BLOCK) * SCALE
+        new += sparse_row(indptr, indices, values, current, row, cols, inside, width, EDGES, BLOCK) * SCALE
     if SUBTRACT:
         new -= tl.load(other + at, mask=inside)
     tl.store(other + at, new, mask=inside)
@@ -194,7 +194,7 @@ def _fit_kernel(
 ):  # fmt: skip
     """The last step of Clenshaw's recurrence, the U-step, and ``P`` of the next iteration."""
     row, cols, inside, at = _place(order, width, BLOCK)
-    new = _product(indptr, indices, values, current, row, cols, inside, width, EDGES, BLOCK) * 0.5
+    new = sparse_row(indptr, indices, values, current, row, cols, inside, width, EDGES, BLOCK) * 0.5
     new += _mix(coefficients, F, at, inside, 0, n * width, BANDS)
     if SUBTRACT:
         new -= tl.load(other + at, mask=inside)
@@ -225,7 +225,7 @@ class _Launcher:
         self.bands = transform.num_bands - first_band
         table = transform.coefficients[first_band:].T
         self.coefficients = torch.as_tensor(np.ascontiguousarray(table), dtype=like.dtype, device=like.device)
-        self.sparse = _doubled(transform.graph, like)
+        self.sparse = device_matrix(transform.graph, like, "shifted", 2.0)
 
     def shape(self, width: int) -> tuple[tuple[int, int], dict[str, Any]]:
         block = min(BLOCK, max(32, triton.next_power_of_2(width)))
@@ -256,17 +256,17 @@ class _Launcher:
         return current, other
 
 
-def _doubled(graph: Graph, like: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The order of the rows and twice the shifted Laplacian on the device (cached)."""
-    key = ("triton", like.dtype, like.device)
+def device_matrix(graph: Graph, like: Tensor, name: str, factor: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The order of the rows, and a matrix of the graph times a factor, on the device (cached)."""
+    key = ("triton", name, like.dtype, like.device)
     if key not in graph.cache:
-        matrix = graph.shifted
+        matrix = getattr(graph, name)
         order = np.argsort(-np.diff(matrix.indptr), kind="stable").astype(np.int64)
         graph.cache[key] = (
             torch.as_tensor(order, device=like.device),
             torch.as_tensor(matrix.indptr.astype(np.int64), device=like.device),
             torch.as_tensor(matrix.indices.astype(np.int32), device=like.device),
-            torch.as_tensor(2 * matrix.data, dtype=like.dtype, device=like.device),
+            torch.as_tensor(factor * matrix.data, dtype=like.dtype, device=like.device),
         )
     found: tuple[Tensor, Tensor, Tensor, Tensor] = graph.cache[key]
     return found
