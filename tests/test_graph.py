@@ -1,6 +1,10 @@
+import networkx
 import numpy as np
 import pytest
+import scipy.sparse as sp
+import torch
 
+import magnet
 from magnet.graph import Graph
 
 
@@ -57,3 +61,29 @@ def test_lanczos_bounds_the_spectrum_from_above_and_closely():
 def test_bad_edges_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         Graph.from_edges(**arguments)
+
+
+def test_graphs_of_networkx_and_scipy_are_taken_wherever_ours_are():
+    ours = Graph.from_edges([[0, 1, 2], [1, 2, 3]], num_nodes=5, edge_weight=[1.0, 2.0, 3.0])
+    theirs = networkx.Graph()
+    theirs.add_nodes_from("abcde")
+    theirs.add_weighted_edges_from([("a", "b", 1.0), ("b", "c", 2.0), ("c", "d", 3.0)])
+    matrix = networkx.to_scipy_sparse_array(theirs)
+    x = torch.arange(10.0).reshape(5, 2)
+    for graph in (theirs, networkx.DiGraph(theirs), matrix, sp.coo_matrix(matrix), ours):
+        assert (Graph.of(graph).adjacency != ours.adjacency).nnz == 0
+        assert (Graph.from_edges(graph).adjacency != ours.adjacency).nnz == 0
+        transform = magnet.FrameletTransform(graph)
+        assert torch.equal(transform.analysis(x), magnet.FrameletTransform(ours).analysis(x))
+        assert torch.equal(magnet.propagate(x, None, graph).x, magnet.propagate(x, None, ours).x)
+
+
+def test_what_is_no_graph_is_refused_in_one_sentence():
+    with pytest.raises(ValueError, match="graph is a list; it must be a Graph"):
+        Graph.of([[0], [1]])
+    with pytest.raises(ValueError, match=r"graph is a matrix of shape \[2, 3\]"):
+        Graph.of(sp.csr_matrix((2, 3)))
+    with pytest.raises(ValueError, match="edge_weight belongs to the csr_matrix"):
+        Graph.from_edges(sp.csr_matrix((2, 2)), edge_weight=[1.0])
+    with pytest.raises(ValueError, match="num_nodes is 3; the given graph has 2 nodes"):
+        Graph.from_edges(sp.csr_matrix((2, 2)), num_nodes=3)

@@ -20,7 +20,7 @@ from sklearn.exceptions import NotFittedError
 
 from magnet import tables
 from magnet.tables.findings import CellFinding, TableVerdict
-from magnet.tables.frames import native_frame, to_pandas
+from magnet.tables.frames import native_frame, to_edges, to_pandas
 from magnet.tables.posterior import Decision, judge_table
 from magnet.tables.review import FIXES, CleaningRecord, Fix, changes_of, list_cells
 from magnet.tables.values import cell_text
@@ -490,8 +490,10 @@ def clean(
     """Find and repair wrong cells of a table.
 
     Args:
-        nodes: one row per thing; columns of any kind. A pandas or polars frame, or any other that narwhals knows.
-        edges: two columns of row ids and, where there is one, a weight. (default: none)
+        nodes: one row per thing; columns of any kind. A pandas or polars frame, or any other that narwhals knows; or
+            what hands over Arrow, such as a Hugging Face ``Dataset`` (then ``cleaned`` is an Arrow table).
+        edges: two columns of row ids and, where there is one, a weight; or a networkx graph of the ids; or a scipy
+            sparse matrix over the rows. (default: none)
         id: the column of ``nodes`` with the ids. (default: found)
         label: a column to leave alone.
         trusted: bool data frame or array ``[n, columns]``, or ``[n]`` for rows: known to be right.
@@ -511,6 +513,6 @@ def clean(
         'Ohio'
     """
     frame = to_pandas(nodes)
-    table = tables.from_frames(frame, to_pandas(edges), id=id, label=label, **(reading or {}))
+    table = tables.from_frames(frame, to_edges(edges), id=id, label=label, **(reading or {}))
     model = MAGnet(detector, fix=fix, fill=fill, link_by=link_by, rules=rules, seed=seed, **settings)
     return CleanResult(table, model.fit(table, trusted=trusted), None if frame is nodes else nodes)

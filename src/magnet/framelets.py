@@ -136,7 +136,7 @@ class FrameletTransform:
     and is meant for small graphs and as the oracle in tests.
 
     Args:
-        edge_index: ``[2, edges]`` node pairs, or a :class:`~magnet.graph.Graph`.
+        edge_index: ``[2, edges]`` node pairs; or a :class:`~magnet.graph.Graph`, networkx graph or scipy sparse matrix.
         num_nodes: number of nodes. (default: largest index + 1)
         edge_weight: ``[edges]`` non-negative weights. (default: ones)
         levels: number of levels J. (default: ``2``)

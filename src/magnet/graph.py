@@ -56,7 +56,7 @@ class Graph:
         edges of weight zero are dropped.
 
         Args:
-            edge_index: ``[2, edges]`` integers (tensor or array).
+            edge_index: ``[2, edges]`` integers (tensor or array); or a whole graph, as for :func:`edge_list`.
             num_nodes: number of nodes. (default: the largest index + 1)
             edge_weight: ``[edges]`` non-negative weights. (default: ones)
             lambda_max: ``None`` for the bound 2, ``"lanczos"`` for an estimate, or a number.
@@ -66,6 +66,13 @@ class Graph:
             >>> g.degree.tolist(), g.isolated.tolist()
             ([1.0, 2.0, 1.0, 0.0], [False, False, False, True])
         """
+        if is_whole_graph(edge_index):
+            if edge_weight is not None:
+                raise ValueError(f"edge_weight belongs to the {type(edge_index).__name__} that is given")
+            edge_index, edge_weight, names = edge_list(edge_index)
+            if num_nodes not in (None, len(names)):
+                raise ValueError(f"num_nodes is {num_nodes}; the given graph has {len(names)} nodes")
+            num_nodes = len(names)
         rows, cols, num_nodes = _check_edges(edge_index, num_nodes)
         weight = _check_weights(edge_weight, rows.size)
         keep = (rows != cols) & (weight > 0)
@@ -79,6 +86,19 @@ class Graph:
         if not np.isfinite(lambda_max) or lambda_max <= 0:
             raise ValueError(f"lambda_max is {lambda_max}; it must be positive, 'lanczos' or None")
         return cls(graph.adjacency, float(lambda_max))
+
+    @classmethod
+    def of(cls, graph: Any) -> Graph:
+        """A graph in any form that :func:`edge_list` takes, as one of ours.
+
+        Example:
+            >>> Graph.of(sp.coo_matrix(([1.0], ([0], [2])), shape=(3, 3)))
+            Graph(num_nodes=3, num_edges=1, lambda_max=2)
+        """
+        if isinstance(graph, Graph):
+            return graph
+        edges, weights, names = edge_list(graph)
+        return cls.from_edges(edges, len(names), weights)
 
     @property
     def num_nodes(self) -> int:
@@ -150,6 +170,43 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"Graph(num_nodes={self.num_nodes}, num_edges={self.num_edges}, lambda_max={self.lambda_max:g})"
+
+
+def is_whole_graph(graph: Any) -> bool:
+    """Whether something is a graph by itself and no edge list: one of ours, of networkx, or a scipy sparse matrix."""
+    return isinstance(graph, Graph) or sp.issparse(graph) or _is_networkx(graph)
+
+
+def _is_networkx(graph: Any) -> bool:
+    # asked by what it can do: networkx is no dependency of ours
+    return all(hasattr(graph, name) for name in ("nodes", "edges", "adj", "is_directed"))
+
+
+def edge_list(graph: Any) -> tuple[NDArray[np.int64], FloatArray | None, list[Any]]:
+    """Edges ``[2, edges]``, weights ``[edges]`` (None: all 1) and the names of the nodes, of a graph in any form.
+
+    Args:
+        graph: a :class:`Graph`, a networkx graph (nodes in its order; the edge attribute ``weight`` counts), or a
+            square scipy sparse matrix (its entries are the weights).
+
+    Example:
+        >>> edge_list(sp.coo_matrix(([2.0], ([0], [2])), shape=(3, 3)))
+        (array([[0],
+               [2]]), array([2.]), [0, 1, 2])
+    """
+    if _is_networkx(graph):
+        names = list(graph.nodes)
+        place = {name: k for k, name in enumerate(names)}
+        found = [(place[a], place[b], 1.0 if w is None else w) for a, b, w in graph.edges(data="weight")]
+        ends = np.array([pair[:2] for pair in found], dtype=np.int64).reshape(-1, 2).T
+        return ends, np.array([weight for _, _, weight in found], dtype=np.float64), names
+    matrix = graph.adjacency if isinstance(graph, Graph) else graph
+    if not sp.issparse(matrix) or matrix.shape[0] != matrix.shape[1]:
+        what = f"a matrix of shape {list(matrix.shape)}" if sp.issparse(matrix) else f"a {type(graph).__name__}"
+        raise ValueError(f"graph is {what}; it must be a Graph, a networkx graph or a square scipy sparse matrix")
+    entries = matrix.tocoo()
+    ends = np.stack([entries.row, entries.col]).astype(np.int64)
+    return ends, entries.data.astype(np.float64), list(range(matrix.shape[0]))
 
 
 def _check_edges(edge_index: Any, num_nodes: int | None) -> tuple[NDArray[Any], NDArray[Any], int]:

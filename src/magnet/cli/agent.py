@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 MOST_CELLS = 200  # cells in one answer
 MOST_KEPT = 4  # judged tables that stay in memory
 
-INSTRUCTIONS = """Finds wrong cells in tables (csv, tsv, parquet, graphml, npz, pt), with or without links between rows.
+INSTRUCTIONS = """Finds wrong cells in tables (csv, tsv, parquet, graphml, npz, pt,
+shop.sqlite::table), with or without links between rows.
 Call describe_table, then find_suspicious_cells, then explain_cell for what matters. A listed cell is suspicious, not
 proven wrong: ask the user about doubtful ones. apply_decisions previews first; it writes a new file only when called
 again with the confirmation code of the preview, after the user agreed. The table itself is never changed."""
@@ -195,11 +196,13 @@ class Workspace:
         from magnet.cli.apply import accepted
         from magnet.cli.check import plain
         from magnet.files import complete_or_absent, sha256_of
+        from magnet.tables.readers.database import file_of
         from magnet.tables.readers.read import read_nodes
 
         path, target = self._inside(nodes), self._inside(output, new=True)
-        if target.suffix.lower() != path.suffix.lower():
-            raise ValueError(f"{output}: the table is a {path.suffix} file, and so must be what is written")
+        suffix = file_of(path).suffix
+        if target.suffix.lower() != suffix.lower():
+            raise ValueError(f"{output}: the table is a {suffix} file, and so must be what is written")
         cells = self._with_suggestions(nodes, edges, decisions)
         source, _ = read_nodes(path)
         changes = accepted(cells, source, Path("decisions"))
@@ -207,7 +210,7 @@ class Workspace:
             {**cell, "observed": plain(source.frame[cell["column"]].iloc[cell["row"]]), "accept": True}
             for cell in cells
         ]
-        plan = json.dumps([sha256_of(path), str(target), preview], sort_keys=True, default=str)
+        plan = json.dumps([sha256_of(file_of(path)), str(target), preview], sort_keys=True, default=str)
         code = hmac.new(self._secret, plan.encode(), hashlib.sha256).hexdigest()[:12]
         if not confirm:
             return {"written": None, "changes": preview, "confirm": code}
@@ -237,6 +240,9 @@ class Workspace:
 
     def _inside(self, name: str, new: bool = False) -> Path:
         """A path below the served folder; nothing is said about files outside it, not even whether they exist."""
+        from magnet.tables.readers.database import SEPARATOR
+
+        name, mark, table = name.partition(SEPARATOR)
         path = (self.folder / name).resolve()
         if not path.is_relative_to(self.folder):
             raise ValueError(f"{name} lies outside the served folder")
@@ -246,16 +252,17 @@ class Workspace:
             raise ValueError(f"{name}: its folder does not exist")
         if not new and not path.is_file():
             raise ValueError(f"{name} does not exist in the served folder")
-        return path
+        return Path(f"{path}{mark}{table}")
 
     def _judged(self, nodes: str, edges: str | None) -> CleanResult:
         """A judged table, from memory if the files are the same."""
         from magnet import tables
         from magnet.cleaner import CleanResult, MAGnet
         from magnet.files import sha256_of
+        from magnet.tables.readers.database import file_of
 
         paths = [self._inside(nodes), *([self._inside(edges)] if edges else [])]
-        key = tuple(f"{path}:{sha256_of(path)}" for path in paths)
+        key = tuple(f"{path}:{sha256_of(file_of(path))}" for path in paths)
         if key not in self._kept:
             table = tables.read(*paths)
             self._kept[key] = CleanResult(table, MAGnet(fix="none").fit(table))

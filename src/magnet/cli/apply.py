@@ -40,21 +40,23 @@ def apply(
 
 def _apply(decisions: Path, nodes: Path | None, output: Path | None, force: bool, out: Output) -> dict[str, Any]:
     from magnet.files import complete_or_absent, refuse_overwriting, sha256_of
+    from magnet.tables.readers.database import file_of
     from magnet.tables.readers.read import find_files, read_nodes
 
     content = read_decisions(decisions)
     path = find_files(nodes if nodes is not None else _recorded(content, decisions), None)[0]
-    target = output if output is not None else decisions.with_name(f"{path.stem}.cleaned{path.suffix}")
-    if target.suffix.lower() != path.suffix.lower():
-        raise ValueError(f"{target}: the table is a {path.suffix} file, and so must be what is written")
-    if target.exists() and target.samefile(path):
+    file = file_of(path)
+    target = output if output is not None else decisions.with_name(f"{file.stem}.cleaned{file.suffix}")
+    if target.suffix.lower() != file.suffix.lower():
+        raise ValueError(f"{target}: the table is a {file.suffix} file, and so must be what is written")
+    if target.exists() and target.samefile(file):
         raise FileExistsError(f"{target} is the table itself, which is never changed")
     refuse_overwriting([decisions], [target])
     if target.exists() and not force:
         raise FileExistsError(f"{target} exists; --force overwrites it")
-    if content.get("sha256") != sha256_of(path) and not force:
+    if content.get("sha256") != sha256_of(file) and not force:
         reason = "its checksum differs" if content.get("sha256") else "they hold no checksum"
-        raise ValueError(f"{path} may not be the file that the decisions are about ({reason}); --force goes on")
+        raise ValueError(f"{file} may not be the file that the decisions are about ({reason}); --force goes on")
     source, _ = read_nodes(path, content.get("encoding"))
     changes = accepted(content["cells"], source, decisions)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -68,11 +70,13 @@ def _apply(decisions: Path, nodes: Path | None, output: Path | None, force: bool
 
 
 def _recorded(content: dict[str, Any], decisions: Path) -> Path:
+    from magnet.tables.readers.database import file_of
+
     name = content.get("nodes")
     if not isinstance(name, str) or not name:
         raise ValueError(f"{decisions} does not say which table it is about; name it: magnet apply {decisions} NODES")
     places = (Path(name), decisions.parent / name, decisions.parent / Path(name).name)
-    return next((place for place in places if place.exists()), places[0])
+    return next((place for place in places if file_of(place).exists()), places[0])
 
 
 def read_decisions(path: Path) -> dict[str, Any]:

@@ -83,12 +83,14 @@ def judge(
     from magnet import tables
     from magnet.cleaner import CleanResult, MAGnet
     from magnet.files import refuse_overwriting
+    from magnet.tables.readers.database import file_of
     from magnet.tables.readers.read import find_files
 
     override = tables.read_override(schema) if schema is not None else None
     node_path, edge_path = find_files(nodes, edges)
     written = [path for path in (save_model, output) if path is not None]
-    refuse_overwriting((node_path, edge_path, model, schema), written)
+    read = [file_of(path) for path in (node_path, edge_path, model, schema) if path is not None]
+    refuse_overwriting(read, written)
     saved = MAGnet.load(model) if model is not None else None
     table = tables.read(node_path, edge_path, **reading, override=override)
     if saved is None:
@@ -146,6 +148,7 @@ def report_of(result: CleanResult, path: Path, max_wrong: float) -> dict[str, An
     """The JSON report of a judged table (``magnet/schemas/check.json``)."""
     from magnet import __version__
     from magnet.files import sha256_of
+    from magnet.tables.readers.database import file_of
 
     table, cells = result.table, result.suspicious_cells
     wrong = cells[cells["probability"] >= 0.5]
@@ -158,7 +161,7 @@ def report_of(result: CleanResult, path: Path, max_wrong: float) -> dict[str, An
         "version": 1,
         "magnet": __version__,
         "nodes": str(path),
-        "sha256": sha256_of(path),
+        "sha256": sha256_of(file_of(path)),
         "model": None,
         "rows": table.num_nodes,
         "cells": judged,

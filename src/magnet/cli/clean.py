@@ -21,7 +21,8 @@ def clean(
     nodes: Annotated[
         Path,
         typer.Argument(
-            help="Table with one row per thing (csv, tsv, parquet), a graph (graphml, npz, pt), or a folder of those."
+            help="Table with one row per thing (csv, tsv, parquet; FILE::TABLE of SQLite or DuckDB), a graph "
+            "(graphml, npz, pt), or a folder of those."
         ),
     ],
     output: Annotated[
@@ -135,6 +136,7 @@ def _run(
         from magnet.files import refuse_overwriting, sha256_of
         from magnet.report import write_folder
         from magnet.report.folder import targets
+        from magnet.tables.readers.database import file_of
         from magnet.tables.readers.read import find_files
         from magnet.tables.readers.trusted import read_trusted
 
@@ -147,7 +149,8 @@ def _run(
         table = tables.read(node_path, edge_path, **reading, override=override)
         assert table.source is not None
         if output is not None and not dry_run:
-            refuse_overwriting((node_path, edge_path, trusted, decisions, schema), targets(output, table.source.suffix))
+            read = [file_of(path) for path in (node_path, edge_path, trusted, decisions, schema) if path is not None]
+            refuse_overwriting(read, targets(output, table.source.suffix))
         known = read_trusted(trusted, table) if trusted is not None else None
         if decisions is not None:
             model.decisions = [d for d in read_decisions(decisions)["cells"] if d.get("decided_by") == "user"]
@@ -160,7 +163,9 @@ def _run(
         stage("writing")
         paths = {**inputs, "nodes": node_path, "edges": edge_path}
         sums = {
-            name: {"path": str(path), "sha256": sha256_of(path)} for name, path in paths.items() if path is not None
+            name: {"path": str(path), "sha256": sha256_of(file_of(path))}
+            for name, path in paths.items()
+            if path is not None
         }
         run = {
             "title": node_path.name,

@@ -34,6 +34,7 @@ EXTRAS = {
     "image": (("PIL", "bm3d", "skimage"), "magnet reproduce fig-image"),
     "text": (("ftfy",), "repair of text in a wrong encoding"),
     "agent": (("mcp",), "magnet mcp"),
+    "database": (("duckdb",), "tables of DuckDB files"),
     "bench": (("pyod",), "rivals in magnet bench"),
 }
 

@@ -44,7 +44,7 @@ class Fitted:
 def fit(
     model: Model,
     x: Any,
-    graph: Graph,
+    graph: Any,
     y: Tensor,
     train_mask: Tensor,
     val_mask: Tensor,
@@ -68,7 +68,7 @@ def fit(
     Args:
         model: S models; they are trained in place, where they are (``model.to("cuda")`` first for a GPU).
         x: the features: one matrix ``[n, d]``, or R matrices of which each serves S / R consecutive models.
-        graph: the graph.
+        graph: a :class:`~magnet.graph.Graph`, a networkx graph or a scipy sparse matrix.
         y: labels ``[n]``.
         train_mask: training nodes, bool ``[n]``, or ``[S, n]`` where each model has its own.
         val_mask: validation nodes, likewise.
@@ -101,6 +101,7 @@ def fit(
     )
     with memory.explained(model, count):
         features = x if isinstance(x, Features) else Features.of(x, model.like)
+        graph = Graph.of(graph)
         _check(model, features, graph, y)
         train = _Part.of("train", model, features, graph, y, train_mask, training=True)
         val = _Part.of("val", model, features, graph, y, val_mask, training=False)
@@ -135,11 +136,11 @@ def fit(
 
 
 @torch.no_grad()
-def predict(model: Model, x: Any, graph: Graph) -> Tensor:
+def predict(model: Model, x: Any, graph: Any) -> Tensor:
     """Class scores ``[S, n, classes]`` of all nodes, without dropout, on the CPU."""
     features = x if isinstance(x, Features) else Features.of(x, model.like)
     model.eval()
-    return model.compute(model.prepare(features, graph, once=True)).transpose(0, 1).cpu().contiguous()
+    return model.compute(model.prepare(features, Graph.of(graph), once=True)).transpose(0, 1).cpu().contiguous()
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,7 +29,7 @@ Solved = tuple[Tensor, NDArray[np.int64], NDArray[np.float64]]
 def propagate(
     x: Any,
     trust: Any,
-    graph: Graph | FrameletTransform,
+    graph: Any,
     *,
     lam: float = 1.0,
     coordinates: Literal["plain", "degree"] = "plain",
@@ -49,7 +49,7 @@ def propagate(
 def propagate(
     x: Any,
     trust: Any,
-    graph: Graph | FrameletTransform,
+    graph: Any,
     *,
     lam: Sequence[float],
     coordinates: Literal["plain", "degree"] = "plain",
@@ -68,7 +68,7 @@ def propagate(
 def propagate(
     x: Any,
     trust: Any,
-    graph: Graph | FrameletTransform,
+    graph: Any,
     *,
     lam: float | Sequence[float] = 1.0,
     coordinates: Literal["plain", "degree"] = "plain",
@@ -97,7 +97,8 @@ def propagate(
         x: observed features ``[n, d]``, as for :func:`magnet.recover`; cells of weight 0 may be NaN.
         trust: ``w`` in [0, 1], ``[n, d]``, ``[n]`` for whole rows, or ``None`` for all ones. It is the weight itself,
             not squared as in :func:`magnet.recover`.
-        graph: the graph, or a framelet transform of it.
+        graph: the graph (a :class:`~magnet.graph.Graph`, networkx graph or scipy sparse matrix), or a framelet
+            transform of it.
         lam: amount of smoothing, or several of them: then the result is a list, and the columns are read, checked and
             packed once for all. (default: ``1``)
         coordinates: ``"plain"`` uses the symmetric operator, ``"degree"`` the average ``D^-1 A``, for which constants
@@ -123,9 +124,7 @@ def propagate(
         >>> propagate(x, w, g, lam=0.0, coordinates="degree").x.flatten().tolist()
         [1.0, 2.0, 3.0]
     """
-    graph = graph.graph if isinstance(graph, FrameletTransform) else graph
-    if not isinstance(graph, Graph):
-        raise ValueError(f"graph is a {type(graph).__name__}; it must be a Graph or a FrameletTransform")
+    graph = Graph.of(graph.graph if isinstance(graph, FrameletTransform) else graph)
     lams = [float(value) for value in lam] if isinstance(lam, Sequence | np.ndarray) else [float(lam)]
     for value in lams:
         if not (np.isfinite(value) and value >= 0):

@@ -1,17 +1,23 @@
-"""Data frames of other libraries: read as pandas, given back as they came."""
+"""Tables and graphs of other libraries: read as pandas, given back as they came."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from scipy.sparse import issparse
 
+from magnet.graph import Graph, edge_list, is_whole_graph
+from magnet.tables.links import Links, finish
+from magnet.tables.readers.parquet import ArrowTable
 from magnet.tables.values import Change
 
 
 def to_pandas(frame: Any) -> Any:
-    """A pandas frame as it is, and any other eager frame that narwhals knows as a pandas one."""
+    """A pandas frame as it is; any other eager frame that narwhals knows, and whatever hands over Arrow (a Hugging Face
+    ``Dataset``), as a pandas one."""
     if frame is None or isinstance(frame, pd.DataFrame):
         return frame
     import narwhals as nw
@@ -19,16 +25,50 @@ def to_pandas(frame: Any) -> Any:
     try:
         return nw.from_native(frame, eager_only=True).to_pandas()
     except TypeError:
+        known = _arrow(frame)
+    if known is None:
         raise ValueError(
-            f"a {type(frame).__name__} is no data frame; pandas and polars frames are read (collect a lazy one first)"
-        ) from None
+            f"a {type(frame).__name__} is no data frame; pandas, polars and Arrow tables are read (collect a lazy one "
+            "first)"
+        )
+    return known.frame
+
+
+def to_edges(edges: Any) -> pd.DataFrame | Links | None:
+    """Edges as a frame of node names; those of a matrix, whose nodes are the rows in their order, as links."""
+    if not is_whole_graph(edges):
+        return to_pandas(edges)
+    ends, weight, names = edge_list(edges)
+    if isinstance(edges, Graph) or issparse(edges):
+        return finish(ends, weight, len(names), {"edges read": ends.shape[1]})
+    source, target = ([names[k] for k in end] for end in ends.tolist())
+    return pd.DataFrame({"source": source, "target": target, "weight": weight})
+
+
+def _arrow(frame: Any) -> ArrowTable | None:
+    """What hands over Arrow, as a table of ours."""
+    import pyarrow as pa
+
+    if hasattr(frame, "with_format"):  # a Hugging Face Dataset; this keeps its selection and order of rows
+        table = frame.with_format("arrow")[:]
+    elif hasattr(frame, "__arrow_c_stream__"):
+        table = pa.table(frame)
+    else:
+        table = getattr(getattr(frame, "data", None), "table", None)
+    return ArrowTable(Path("the table"), table) if isinstance(table, pa.Table) else None
 
 
 def native_frame(frame: Any, changes: Mapping[str, Change]) -> Any:
-    """A copy of a frame of another library with other values in some cells, every column with the type it had."""
+    """A copy of a frame of another library with other values in some cells, every column with the type it had; of what
+    only hands over Arrow, an Arrow table."""
     import narwhals as nw
 
-    known = nw.from_native(frame, eager_only=True)
+    try:
+        known = nw.from_native(frame, eager_only=True)
+    except TypeError:
+        handed = _arrow(frame)
+        assert handed is not None
+        return handed.changed(changes)
     columns = []
     for name, (rows, values) in changes.items():
         series = known[name]

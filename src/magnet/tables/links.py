@@ -45,12 +45,14 @@ class Links:
         edge_weight: ``[edges]``, or None where all weights are 1.
         facts: counts by name: ``edges read``, ``unknown ids``, ``self-loops``, ``merged``, ``edges used`` ...
         kind: ``"given"``, ``"nearest"`` (made from the rows), or ``"none"``.
+        num_nodes: how many rows it links, where that is known.
     """
 
     edge_index: NDArray[np.int64]
     edge_weight: NDArray[np.float32] | None
     facts: Mapping[str, Any] = field(default_factory=dict)
     kind: str = "given"
+    num_nodes: int | None = None
 
     def matrix(self, rows: int, before: int = 0) -> sp.csr_matrix | None:
         """The links that were given as a sparse matrix of so many rows, behind ``before`` rows without links; None
@@ -171,7 +173,7 @@ def finish(
         "edges used": pairs,
         "nodes without neighbours": int(graph.isolated.sum()),
     }
-    return Links(index, None if bool((value == 1).all()) else value, facts, kind)
+    return Links(index, None if bool((value == 1).all()) else value, facts, kind, nodes)
 
 
 def _in_range(weight: NDArray[Any] | None) -> NDArray[Any] | None:

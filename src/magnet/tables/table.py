@@ -204,6 +204,8 @@ def from_frames(
     }
     if isinstance(edges, Links):
         links = edges
+        if links.num_nodes not in (None, len(frame)):
+            raise ValueError(f"the graph has {links.num_nodes} nodes; the table has {len(frame)} rows, one for each")
     elif edges is not None:
         links = link(ids, edges, source, target, weight, allow_unknown_ids)
     else:

@@ -1,8 +1,8 @@
-"""Parquet files, column by column as their Arrow types say."""
+"""Tables of Arrow columns: Parquet files, and what databases and other programs hand over as Arrow."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,41 +17,71 @@ CELL_BYTES = 16  # of a cell in memory, about: runs of one value take next to no
 
 
 @dataclass(frozen=True, eq=False)
-class Parquet:
-    """A Parquet file: its Arrow table, types and metadata included, and the same as a data frame.
+class ArrowTable:
+    """A table of Arrow columns with its types and metadata, and the same as a data frame.
 
-    ``left_alone`` says of columns that cannot be judged (nested, binary) why.
+    Args:
+        path: where it came from.
+        table: the Arrow table.
+        frame: text, numbers, bools and dates to compute with.
+        left_alone: columns that cannot be judged (nested, binary), and why.
     """
 
     path: Path
     table: Any
-    frame: pd.DataFrame
-    left_alone: Mapping[str, str] = field(default_factory=dict)
-    suffix: str = ".parquet"
+    frame: pd.DataFrame = field(init=False)
+    left_alone: Mapping[str, str] = field(init=False)
 
-    def write(self, target: Path, changes: Mapping[str, Change]) -> None:
-        """The table again, with other values in some cells and the same types and metadata."""
+    def __post_init__(self) -> None:
+        names = self.table.column_names
+        repeated = next((name for name in names if names.count(name) > 1), None)
+        if repeated is not None:
+            raise BadTable(f"{self.path}: two columns are named {repeated!r}; every column needs a name of its own")
+        columns = {name: _column(self.table.column(name)) for name in names}
+        frame = pd.DataFrame(
+            {name: series for name, (series, _) in columns.items()}, index=pd.RangeIndex(self.table.num_rows)
+        )
+        object.__setattr__(self, "frame", frame)
+        object.__setattr__(self, "left_alone", {name: reason for name, (_, reason) in columns.items() if reason})
+
+    def parser(self, column: str) -> Callable[[str], Any]:
+        """What makes a cell of a column of a text."""
+        return parser(pd.Series([], dtype=pd.ArrowDtype(self.table.schema.field(column).type)))
+
+    def values(self, column: str, values: Sequence[Any]) -> list[Any]:
+        """Values for a column in its own type, of texts where they are texts."""
+        parse = self.parser(column)
+        return [parse(value) if isinstance(value, str) else value for value in values]
+
+    def changed(self, changes: Mapping[str, Change]) -> Any:
+        """The Arrow table with other values in some cells and the same types and metadata."""
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
         table = self.table
         for name, (rows, values) in changes.items():
             k = table.schema.get_field_index(name)
             kind = table.schema.field(k).type
             cells = table.column(k).to_pylist()
-            parse = self.parser(name)
-            for row, value in zip(rows.tolist(), values, strict=True):
-                cells[row] = parse(value) if isinstance(value, str) else value
+            for row, value in zip(rows.tolist(), self.values(name, values), strict=True):
+                cells[row] = value
             plain = kind.value_type if pa.types.is_dictionary(kind) else kind
             column = pa.array(cells, type=plain)
             if plain != kind:
                 column = column.dictionary_encode().cast(kind)
             table = table.set_column(k, table.schema.field(k), column)
-        pq.write_table(table, target)
+        return table
 
-    def parser(self, column: str) -> Callable[[str], Any]:
-        """What makes a cell of a column of a text."""
-        return parser(pd.Series([], dtype=pd.ArrowDtype(self.table.schema.field(column).type)))
+
+class Parquet(ArrowTable):
+    """A Parquet file."""
+
+    suffix = ".parquet"
+
+    def write(self, target: Path, changes: Mapping[str, Change]) -> None:
+        """The file again, with other values in some cells."""
+        import pyarrow.parquet as pq
+
+        pq.write_table(self.changed(changes), target)
 
 
 def read_parquet(path: Path) -> Parquet:
@@ -65,16 +95,7 @@ def read_parquet(path: Path) -> Parquet:
             check_size(max(sum(groups), CELL_BYTES * facts.num_rows * facts.num_columns), str(path))
             table = file.read()
         table.validate(full=True)
-        repeated = next((name for name in table.column_names if table.column_names.count(name) > 1), None)
-        if repeated is not None:
-            raise BadTable(f"{path}: two columns are named {repeated!r}; every column needs a name of its own")
-        columns, left_alone = {}, {}
-        for name in table.column_names:
-            columns[name], reason = _column(table.column(name))
-            if reason:
-                left_alone[name] = reason
-        frame = pd.DataFrame(columns, index=pd.RangeIndex(table.num_rows))
-    return Parquet(path, table, frame, left_alone)
+        return Parquet(path, table)
 
 
 def _column(column: Any) -> tuple[pd.Series, str]:

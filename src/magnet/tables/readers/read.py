@@ -10,6 +10,8 @@ from typing import Any
 import pandas as pd
 
 from magnet.tables.links import Links, finish
+from magnet.tables.readers import database
+from magnet.tables.readers.database import file_of, read_database
 from magnet.tables.readers.delimited import read_delimited
 from magnet.tables.readers.graphml import ID, read_graphml
 from magnet.tables.readers.parquet import read_parquet
@@ -19,7 +21,7 @@ from magnet.tables.table import Source, Table, from_frames
 TEXT = (".csv", ".tsv", ".tab", ".txt")
 COLUMNAR = (".parquet", ".pq")
 WHOLE = (".graphml", ".npz", ".pt")
-SUFFIXES = (*TEXT, *COLUMNAR, *WHOLE)
+SUFFIXES = (*TEXT, *COLUMNAR, *database.SUFFIXES, *WHOLE)
 
 
 def read(
@@ -40,10 +42,10 @@ def read(
     """Read a graph from files.
 
     Args:
-        nodes: one row per node (``.csv .tsv .parquet``); or a whole graph (``.graphml``, ``.npz`` with ``x`` and
-            ``edge_index``, a PyG ``Data`` in a ``.pt``); or a folder with one of them,
-            or with ``nodes.*`` and ``edges.*``.
-        edges: two columns of node ids and, where there is one, a weight (``.csv .tsv .parquet``).
+        nodes: one row per node (``.csv .tsv .parquet``, or a table of a database: ``shop.sqlite::customers``); or a
+            whole graph (``.graphml``, ``.npz`` with ``x`` and ``edge_index``, a PyG ``Data`` in a ``.pt``); or a folder
+            with one of them, or with ``nodes.*`` and ``edges.*``.
+        edges: two columns of node ids and, where there is one, a weight (a table in the same forms).
         encoding: of text files. (default: found)
         id, label, source, target, weight, columns, exclude, override, allow_unknown_ids: as for :func:`from_frames`.
     """
@@ -72,13 +74,9 @@ def read(
 
 def read_nodes(path: Path, encoding: str | None = None) -> tuple[Source, pd.DataFrame | Links | None]:
     """The rows of a file, and its edges where it holds some."""
-    suffix = path.suffix.lower()
-    if suffix in TEXT:
-        source: Source = read_delimited(path, encoding)
-        not_empty(source.frame, str(path))
-        return source, None
-    if suffix in COLUMNAR:
-        source = read_parquet(path)
+    suffix = file_of(path).suffix.lower()
+    if suffix not in WHOLE:
+        source = _read_table(path, encoding)
         not_empty(source.frame, str(path))
         return source, None
     if suffix == ".graphml":
@@ -97,12 +95,16 @@ def read_nodes(path: Path, encoding: str | None = None) -> tuple[Source, pd.Data
 
 
 def read_edges(path: Path, encoding: str | None = None) -> pd.DataFrame:
-    suffix = path.suffix.lower()
-    if suffix in TEXT:
-        return read_delimited(path, encoding).frame
-    if suffix in COLUMNAR:
-        return read_parquet(path).frame
-    raise ValueError(f"{path}: edges are read from {', '.join((*TEXT, *COLUMNAR))} files")
+    if file_of(path).suffix.lower() in WHOLE:
+        raise ValueError(f"{path}: edges are read from {', '.join((*TEXT, *COLUMNAR, *database.SUFFIXES))} files")
+    return _read_table(path, encoding).frame
+
+
+def _read_table(path: Path, encoding: str | None) -> Source:
+    suffix = file_of(path).suffix.lower()
+    if suffix in database.SUFFIXES:
+        return read_database(path)
+    return read_parquet(path) if suffix in COLUMNAR else read_delimited(path, encoding)
 
 
 def find_files(nodes: Path, edges: Path | None) -> tuple[Path, Path | None]:
@@ -121,9 +123,7 @@ def find_files(nodes: Path, edges: Path | None) -> tuple[Path, Path | None]:
                 f"{nodes} is a folder with {listed}; name the file, or call the files nodes.* and edges.* "
                 f"({', '.join(SUFFIXES)})"
             )
-    for path in (nodes, edges):
-        if path is None:
-            continue
+    for path in (file_of(named) for named in (nodes, edges) if named is not None):
         if not path.exists():
             raise FileNotFoundError(f"{path} does not exist")
         if not path.is_file():
@@ -134,5 +134,5 @@ def find_files(nodes: Path, edges: Path | None) -> tuple[Path, Path | None]:
                 f"{path}: {path.suffix or 'a file without ending'} is not read{hint}; {', '.join(SUFFIXES)} are"
             )
     if edges is not None and nodes.suffix.lower() in WHOLE:
-        raise ValueError(f"{nodes} holds its own edges; a file of edges goes with {', '.join((*TEXT, *COLUMNAR))}")
+        raise ValueError(f"{nodes} holds its own edges; a table of edges goes with a table")
     return nodes, edges
