@@ -181,7 +181,7 @@ def _changed(path: Path, clf: Any, change: Any) -> Path:
     ("change", "message"),
     [
         (lambda facts: facts.update(members=[]), "0 members"),
-        (lambda facts: facts.update(features=10**9), "first layer of member 0"),
+        (lambda facts: facts.update(features=10**9), "first layer of a member"),
         (lambda facts: facts.update(format="magnet-classifier-1"), "its format is"),
         (lambda facts: facts["members"][0]["settings"].update(layers=10**9), "layers or steps"),
     ],

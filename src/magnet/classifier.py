@@ -17,14 +17,13 @@ from sklearn.exceptions import NotFittedError
 from torch import Tensor
 from torch_geometric.data import Data
 
-from magnet import nn
 from magnet.arrays import checksum, dense_x
 from magnet.datasets.npz import save_arrays
 from magnet.files import damaged
 from magnet.graph import Graph
 from magnet.nn.committee import Committee
-from magnet.nn.members import SCALINGS, TRAINING, Member, Problem, Recipe, average, best, weights
-from magnet.nn.recipes import COMMITTEE, MODELS, default_recipes, default_settings
+from magnet.nn.members import Problem, average, best, mean_accuracy, on_best_features, restored, weights
+from magnet.nn.recipes import MODELS, recipes_of
 from magnet.recovery import propagate
 from magnet.recovery.candidates import AS_IT_IS, LAMBDAS, Candidate, repair_candidates
 from magnet.untrusted import open_npz
@@ -32,8 +31,10 @@ from magnet.untrusted import open_npz
 FORMAT = "magnet-classifier-2"
 #: Members of smaller weight do not change a probability in its third digit; they are not kept.
 MIN_WEIGHT = 1e-3
-#: Bounds on what a file may ask for: members, and layers or steps of a network.
-MAX_MEMBERS, MAX_DEPTH = 1000, 1000
+#: Arguments that are settings of every network.
+SETTINGS = ("hidden", "dropout", "learning_rate", "weight_decay", "epochs", "patience", "scaling")
+#: How many members a file may ask for.
+MAX_MEMBERS = 1000
 
 
 class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -49,10 +50,15 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             ``"airgnn"``. (default: ``"auto"``)
         detector: name of a detector (see :func:`magnet.detection.make`), a detector, a trust matrix ``[n, d]``, or
             ``"none"`` to repair nothing. (default: ``"auto"``)
-        lambdas, strengths: amounts of smoothing to choose from, of propagation and of the framelet recovery.
+        lambdas: amounts of smoothing by propagation to choose from. (default: ``(1, 3, 10, 30)``)
+        strengths: amounts of smoothing by the framelet recovery to choose from. (default: ``(1,)``)
         initializations: networks of each kind on each repair, with different random numbers. (default: ``1``)
-        hidden, dropout, learning_rate, weight_decay, epochs, patience: of the networks and their training; see
-            :func:`magnet.nn.fit`. (default: those of :mod:`magnet.nn.recipes`)
+        hidden: width of the networks. (default: that of :mod:`magnet.nn.recipes`, as for the next five)
+        dropout: share of hidden units that are dropped.
+        learning_rate: of Adam.
+        weight_decay: weight of the l2 penalty.
+        epochs: of the training; see :func:`magnet.nn.fit`.
+        patience: epochs without improvement after which the training ends.
         scaling: ``"none"``, ``"rows"`` (rows divided by their sum) or ``"unit"`` (total variance 1).
             (default: ``"unit"``)
         model_options: further arguments of the model, such as ``alpha`` of APPNP; not for ``"auto"``.
@@ -62,8 +68,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         progress: show a progress bar over the members. (default: ``False``)
 
     After :meth:`fit`: ``classes_``, ``members_`` and their ``weights_``, ``val_accuracy_`` of each member by name,
-    ``chosen_`` (the repair of the leading member), ``x_`` (its features), ``detector_``, ``remark_``; :meth:`summary`
-    shows them as a table.
+    ``chosen_`` (the repair of the leading member), ``x_`` (its features), ``detector_``, ``remark_``.
 
     Example:
         >>> from magnet.corruption import inject_attributes
@@ -131,69 +136,40 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_ = np.unique(labels[known])
         if self.classes_.size < 2:
             raise ValueError(f"y holds {self.classes_.size} classes; at least 2 are needed")
-        codes = np.full(known.size, -1, dtype=np.int64)
-        codes[known] = np.searchsorted(self.classes_, labels[known])
-        train, val = self._parts(data, codes)
-        recipes = self._recipes(int(train.sum()))
+        codes = torch.full((known.size,), -1)
+        codes[known] = torch.from_numpy(np.searchsorted(self.classes_, labels[known]))
+        train, val = self._parts(data, codes >= 0)
+        given = {name: getattr(self, name) for name in SETTINGS if getattr(self, name) is not None}
+        recipes = recipes_of(self.model, given, self.model_options, int(train.sum()))
         x, candidates = self._candidates(data, graph)
-        self.n_features_in_ = int(x.shape[1])
-        problem = Problem(
-            graph,
-            torch.from_numpy(codes),
-            train,
-            val,
-            self.n_features_in_,
-            len(self.classes_),
-            self.seed,
-            candidates,
-            recipes,
-        )
-        place = self._place()
-        committee = Committee([problem], place, self.initializations, keep_models=True, progress=self.progress)
+        self.n_features_in_, classes = int(x.shape[1]), len(self.classes_)
+        problem = Problem(graph, codes, train, val, self.n_features_in_, classes, self.seed, candidates, recipes)
+        committee = Committee([problem], self._place(), self.initializations, keep_models=True, progress=self.progress)
         members = committee.train().members[0]
-        self.val_accuracy_ = _mean_by_name(members)
-        weight = weights(members, problem.y, val) if self.model == "auto" else _on_best_repair(members)
+        self.val_accuracy_ = mean_accuracy(members)
+        weight = weights(members, codes, val) if self.model == "auto" else on_best_features(members)
         weight = np.where(weight < MIN_WEIGHT * weight.max(), 0.0, weight)
         self.weights_ = weight[weight > 0] / weight.sum()
         self.members_ = [member for member, share in zip(members, weight, strict=True) if share > 0]
-        leader = members[best(members)]
-        self.chosen_ = leader.candidate
-        self.x_ = {candidate.name: candidate for candidate in candidates}[leader.candidate].make()
+        self.chosen_ = members[best(members)].candidate
+        self.x_ = next(candidate for candidate in candidates if candidate.name == self.chosen_).make()
         self.probability_ = average(self.members_, self.weights_).numpy()
         self._known = _fingerprint(data)
         return self
 
-    def _recipes(self, train_nodes: int) -> list[Recipe]:
-        names = ("hidden", "dropout", "learning_rate", "weight_decay", "epochs", "patience", "scaling")
-        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        if given.get("scaling", "unit") not in SCALINGS:
-            raise ValueError(f"scaling is {self.scaling!r}; it must be one of {', '.join(SCALINGS)}")
-        if self.model == "auto":
-            if self.model_options:
-                raise ValueError("model_options are for one network; give its name as model")
-            return default_recipes(COMMITTEE, given, train_nodes)
-        if self.model not in MODELS:
-            raise ValueError(f"model is {self.model!r}; it must be one of auto, {', '.join(MODELS)}")
-        settings = {**default_settings(self.model), **given, **(self.model_options or {})}
-        return [Recipe(self.model, MODELS[self.model], settings)]
-
-    def _parts(self, data: Data, codes: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+    def _parts(self, data: Data, labelled: Tensor) -> tuple[Tensor, Tensor]:
         """Masks of the training and validation nodes."""
-        labelled = torch.from_numpy(codes >= 0)
-        train, val = data.get("train_mask"), data.get("val_mask")
-        train = labelled.clone() if train is None else train.cpu() & labelled
-        if val is not None:
-            val = val.cpu() & labelled
-            train = train & ~val
-        else:
+        train, val = (data.get(name) for name in ("train_mask", "val_mask"))
+        train = labelled if train is None else train.cpu() & labelled
+        if val is None:
             nodes = train.nonzero().ravel()
             if nodes.numel() < 2:
                 raise ValueError(f"{nodes.numel()} nodes are labelled for training; at least 2 are needed")
             order = nodes[torch.randperm(nodes.numel(), generator=torch.Generator().manual_seed(self.seed))]
             val = torch.zeros_like(train)
             val[order[: max(1, nodes.numel() // 5)]] = True
-            train = train & ~val
-        return train, val
+        val = val.cpu() & labelled
+        return train & ~val, val
 
     def _candidates(self, data: Data, graph: Graph, repair: bool = True) -> tuple[Tensor, list[Candidate]]:
         """The features, and what they may become."""
@@ -205,21 +181,20 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             x = propagate(x, (~missing).to(x), graph, lam=0.0).x
         self.detector_, self.remark_ = None, ""
         sparse = data.x.layout != torch.strided and not bool(missing.any())
-        given = data.x if sparse else x  # networks are faster on a sparse matrix
-        untouched = [Candidate(AS_IT_IS, lambda: given)]
+        untouched = [Candidate(AS_IT_IS, lambda: data.x if sparse else x)]  # networks are faster on a sparse matrix
         if not repair or (isinstance(self.detector, str) and self.detector == "none"):
             return x, untouched
         if isinstance(self.detector, Tensor | np.ndarray):
-            trust = torch.as_tensor(self.detector).to(x)
+            trust = soft = torch.as_tensor(self.detector).to(x)
             if trust.shape != x.shape:
                 raise ValueError(f"detector is a trust matrix {tuple(trust.shape)}; it must be {tuple(x.shape)}")
-            return x, [*untouched, *repair_candidates(x, graph, trust, trust, self.lambdas, self.strengths)[1:]]
-        self.detector_ = self._detector().fit(data)
-        gate = getattr(self.detector_, "gate_", None)
-        if gate is not None and not gate.open:
-            self.remark_ = f"left as it is: {gate.reason}"
-            return x, untouched
-        trust, soft = (torch.as_tensor(part).to(x) for part in (self.detector_.trust_, self.detector_.soft_trust_))
+        else:
+            self.detector_ = self._detector().fit(data)
+            gate = getattr(self.detector_, "gate_", None)
+            if gate is not None and not gate.open:
+                self.remark_ = f"left as it is: {gate.reason}"
+                return x, untouched
+            trust, soft = (torch.as_tensor(part).to(x) for part in (self.detector_.trust_, self.detector_.soft_trust_))
         return x, [*untouched, *repair_candidates(x, graph, trust, soft, self.lambdas, self.strengths)[1:]]
 
     def _detector(self) -> Any:
@@ -254,16 +229,12 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         _, candidates = self._candidates(data, graph, needed and not isinstance(self.detector, Tensor | np.ndarray))
         self.detector_, self.remark_ = kept
         makes = {candidate.name: candidate.make for candidate in candidates}
-        made: dict[str, Any] = {}
         total = np.zeros((graph.num_nodes, len(self.classes_)))
-        for member, share in zip(self.members_, self.weights_, strict=True):
-            name = member.candidate if member.candidate in makes else AS_IT_IS
-            if name not in made:
-                made = {name: makes[name]()}  # members on the same features follow one another
-            assert member.model is not None
-            scaling = SCALINGS[str(member.settings["scaling"])]
-            logits = nn.predict(member.model.to(self._place()), scaling(made[name]), graph)[0]
-            total += share * torch.softmax(logits.double(), dim=1).numpy()
+        for name in dict.fromkeys(member.candidate for member in self.members_):
+            x = makes.get(name, makes[AS_IT_IS])()
+            for member, share in zip(self.members_, self.weights_, strict=True):
+                if member.candidate == name:
+                    total += share * member.probability(x, graph, self._place()).numpy()
         return total
 
     def predict(self, data: Data | None = None) -> NDArray[Any]:
@@ -285,17 +256,10 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def summary(self) -> pd.DataFrame:
         """Who decides: features, network, validation accuracy and weight of every member, the heaviest first."""
         self._check_fitted()
-        rows = [
-            {
-                "features": member.candidate,
-                "network": member.recipe,
-                "seed": member.seed,
-                "val_accuracy": member.val_accuracy,
-                "weight": share,
-            }
-            for member, share in zip(self.members_, self.weights_, strict=True)
-        ]
-        return pd.DataFrame(rows).sort_values("weight", ascending=False, ignore_index=True)
+        names = ("features", "network", "seed", "val_accuracy")
+        rows = [(member.candidate, member.recipe, member.seed, member.val_accuracy) for member in self.members_]
+        table = pd.DataFrame(rows, columns=names).assign(weight=self.weights_)
+        return table.sort_values("weight", ascending=False, ignore_index=True)
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "members_"):
@@ -316,7 +280,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "val_accuracy": self.val_accuracy_,
             "remark": self.remark_,
             "known": self._known,
-            "members": [_described(member) for member in self.members_],
+            "members": [member.described() for member in self.members_],
         }
         arrays: dict[str, Any] = {"classes": self.classes_, "probability": self.probability_, "weights": self.weights_}
         for place, member in enumerate(self.members_):
@@ -344,53 +308,14 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             described = facts["members"]
             if not 0 < len(described) <= MAX_MEMBERS or self.weights_.shape != (len(described),):
                 raise ValueError(f"it has {len(described)} members and {self.weights_.size} weights")
-            self.members_ = [self._member(place, each, arrays) for place, each in enumerate(described)]
+            self.members_ = []
+            for place, each in enumerate(described):
+                prefix = f"member.{place}."
+                state = {
+                    name[len(prefix) :]: torch.from_numpy(arrays[name]) for name in arrays if name.startswith(prefix)
+                }
+                self.members_.append(restored(each, state, MODELS, self.n_features_in_, len(self.classes_)))
         return self
-
-    def _member(self, place: int, described: dict[str, Any], arrays: Any) -> Member:
-        """A member of a file, after a check that its network is as large as its arrays say."""
-        prefix = f"member.{place}."
-        state = {name[len(prefix) :]: torch.from_numpy(arrays[name]) for name in arrays if name.startswith(prefix)}
-        settings = dict(described["settings"])
-        if int(settings["layers"]) > MAX_DEPTH or int(settings.get("steps") or 0) > MAX_DEPTH:
-            raise ValueError(f"member {place} has more than {MAX_DEPTH} layers or steps")
-        width = int(settings["hidden"]) if int(settings["layers"]) > 1 else len(self.classes_)
-        first = tuple(state["layers.0.weight"].shape)
-        if first != (self.n_features_in_, 1, width):
-            raise ValueError(f"the first layer of member {place} is {first}, not {(self.n_features_in_, 1, width)}")
-        options = {name: value for name, value in settings.items() if name not in TRAINING}
-        kind = MODELS[described["model"]]
-        model = kind(self.n_features_in_, len(self.classes_), seeds=[int(described["seed"])], **options)
-        model.load_state_dict(state)
-        names = ("candidate", "recipe", "seed", "val_accuracy", "val_loss", "epoch")
-        return Member(
-            **{name: described[name] for name in names},
-            logits=torch.zeros(0, len(self.classes_)),
-            seconds=0.0,
-            settings=settings,
-            model=model,
-        )
-
-
-def _described(member: Member) -> dict[str, Any]:
-    names = ("candidate", "recipe", "seed", "val_accuracy", "val_loss", "epoch")
-    kind = next(name for name, model in MODELS.items() if model is type(member.model))
-    return {**{name: getattr(member, name) for name in names}, "model": kind, "settings": dict(member.settings)}
-
-
-def _mean_by_name(members: Sequence[Member]) -> dict[str, float]:
-    """The validation accuracy of each kind of member, over its initializations."""
-    found: dict[str, list[float]] = {}
-    for member in members:
-        found.setdefault(member.name, []).append(member.val_accuracy)
-    return {name: float(np.mean(values)) for name, values in found.items()}
-
-
-def _on_best_repair(members: Sequence[Member]) -> NDArray[np.float64]:
-    """Equal weights for all initializations on the repair with the best mean validation accuracy."""
-    mean = _mean_by_name(members)
-    chosen = max(mean, key=lambda name: round(mean[name], 9))
-    return np.array([float(member.name == chosen) for member in members])
 
 
 def _graph(data: Data) -> Graph:

@@ -24,6 +24,7 @@ from torch import Tensor
 from magnet.graph import Graph
 from magnet.nn.features import row_normalized, unit_scaled
 from magnet.nn.model import Model
+from magnet.nn.training import predict
 from magnet.recovery.candidates import Candidate
 
 #: Settings that may differ between models trained side by side.
@@ -33,6 +34,10 @@ SIDE_BY_SIDE = (
 )
 #: Settings of the training; all others are options of the model.
 TRAINING = ("learning_rate", "weight_decay", "weight_decay_on", "epochs", "patience", "scaling")
+#: What a file keeps of a member, beside its network.
+FACTS = ("candidate", "recipe", "seed", "val_accuracy", "val_loss", "epoch")
+#: How many layers or steps a network of a file may ask for.
+MAX_DEPTH = 1000
 #: What ``scaling`` may be.
 SCALINGS = {"none": lambda x: x, "rows": row_normalized, "unit": unit_scaled}
 
@@ -68,8 +73,10 @@ class Problem:
     Args:
         graph: the graph.
         y: labels ``[n]``.
-        train_mask, val_mask: which nodes are for training and which for choosing.
-        inputs, outputs: numbers of features and classes.
+        train_mask: which nodes are for training.
+        val_mask: which nodes are for choosing.
+        inputs: number of features.
+        outputs: number of classes.
         seed: of the networks.
         candidates: features to choose from; the first are those that were observed.
         recipes: networks to choose from; those of the first kind try every candidate.
@@ -93,9 +100,12 @@ class Member:
     """A trained network of a committee.
 
     Attributes:
-        candidate, recipe: names of its features and its network.
+        candidate: name of its features.
+        recipe: name of its network.
         seed: of its initialization.
-        val_accuracy, val_loss, epoch: at its best epoch on validation.
+        val_accuracy: at its best epoch on validation.
+        val_loss: at the same epoch.
+        epoch: its best one.
         logits: class scores ``[n, classes]``.
         seconds: its share of the time of its batch.
         kind: the class of its network.
@@ -119,6 +129,46 @@ class Member:
     def name(self) -> str:
         return f"{self.candidate} + {self.recipe}"
 
+    def probability(self, x: Any, graph: Graph, device: torch.device) -> Tensor:
+        """Class probabilities ``[n, classes]`` on any graph, with features as its candidate makes them."""
+        assert self.model is not None
+        logits = predict(self.model.to(device), SCALINGS[str(self.settings["scaling"])](x), graph)[0]
+        return torch.softmax(logits.double(), dim=1)
+
+    def described(self) -> dict[str, Any]:
+        """What a file says about it, beside the parameters of its network."""
+        facts = {name: getattr(self, name) for name in FACTS}
+        return {**facts, "model": type(self.model).__name__.lower(), "settings": dict(self.settings)}
+
+
+def restored(
+    described: Mapping[str, Any],
+    state: Mapping[str, Tensor],
+    kinds: Mapping[str, type[Model]],
+    inputs: int,
+    outputs: int,
+) -> Member:
+    """A member of a file, after a check that its network is as large as its parameters say.
+
+    Args:
+        described: what :meth:`Member.described` gave.
+        state: the parameters of its network.
+        kinds: the networks by name.
+        inputs: number of features.
+        outputs: number of classes.
+    """
+    settings = dict(described["settings"])
+    if int(settings["layers"]) > MAX_DEPTH or int(settings.get("steps") or 0) > MAX_DEPTH:
+        raise ValueError(f"a member has more than {MAX_DEPTH} layers or steps")
+    expected = (inputs, 1, int(settings["hidden"]) if int(settings["layers"]) > 1 else outputs)
+    if (first := tuple(state["layers.0.weight"].shape)) != expected:
+        raise ValueError(f"the first layer of a member is {first}, not {expected}")
+    options = {name: value for name, value in settings.items() if name not in TRAINING}
+    model = kinds[described["model"]](inputs, outputs, seeds=[int(described["seed"])], **options)
+    model.load_state_dict(dict(state))
+    facts = {name: described[name] for name in FACTS}
+    return Member(**facts, logits=torch.zeros(0, outputs), seconds=0.0, settings=settings, model=model)
+
 
 def single(model: Model, recipe: Recipe, place: int) -> Model:
     """One network out of a batch, on the CPU."""
@@ -136,6 +186,21 @@ def best(members: Sequence[Member]) -> int:
         if member.val_accuracy > members[chosen].val_accuracy + 1e-9:
             chosen = place
     return chosen
+
+
+def mean_accuracy(members: Sequence[Member]) -> dict[str, float]:
+    """The validation accuracy of each kind of member by name, over its initializations."""
+    found: dict[str, list[float]] = {}
+    for member in members:
+        found.setdefault(member.name, []).append(member.val_accuracy)
+    return {name: float(np.mean(values)) for name, values in found.items()}
+
+
+def on_best_features(members: Sequence[Member]) -> NDArray[np.float64]:
+    """Equal weights for all initializations on the features with the best mean validation accuracy."""
+    mean = mean_accuracy(members)
+    chosen = max(mean, key=lambda name: round(mean[name], 9))
+    return np.array([float(member.name == chosen) for member in members])
 
 
 def weights(members: Sequence[Member], y: Tensor, val_mask: Tensor) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ from magnet.nn.appnp import APPNP
 from magnet.nn.elastic import ElasticGNN
 from magnet.nn.gcn import GCN
 from magnet.nn.gnnguard import GNNGuard
-from magnet.nn.members import Recipe
+from magnet.nn.members import SCALINGS, Recipe
 from magnet.nn.mlp import MLP
 from magnet.nn.model import Model
 
@@ -94,3 +94,25 @@ def default_recipes(
             title = f"{name}, {strength} decay" if len(decays) > 1 else name
             recipes.append(Recipe(title, MODELS[name], {**usual, **chosen, "weight_decay": decay}))
     return recipes
+
+
+def recipes_of(
+    model: str, given: Mapping[str, Any], options: Mapping[str, Any] | None, train_nodes: int
+) -> list[Recipe]:
+    """The networks that a user asks for.
+
+    Args:
+        model: ``"auto"`` for a committee, or the name of a network.
+        given: settings that replace the defaults.
+        options: further options of one network.
+        train_nodes: number of training nodes.
+    """
+    if given.get("scaling", "unit") not in SCALINGS:
+        raise ValueError(f"scaling is {given['scaling']!r}; it must be one of {', '.join(SCALINGS)}")
+    if model == "auto":
+        if options:
+            raise ValueError("model_options are for one network; give its name as model")
+        return default_recipes(COMMITTEE, given, train_nodes)
+    if model not in MODELS:
+        raise ValueError(f"model is {model!r}; it must be one of auto, {', '.join(MODELS)}")
+    return [Recipe(model, MODELS[model], {**default_settings(model), **given, **(options or {})})]

@@ -55,8 +55,10 @@ def repair_candidates(
         graph: the graph.
         trust: 0 or 1 for each cell.
         soft_trust: :math:`(1 - P)^2` for each cell.
-        lambdas, strengths: amounts of smoothing to offer.
-        max_iter, penalty: of the framelet recovery.
+        lambdas: amounts of smoothing by propagation to offer. (default: ``(1, 3, 10, 30)``)
+        strengths: amounts of smoothing by the framelet recovery to offer. (default: ``(1,)``)
+        max_iter: iterations of the framelet recovery. (default: ``20``)
+        penalty: of the framelet recovery. (default: ``"element"``)
 
     Example:
         >>> import torch
