@@ -3,7 +3,7 @@
 python benchmarks/tables.py                      # every table of $MAGNET_DATA/Tables, writes results/tables.md
 python benchmarks/tables.py hospital beers       # some of them
 python benchmarks/tables.py --made-up            # seeded families of errors, nothing read
-python benchmarks/tables.py --leave-one-family-out
+python benchmarks/tables.py --leave-one-family-out --jobs 16    # writes results/tables_left_out.md
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from _left_out import leave_one_family_out
 from _made_up import FAMILIES
 
 from magnet.tables.options import DEFAULT, TableOptions
@@ -27,17 +28,6 @@ from magnet.tables.roles.patterns import blank, disguised_blank, number, shortes
 Columns = dict[str, list[str]]
 Found = dict[tuple[int, str], tuple[str | None, float]]
 RESULTS = Path(__file__).parent.parent / "results"
-GRIDS: dict[str, tuple[float, ...]] = {
-    "typo_rate": (0.01, 0.03, 0.1),
-    "rate_cells": (30.0, 100.0, 300.0),
-    "rate_rows": (20.0, 50.0, 150.0),
-    "letters": (5.0, 8.0, 12.0),
-    "digit_discount": (0.03, 0.1, 0.3),
-    "exception_odds": (0.7, 1.5, 3.0),
-    "exception_share": (0.02, 0.05, 0.1),
-    "dispersion": (1.5, 2.0, 3.0),
-    "group_gain": (0.01, 0.02, 0.05),
-}
 PUBLISHED = """On *hospital* and *beers*: detection P/R/F1 of dBoost .54/.45/.49 and .54/.56/.55,
 NADEEF .05/.37/.09 and .13/.06/.08, KATARA .06/.37/.10 and .08/.26/.12, Raha with 20 labelled rows .94/.59/.72 and
 .99/.99/.99 (Raha paper, Table 5). Repair F1 of HoloClean with the errors given .83 and .01, Baran with the errors and
@@ -264,51 +254,6 @@ def families(scores: Mapping[str, Score]) -> dict[str, Score]:
     return {f"{family} (mean of {len(s)})": mean_of(s) for family, s in by.items()}
 
 
-def choose(tables: Mapping[str, tuple[Columns, Columns]], cache: dict[tuple[object, ...], float]) -> TableOptions:
-    """A coordinate sweep: each constant in turn takes the value of its grid that does best on these tables."""
-    best = DEFAULT
-
-    def value(options: TableOptions) -> float:
-        total = []
-        for name, (dirty, clean) in tables.items():
-            key = (name, *(getattr(options, k) for k in GRIDS))
-            if key not in cache:
-                score = measure(dirty, clean, ours(dirty, options))
-                harm = len(ours(clean, options)) / (sum(map(len, clean.values())) / 1000)
-                cache[key] = score.f1 - 0.02 * score.damaged / max(score.errors, 1) - 0.05 * max(harm - 2, 0)
-            total.append(cache[key])
-        return float(np.mean(total))
-
-    for name, grid in GRIDS.items():
-        best = max((replace(best, **{name: v}) for v in grid), key=value)  # type: ignore[arg-type]
-    return best
-
-
-def leave_one_family_out(names: list[str], per_family: int) -> list[str]:
-    """Every constant chosen again without a family, and the family judged with that choice."""
-    by: dict[str, dict[str, tuple[Columns, Columns]]] = defaultdict(dict)
-    for name, dirty, clean in real_tables(names):
-        by[name.split("-")[0]][name] = (dirty, clean)
-    small = {
-        family: dict(sorted(tables.items(), key=lambda item: sum(map(len, item[1][0].values())))[:per_family])
-        for family, tables in by.items()
-    }
-    cache: dict[tuple[object, ...], float] = {}
-    lines = [
-        "| family left out | F1 with the default | F1 with the choice of the others | constants that changed |",
-        "|---|---|---|---|",
-    ]
-    for family in by:
-        rest = {n: t for f, tables in small.items() if f != family for n, t in tables.items()}
-        options = choose(rest, cache)
-        changed = [f"{k} {getattr(options, k):g}" for k in GRIDS if getattr(options, k) != getattr(DEFAULT, k)]
-        scores = [(measure(d, c, ours(d)).f1, measure(d, c, ours(d, options)).f1) for d, c in small[family].values()]
-        before, after = np.mean(scores, axis=0)
-        lines.append(f"| {family} ({len(scores)}) | {before:.3f} | {after:.3f} | {', '.join(changed) or 'none'} |")
-        print(lines[-1], flush=True)
-    return lines
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="parts of names of tables (default: all)")
@@ -316,13 +261,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3, help="tables per made-up family")
     parser.add_argument("--methods", default=",".join(METHODS), help="comma-separated")
     parser.add_argument("--leave-one-family-out", action="store_true", help="choose every constant without the family")
-    parser.add_argument("--per-family", type=int, default=2, help="smallest tables per family in that choice")
+    parser.add_argument("--per-family", type=int, default=4, help="smallest tables per family in that choice")
+    parser.add_argument("--jobs", type=int, default=1, help="processes of that choice")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder of tables.md and tables.csv")
     args = parser.parse_args()
     if args.leave_one_family_out:
-        (args.output / "tables_left_out.md").write_text(
-            "\n".join(leave_one_family_out(args.names, args.per_family)) + "\n"
-        )
+        print(leave_one_family_out(args.names, args.output, args.jobs, args.per_family))
         return
     methods = [m for m in args.methods.split(",") if m in METHODS]
     results: dict[str, dict[str, dict[str, Score]]] = {}

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 class TableOptions:
     """Constants of :func:`magnet.tables.posterior.judge_table`.
 
-    Where a constant has a grid in ``benchmarks/tables.py``, ``--leave-one-family-out`` chooses it again without the
-    family it is judged on.
+    ``benchmarks/tables.py --leave-one-family-out`` chooses each of them again without the family it is judged on.
 
     Args:
         list_from: a cell is listed from this probability of being wrong (the contract of the cleaner).
