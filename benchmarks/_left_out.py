@@ -31,7 +31,8 @@ from magnet.tables.options import DEFAULT, TableOptions
 
 FIXED = {"list_from", "change_from", "max_edit_pairs"}  # the contract with the user, and a limit of run time
 NUMBERS = {
-    "judge": ("RATE", "RATE_ROWS", "MAX_CONTEXT_SHARE", "MAX_ORDER_SHARE", "MAX_FAR_SHARE", "UNUSUAL", "GAP"),
+    "judge": ("RATE", "RATE_ROWS", "MAX_CONTEXT_SHARE", "MAX_ORDER_SHARE", "MAX_FAR_SHARE", "GAP"),
+    "rows": ("UNUSUAL",),
     "predict": ("MIN_GAIN", "BORROWED"),
     "errors": ("APART", "KNOWN", "DEGREES"),
     "tails": ("WIDE", "MAX_RATE"),

@@ -58,15 +58,17 @@ def find(example: Example, seed: int) -> list[dict[str, object]]:
     began = time.perf_counter()
     model = MAGnet(seed=seed).fit(table)
     seconds = time.perf_counter() - began
-    encoded, findings = model.encoded_, model.findings_
+    encoded = encode(table)
     place = [list(example.nodes.columns[1:]).index(f.name) for f in encoded.fields]
     outliers, contextual = example.outliers[:, place], example.contextual[:, place]
     present = ~encoded.missing
-    flagged = (findings.flagged | encoded.unreadable) & present
+    listed = model.suspicious_cells()
+    flagged = np.zeros(present.shape, dtype=bool)
+    for k, f in enumerate(encoded.fields):
+        flagged[listed.loc[listed["column"] == f.name, "row"], k] = True
+    flagged &= present
     count = int(flagged.sum())
-    scores = (
-        {"MAGnet": np.where(flagged, 2.0, findings.probability)} | column_scores(encoded) | row_scores(encoded, seed)
-    )
+    scores = {"MAGnet": flagged.astype(float)} | column_scores(encoded) | row_scores(encoded, seed)
     ours_takes = {"MAGnet": seconds}
     records = []
     for name in FINDERS:

@@ -74,3 +74,22 @@ def test_a_column_of_few_values_is_not_judged_and_says_so() -> None:
     found = judge_numbers(np.tile([1.0, 2.0, 3.0], 50)[:, None], [1.0])
     assert "too few" in found[0].reason
     assert not found[0].wrong.any()
+
+
+def test_of_columns_that_predict_each_other_the_wrong_one_is_blamed() -> None:
+    """Votes of two parties, of all, and the labor force: a number from another row disagrees with three others, each of
+    which then disagrees with the rest."""
+    rng = np.random.default_rng(0)
+    size = np.exp(rng.normal(9, 1.2, 800))
+    share = 1 / (1 + np.exp(-rng.normal(0.5, 0.4, 800)))
+    first, second = np.round(size * share) + 20, np.round(size * (1 - share)) + 20
+    others, workers = np.round(size * rng.uniform(0.02, 0.08, 800)), np.round(size * np.exp(rng.normal(0.3, 0.1, 800)))
+    x = np.column_stack([first, second, first + second + others, workers])
+    right = x.copy()
+    planted = {(10 + 40 * k, k % 4) for k in range(18)}
+    for row, j in planted:
+        x[row, j] = right[(row + 397) % 800, j]
+    found = judge_numbers(x, [1.0] * 4)
+    listed = {(int(row), j) for j, v in enumerate(found) for row in np.flatnonzero(v.wrong >= 0.5)}
+    assert len(listed - planted) <= 1
+    assert len(listed & planted) >= 12

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.stats import binom
 from scipy.stats import t as student_t
 from threadpoolctl import threadpool_limits
 
@@ -16,20 +15,18 @@ from magnet.tables.numbers.context import CUT, Category, Context
 from magnet.tables.numbers.errors import FACTORS, FAR, ErrorKinds, WrongDensity, is_slip, wrong_density
 from magnet.tables.numbers.predict import MIN_ROWS, predict
 from magnet.tables.numbers.relations import Blame, Relation, blame, find_relations
+from magnet.tables.numbers.rows import DOUBTED, FAR_OUT, crowded, doubted, to_blame, unusual
 from magnet.tables.numbers.scales import Scale, fit_scale
 from magnet.tables.numbers.tails import judge_tails, log_t, row_spread
 
 PASSES = 5  # doubted cells join one per row and pass, so that one wrong cell does not convict its row
 SETTLED = 2  # passes after which a column is judged as a whole
-DOUBTED = 0.5
 RATE = 0.01  # share of wrong cells before any is seen
 RATE_ROWS = 50.0  # rows that this share, and that of the table for a column, counts for
 MIN_VALUES = 8  # distinct values of a column that is judged as a quantity
 MAX_CONTEXT_SHARE = 0.04  # of cells that disagree with their context; more are another kind of row, not errors
 MAX_ORDER_SHARE = 0.02  # the same for rows predicted from those before and after: some are out of order
 MAX_FAR_SHARE = 0.05  # of far values, unless a gap separates them from the others
-UNUSUAL = 1e-3  # chance of so many scattered errors in one row
-FAR_OUT = 3.0  # spreads of the column
 GAP = 1.5  # ratio of the nearest far value to the farthest near one
 COMMON_COUNT, COMMON_SHARE = 5, 0.01  # a value that more cells hold is one that the column has, however far out
 SLIP = (
@@ -129,7 +126,7 @@ def judge_numbers(
     with threadpool_limits(1):
         verdicts, proof = _judge(values, steps, prepared, relations, categories, links, orders, oddness, names)
     names = names or [f"column {j}" for j in range(len(prepared))]
-    proof.wrong[_crowded(proof.wrong > DOUBTED, values)] = 0.0
+    proof.wrong[crowded(proof.wrong > DOUBTED, values)] = 0.0
     for j, verdict in enumerate(verdicts):
         verdict.wrong[proof.proved[:, j]] = 0.0
         rows = np.flatnonzero((proof.wrong[:, j] > DOUBTED) & (proof.wrong[:, j] >= verdict.wrong * PROOF))
@@ -164,6 +161,8 @@ def _judge(
     center = np.where(np.isfinite(exact), exact, center)
     blocks: dict[int, tuple[str, ...]] = {}
     densities: dict[int, WrongDensity] = {}
+    slopes = np.zeros((2, q, q))  # of the prediction of a column in the cells of the row and in their squares
+    log_wrong = np.zeros((n, q))
     alone: set[int] = set()
     reasons: dict[int, str] = {}
     for step in range(PASSES):
@@ -190,20 +189,27 @@ def _judge(
             if found is None:
                 continue
             blocks[j], center[:, j], spread[:, j] = found.blocks, found.center, found.spread
+            slopes[:, j, judged] = found.slope, found.curvature
             u[c.judged, j] = ((c.y - found.center) / found.spread)[c.judged]
         wilder = row_spread(u)
         spread[:, judged] *= wilder[:, None]
         u /= wilder[:, None]
         mean = float(np.mean(list(rates.values()))) if rates else RATE
-        counts = np.zeros(len(FACTORS) + 1)
         for j in judged:
             c = prepared[j]
             assert isinstance(c, _Column)
             densities[j] = wrong_density(
                 c.x, c.y, center[:, j], spread[:, j], c.scale, c.step, kinds, wrong[:, j], c.additive
             )
-            log_wrong = densities[j].total + oddness[:, j] + np.log(spread[:, j])
-            fit = judge_tails(u[:, j], log_wrong, mean, RATE_ROWS)
+            log_wrong[:, j] = densities[j].total + oddness[:, j] + np.log(spread[:, j])
+        used = np.zeros((n, q))
+        used[:, judged] = context.cells
+        u, blamed = to_blame(u, used, doubt, center, spread, slopes, log_wrong + np.log(mean))
+        counts = np.zeros(len(FACTORS) + 1)
+        for j in judged:
+            c = prepared[j]
+            assert isinstance(c, _Column)
+            fit = judge_tails(u[:, j], log_wrong[:, j], mean, RATE_ROWS)
             wrong[:, j], rates[j] = np.where(c.common, 0.0, fit.wrong), fit.rate
             sure = fit.wrong > 0.8
             part = np.exp(densities[j].by_kind[sure] - densities[j].total[sure, None])
@@ -220,9 +226,9 @@ def _judge(
                 wrong[:, j] = 0.0
         kinds.learn(counts)
         if step == PASSES - 1:
-            wrong[_unusual(wrong, y, u)] = 0.0
+            wrong[unusual(wrong, y, u)] = 0.0
         if step < PASSES - 1:
-            doubt = _doubted(wrong, u * (1 + np.abs(y) / FAR_OUT), doubt) | np.isfinite(exact)
+            doubt = doubted(wrong, u * (1 + np.abs(y) / FAR_OUT + blamed), doubt) | np.isfinite(exact)
     verdicts = [
         _verdict(
             reasons.get(j, prepared[j]), wrong[:, j], center[:, j], spread[:, j], densities.get(j), blocks.get(j, ())
@@ -258,45 +264,12 @@ def _gain(prepared: Sequence[_Column | str], center: Floats, spread: Floats) -> 
     return gain
 
 
-def _unusual(wrong: Floats, y: Floats, u: Floats) -> Bools:
-    """Cells judged wrong in rows with more of them than scattered errors ever give: the row is unusual as a whole.
-
-    Cells that are far out in their column are counted apart from those that only disagree with their row: one wrong
-    cell may make others look wrong, but it does not make them far out.
-    """
-    flagged = wrong > DOUBTED
-    size = np.abs(np.nan_to_num(y))
-    far = flagged & (size > np.maximum(FAR_OUT, np.where(flagged, 0.0, size).max(axis=0)))
-    return np.asarray((flagged & ~far & _crowded(flagged, u)[:, None]) | (far & _crowded(far, u)[:, None]))
-
-
-def _crowded(flagged: Bools, u: Floats) -> Bools:
-    count, judged = flagged.sum(axis=1), np.isfinite(u).sum(axis=1)
-    rate = max(float(count.sum()) / max(int(judged.sum()), 1), 1 / max(len(u), 1))
-    return np.asarray((count >= 3) & (binom.sf(count - 1, judged, rate) < UNUSUAL))
-
-
 def _gap(u: Floats, wrong: Floats) -> bool:
     """Whether the cells judged wrong lie clearly farther out than all others."""
     flagged = wrong > DOUBTED
     size = np.abs(u)
     near = float(np.nanmax(size[~flagged & np.isfinite(u)], initial=0.0))
     return float(size[flagged].min(initial=np.inf)) > GAP * near
-
-
-def _doubted(wrong: Floats, distance: Floats, before: Bools) -> Bools:
-    """Cells doubted in the next pass: those that still are, and the farthest other cell of each row.
-
-    The distance is that from the prediction, longer where the value is far out in its column too: a wrong cell moves
-    the predictions of the others, but it does not move the others.
-    """
-    doubt = before & (wrong > DOUBTED)
-    rest = np.where((wrong > DOUBTED) & ~doubt, np.abs(distance), 0.0)
-    if rest.shape[1]:
-        worst = rest.argmax(axis=1)
-        rows = np.flatnonzero(rest[np.arange(len(rest)), worst] > 0)
-        doubt[rows, worst[rows]] = True
-    return doubt
 
 
 def _prepare(x: Floats, step: float, additive: bool) -> _Column | str:

@@ -23,11 +23,19 @@ BORROWED = 50  # rows at the overall spread that every step has besides its own
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """What the context expects of a column on the common scale: ``center``, ``spread`` ``[n]``, and the blocks used."""
+    """What the context expects of a column on the common scale.
+
+    Args:
+        center, spread: the prediction and its error ``[n]``.
+        blocks: kinds of features used.
+        slope, curvature: coefficients of the cells of the row and of their squares ``[q]``.
+    """
 
     center: Floats
     spread: Floats
     blocks: tuple[str, ...]
+    slope: Floats
+    curvature: Floats
 
 
 def predict(
@@ -59,8 +67,8 @@ def predict(
         center[block] = model.predict(_matrix(parts, block))
     if parts:
         center[fitted_on] = target[fitted_on] - model.left_out
-    if "row" in blocks:
-        center = _extreme_rows(context, j, y, center, model, blocks, offered)
+    slope, curvature = (_row_coefficients(context, j, model, blocks, offered, name) for name in ("row", "squares"))
+    center = _extreme_rows(context, y, center, slope)
     inside = target[fitted_on]
     center = np.clip(center, inside.min(), inside.max())
     widening = np.ones(len(y))
@@ -68,28 +76,20 @@ def predict(
     degree = None if context.links is None or "links" not in blocks else np.diff(context.links.indptr)
     spread = _spread((y - center) / widening, center, judged, degree, floor)
     spread = spread * widening
-    if "row" in blocks:  # what is only guessed in the row makes the prediction as much less sure
-        others, slope = _row_slopes(context, j, model, blocks, offered)
-        spread = np.sqrt(spread * spread + np.square(context.unsure[:, others]) @ np.square(slope))
-    return Prediction(center, spread, blocks)
+    # what is only guessed in the row makes the prediction as much less sure
+    spread = np.sqrt(spread * spread + np.square(context.unsure) @ np.square(slope))
+    return Prediction(center, spread, blocks, slope, curvature)
 
 
-def _extreme_rows(
-    context: Context,
-    j: int,
-    y: Floats,
-    center: Floats,
-    model: Ridge,
-    blocks: tuple[str, ...],
-    offered: dict[str, list[Floats]],
-) -> Floats:
+def _extreme_rows(context: Context, y: Floats, center: Floats, slope: Floats) -> Floats:
     """Predictions of rows with several extreme values.
 
     Clipped features foretell too little where the row as a whole is extreme, whole ones too much where one cell is
     wrong. The row gets the benefit of the doubt: of both predictions and all between, the one next to its value.
     """
-    others, slope = _row_slopes(context, j, model, blocks, offered)
-    excess = context.whole[:, others] - context.cells[:, others]
+    if not slope.any():
+        return center
+    excess = context.whole - context.cells
     extreme = (np.abs(context.whole) > EXTREME).sum(axis=1)
     several = (extreme >= MIN_EXTREME) & (extreme >= EXTREME_SHARE * context.whole.shape[1])
     rows = np.flatnonzero((excess != 0).any(axis=1) & several)
@@ -100,15 +100,17 @@ def _extreme_rows(
     return out
 
 
-def _row_slopes(
-    context: Context, j: int, model: Ridge, blocks: tuple[str, ...], offered: dict[str, list[Floats]]
-) -> tuple[Ints, Floats]:
-    """The other columns that predict column j, and their coefficients."""
-    others = context.related(j)
-    start = 0
-    for name in blocks[: blocks.index("row")]:
-        start += sum(1 if part.ndim == 1 else part.shape[1] for part in offered[name])
-    return others, model.coefficients[start : start + others.size]
+def _row_coefficients(
+    context: Context, j: int, model: Ridge, blocks: tuple[str, ...], offered: dict[str, list[Floats]], which: str
+) -> Floats:
+    """Coefficients of one block that has a feature for each related column ``[q]``; 0 for all others."""
+    out = np.zeros(context.cells.shape[1])
+    if which in blocks:
+        others, start = context.related(j), 0
+        for name in blocks[: blocks.index(which)]:
+            start += sum(1 if part.ndim == 1 else part.shape[1] for part in offered[name])
+        out[others] = model.coefficients[start : start + others.size]
+    return out
 
 
 def _some(rows: Ints, count: int) -> Ints:

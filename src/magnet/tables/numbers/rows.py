@@ -1,0 +1,93 @@
+"""Which cell of a row is wrong, when one wrong cell makes all others disagree with the rest."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import binom
+
+from magnet.tables.numbers.arrays import Bools, Floats
+from magnet.tables.numbers.context import CUT, MAX_SQUARE
+from magnet.tables.numbers.errors import DEGREES
+from magnet.tables.numbers.tails import log_t
+
+DOUBTED = 0.5
+UNUSUAL = 1e-3  # chance of so many scattered errors in one row
+FAR_OUT = 3.0  # spreads
+
+
+def to_blame(
+    u: Floats, cells: Floats, doubt: Bools, center: Floats, spread: Floats, slopes: Floats, log_wrong: Floats
+) -> tuple[Floats, Bools]:
+    r"""Residuals as they are if the cell to blame in each row is wrong, and that cell, bool ``[n, q]``.
+
+    One wrong cell moves the predictions of all others, so that each of them disagrees with the rest. If cell j is the
+    wrong one and holds its prediction instead, the row has the pseudo-likelihood
+
+    .. math::
+        \varepsilon f_{\text{wrong}}(o_j) \prod_{k \ne j} t_4\big((y_k - \hat y_k^{(j)}) / s_k\big)
+
+    where :math:`\hat y_k^{(j)}` is the prediction of cell k after that replacement and :math:`s_k` its spread, larger
+    by that of the replaced cell; if none is wrong, :math:`\prod_k t_4((y_k - \hat y_k) / s_k)`.
+
+    Args:
+        u: residuals over their spreads, NaN where there is none.
+        cells: values that the predictions were made from.
+        doubt: cells that hold their prediction already.
+        center, spread: predictions.
+        slopes: of the predictions in the cells and in their squares ``[2, q, q]``.
+        log_wrong: log densities of the observed values if they are wrong, times their rate, in the units of u.
+    """
+    rows = np.flatnonzero((np.abs(u) > FAR_OUT).any(axis=1))
+    right = log_t(u[rows], DEGREES)
+    best, blamed = np.nansum(right, axis=1), np.zeros(u.shape, dtype=bool)
+    explained, which = u[rows], np.full(rows.size, -1)
+    for j in np.flatnonzero(slopes.any(axis=(0, 1))).tolist():
+        old, free = cells[rows, j], ~doubt[rows, j]
+        new = np.where(free, np.clip(center[rows, j], -CUT, CUT), old)
+        squares = np.minimum(new * new, MAX_SQUARE) - np.minimum(old * old, MAX_SQUARE)
+        moved = np.outer(new - old, slopes[0, :, j]) + np.outer(squares, slopes[1, :, j])
+        wider = np.outer(free * spread[rows, j], slopes[0, :, j]) / spread[rows]
+        residual = (u[rows] - moved / spread[rows]) / np.sqrt(1 + wider * wider)
+        rest = log_t(residual, DEGREES)
+        rest[:, j] = np.nan
+        score = np.where(np.isfinite(u[rows, j]), log_wrong[rows, j] + np.nansum(rest, axis=1), -np.inf)
+        better = score > best
+        best, which = np.where(better, score, best), np.where(better, j, which)
+        explained[better] = residual[better]
+    blamed[rows[which >= 0], which[which >= 0]] = True
+    out = u.copy()
+    out[rows] = explained
+    return out, blamed
+
+
+def doubted(wrong: Floats, distance: Floats, before: Bools) -> Bools:
+    """Cells doubted in the next pass: those that still are, and the farthest other cell of each row.
+
+    The distance is that from the prediction, longer where the value is far out in its column too: a wrong cell moves
+    the predictions of the others, but it does not move the others.
+    """
+    doubt = before & (wrong > DOUBTED)
+    rest = np.where((wrong > DOUBTED) & ~doubt, np.abs(distance), 0.0)
+    if rest.shape[1]:
+        worst = rest.argmax(axis=1)
+        rows = np.flatnonzero(rest[np.arange(len(rest)), worst] > 0)
+        doubt[rows, worst[rows]] = True
+    return doubt
+
+
+def unusual(wrong: Floats, y: Floats, u: Floats) -> Bools:
+    """Cells judged wrong in rows with more of them than scattered errors ever give: the row is unusual as a whole.
+
+    Cells that are far out in their column are counted apart from those that only disagree with their row: one wrong
+    cell may make others look wrong, but it does not make them far out.
+    """
+    flagged = wrong > DOUBTED
+    size = np.abs(np.nan_to_num(y))
+    far = flagged & (size > np.maximum(FAR_OUT, np.where(flagged, 0.0, size).max(axis=0)))
+    return np.asarray((flagged & ~far & crowded(flagged, u)[:, None]) | (far & crowded(far, u)[:, None]))
+
+
+def crowded(flagged: Bools, u: Floats) -> Bools:
+    count, judged = flagged.sum(axis=1), np.isfinite(u).sum(axis=1)
+    rate = max(float(count.sum()) / max(int(judged.sum()), 1), 1 / max(len(u), 1))
+    return np.asarray((count >= 3) & (binom.sf(count - 1, judged, rate) < UNUSUAL))
