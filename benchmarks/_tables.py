@@ -34,7 +34,7 @@ class Example:
 
 
 def districts(seed: int, rows: int = 3000, wrong: float = 0.01, missing: float = 0.01) -> Example:
-    """People in districts: neighbours mostly live in the same district, districts differ in what people are like."""
+    """People in districts: neighbors mostly live in the same district, districts differ in what people are like."""
     rng = np.random.default_rng(seed)
     count = 30
     place = rng.integers(count, size=rows)

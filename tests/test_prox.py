@@ -1,4 +1,4 @@
-"""Every prox against brute-force minimisation on a fine grid."""
+"""Every prox against brute-force minimization on a fine grid."""
 
 import numpy as np
 import pytest
@@ -53,7 +53,7 @@ def test_lq_minimises(q):
 def test_closed_forms_agree_with_newton():
     z = torch.linspace(-6, 6, 2001, dtype=torch.float64)
     for p in (0.5, 2 / 3):
-        # a neighbouring p takes the Newton path; near the jump the two may fall on different sides
+        # a neighboring p takes the Newton path; near the jump the two may fall on different sides
         newton = prox.lp(z, 1.0, p + 1e-9)
         closed = prox.lp(z, 1.0, p)
         away = (z.abs() - 1.5).abs() > 0.5
@@ -77,7 +77,7 @@ def test_zero_weight_is_the_identity():
 def test_group_shrinks_rows_towards_zero():
     z = torch.tensor([[3.0, 4.0], [0.3, 0.4], [0.0, 0.0]])
     assert torch.allclose(prox.group(z, 1.0), torch.tensor([[2.4, 3.2], [0.0, 0.0], [0.0, 0.0]]))
-    # minimises 1/2 |x - z|^2 + t |x|: stationarity along the ray
+    # minimizes 1/2 |x - z|^2 + t |x|: stationarity along the ray
     x = prox.group(z[:1], 1.0)
     assert torch.allclose(x - z[:1] + x / x.norm(), torch.zeros(1, 2), atol=1e-6)
 

@@ -15,7 +15,7 @@ class Clean(BaseTransform):  # type: ignore[misc]
     """Replaces node features judged wrong by what the rest of the graph says.
 
     A ``Batch`` is cleaned as the one graph it is: its members share no edges, so that each is judged by its own
-    neighbourhoods, with column scales from all of them.
+    neighborhoods, with column scales from all of them.
 
     Args:
         keep_trust: also store ``trust`` ``[n, d]``, 1 where a feature was believed. (default: ``False``)

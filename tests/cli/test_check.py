@@ -96,7 +96,7 @@ def test_a_saved_model_judges_tomorrow_s_batch(days: Path, tmp_path: Path) -> No
     assert {cell["row"] for cell in report["suspicious_cells"]} >= set(range(0, 200, 20))
     assert report["drifted"] == []
     assert report["columns"]["reading"]["drift"] < 0.2
-    # a column that moved as a whole agrees with its neighbours, but not with yesterday
+    # a column that moved as a whole agrees with its neighbors, but not with yesterday
     frame = pd.read_csv(days / "good/nodes.csv")
     frame["reading"] += 400
     (tmp_path / "shifted").mkdir()

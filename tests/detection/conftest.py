@@ -14,7 +14,7 @@ from magnet.detection.data.dataset import DetectionData
 
 @pytest.fixture(scope="session")
 def town_table():
-    """Towns with a colour each; numbers that depend on the town; some cells wrong."""
+    """Towns with a color each; numbers that depend on the town; some cells wrong."""
     rng = np.random.default_rng(0)
     graph = datasets.synthetic(1200, 16, 4, 8.0, 0.95, seed=0)
     town = graph.y.numpy()

@@ -1,4 +1,4 @@
-"""Suggestions from neighbours and from the rest of the row."""
+"""Suggestions from neighbors and from the rest of the row."""
 
 import numpy as np
 import pytest

@@ -34,7 +34,7 @@ def meta_attack(
 ) -> Corruption:
     """Poison attributes so that a GCN trained on them fails on the other nodes.
 
-    In each step the surrogate is trained from a fresh start, and the gradient of its loss on the unlabelled
+    In each step the surrogate is trained from a fresh start, and the gradient of its loss on the unlabeled
     nodes (with its own predictions on the clean graph as labels: Meta-Self) is taken with respect to the
     features, through the training. The cells that promise the largest rise of that loss change: 0/1 features
     flip, others move to the end of their column's range. No cell changes twice; edges stay as they are.

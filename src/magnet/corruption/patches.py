@@ -23,7 +23,7 @@ def corrupt_patches(
     """Put white noise on randomly drawn patches of a picture.
 
     Args:
-        image: a grey picture (2-D array or tensor), or the patch graph of one (``load("bsd68/1")``,
+        image: a gray picture (2-D array or tensor), or the patch graph of one (``load("bsd68/1")``,
             :func:`magnet.datasets.image_graph`).
         patches: how many patches, drawn without replacement. (default: ``9``, as in the paper)
         sigma: standard deviation of the noise, on the scale of the pixels. (default: ``50 / 255``)

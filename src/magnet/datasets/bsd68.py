@@ -15,7 +15,7 @@ from magnet.files import damaged
 
 
 def read(name: str, folder: Path, split: int) -> Data:
-    """One of the 68 grey pictures of Berkeley's segmentation set, 481 x 321 pixels, as its patch graph."""
+    """One of the 68 gray pictures of Berkeley's segmentation set, 481 x 321 pixels, as its patch graph."""
     path = folder / f"test{int(name.split('/')[1]):03d}.png"
     try:
         from PIL import Image
@@ -27,7 +27,7 @@ def read(name: str, folder: Path, split: int) -> Data:
 
 
 def image_graph(image: Any, patch: int = 8) -> Data:
-    """The graph of the ``patch x patch`` patches of a grey picture; edges join patches that share a side.
+    """The graph of the ``patch x patch`` patches of a gray picture; edges join patches that share a side.
 
     The picture is cropped at the right and at the bottom to whole patches (481 x 321 gives 480 x 320, hence
     2 400 nodes with 64 features). ``data.grid`` holds the number of patch rows and columns.

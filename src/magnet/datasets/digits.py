@@ -1,4 +1,4 @@
-"""scikit-learn's handwritten digits on a nearest-neighbour graph: the embedded dataset, no file needed."""
+"""scikit-learn's handwritten digits on a nearest-neighbor graph: the embedded dataset, no file needed."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def synthetic(
         nodes: how many. (default: ``1000``)
         features: how many columns. (default: ``64``)
         classes: how many planted groups. (default: ``5``)
-        average_degree: mean number of neighbours. (default: ``10.0``)
+        average_degree: mean number of neighbors. (default: ``10.0``)
         homophily: share of edges within a class. (default: ``0.8``)
         kind: kind of the features. (default: ``"binary"``)
         degree: ``"uniform"`` propensities, or ``"power"`` for a power-law tail with exponent 2.5.
@@ -69,14 +69,14 @@ def synthetic(
     if not 0 <= signal <= (1 if kind != "continuous" else np.inf) or not words > 0:
         raise ValueError(f"signal is {signal} and words is {words}; signal must be in [0, 1], words positive")
     rng = np.random.default_rng(seed)
-    # Nodes of a class are neighbours in this order, and get their numbers by a permutation at the end.
+    # Nodes of a class are neighbors in this order, and get their numbers by a permutation at the end.
     sizes = np.full(classes, nodes // classes)
     sizes[: nodes % classes] += 1
     label = np.repeat(np.arange(classes), sizes)
     propensity = np.ones(nodes) if degree == "uniform" else (1 - rng.random(nodes)) ** (-1 / 1.5)
     if degree not in ("uniform", "power"):
         raise ValueError(f"degree is {degree!r}; it must be 'uniform' or 'power'")
-    # Without a cap one node could want more neighbours than there are; this one allows hubs of degree
+    # Without a cap one node could want more neighbors than there are; this one allows hubs of degree
     # average_degree * sqrt(nodes) / 2.
     propensity = np.minimum(propensity, propensity.sum() / (2 * np.sqrt(nodes)) + 1)
     edges = _edges(rng, label, propensity, round(nodes * average_degree / 2), homophily)
@@ -106,7 +106,7 @@ def _edges(
         if missing <= 0:
             break
         draws = missing + missing // 8 + 16
-        # Sorted, because looking up neighbouring places in turn is several times as fast.
+        # Sorted, because looking up neighboring places in turn is several times as fast.
         one = _locate(upto, np.sort(rng.random(draws)) * total)
         c = label[one]
         same = rng.random(draws) < homophily

@@ -13,7 +13,7 @@ from torch import Tensor
 from magnet.detection.data.scales import Scales
 from magnet.detection.options import NUMERIC
 
-_LEAST_FLAGGED = 0.01  # nothing less probable than this is flagged for the sake of a false discovery rate
+_MIN_FLAGGED = 0.01  # nothing less probable than this is flagged for the sake of a false discovery rate
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def flag_threshold(
     """
     if fdr is None:
         return 0.5 if threshold == "posterior" else float(threshold)
-    ordered = probability[probability > _LEAST_FLAGGED].sort(descending=True).values.double()
+    ordered = probability[probability > _MIN_FLAGGED].sort(descending=True).values.double()
     if ordered.numel() == 0:
         return 0.5
     false = torch.cumsum(1 - ordered, 0) / torch.arange(1, ordered.numel() + 1, device=ordered.device)
@@ -57,7 +57,7 @@ def flag_threshold(
     if count == 0:
         return 1.0
     inside = float(ordered[count - 1])
-    outside = float(ordered[count]) if count < ordered.numel() else _LEAST_FLAGGED
+    outside = float(ordered[count]) if count < ordered.numel() else _MIN_FLAGGED
     return (inside + outside) / 2 if inside > outside else outside
 
 

@@ -27,7 +27,7 @@ class GCN(Model):
     Args:
         in_channels, out_channels, hidden, dropout, input_dropout, seeds: as for :class:`~magnet.nn.Model`.
         layers: number of layers. (default: ``2``)
-        batch_norm: normalise hidden layers over the nodes, as is usual on ogbn-arxiv. (default: ``False``)
+        batch_norm: normalize hidden layers over the nodes, as is usual on ogbn-arxiv. (default: ``False``)
 
     Example:
         >>> import torch

@@ -44,7 +44,7 @@ class GNNGuard(GCN):
     r"""A GCN whose edges are weighed by how alike their nodes are ("GNNGuard", Zhang & Zitnik, NeurIPS 2020).
 
     With :math:`s_{uv} = \cos(h_u, h_v)` of the layer's input where that is at least ``threshold`` and 0 elsewhere, and
-    :math:`N_u` the number of neighbours :math:`v` of :math:`u` with :math:`s_{uv} > 0`,
+    :math:`N_u` the number of neighbors :math:`v` of :math:`u` with :math:`s_{uv} > 0`,
 
     .. math::
         \alpha_{uv} = \frac{s_{uv}}{\sum_w s_{uw}} \cdot \frac{N_u}{N_u + 1}, \qquad
@@ -52,9 +52,9 @@ class GNNGuard(GCN):
         \omega^{(l)} = \beta\,\omega^{(l-1)} + (1 - \beta)\,\alpha^{(l)} \quad (\omega^{(1)} = \alpha^{(1)}),
 
     and a layer is :math:`H_{l+1} = \mathrm{relu}(\omega^{(l)} H_l W_l + b_l)`. On features that are all alike this is
-    the mean over a node and its neighbours. Edge weights multiply the similarities. As in the authors' code the guard
+    the mean over a node and its neighbors. Edge weights multiply the similarities. As in the authors' code the guard
     carries no gradient and the memory is off by default; the similarity of an edge is computed for that edge alone, so
-    that no ``n x n`` matrix is ever formed. (That code also exponentiates the weights and normalises them once more as
+    that no ``n x n`` matrix is ever formed. (That code also exponentiates the weights and normalizes them once more as
     a GCN does; here are the equations of the paper.)
 
     Args:

@@ -51,7 +51,7 @@ class Linear(nn.Module):
 
 
 class BatchNorm(nn.Module):
-    """Batch normalisation over the nodes, of each model for itself."""
+    """Batch normalization over the nodes, of each model for itself."""
 
     mean: Tensor
     variance: Tensor

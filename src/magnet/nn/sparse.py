@@ -76,7 +76,7 @@ def self_looped(graph: Graph) -> sp.csr_matrix:
 
 
 def incidence(graph: Graph) -> sp.csr_matrix:
-    r"""The normalised incidence matrix :math:`\tilde\Delta` ``[edges, nodes]``.
+    r"""The normalized incidence matrix :math:`\tilde\Delta` ``[edges, nodes]``.
 
     An edge :math:`(i, j)` of weight :math:`w` has the row
     :math:`\sqrt w\,(e_i / \sqrt{d_i + 1} - e_j / \sqrt{d_j + 1})`, so that

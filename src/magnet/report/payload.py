@@ -17,9 +17,9 @@ from magnet.tables.review import LIST_FROM, CleaningRecord
 from magnet.tables.values import cell_text, texts
 
 MOST_CELLS = 50_000
-MOST_NEIGHBORS = 24
-MOST_ROWS, MOST_COLUMNS = 40, 40
-MOST_PAIRS = 8  # examples of what was observed and suggested, for each column and kind of error
+MAX_NEIGHBORS = 24
+MAX_ROWS, MAX_COLUMNS = 40, 40
+MAX_PAIRS = 8  # examples of what was observed and suggested, for each column and kind of error
 DIGITS = 9  # of probabilities: those in the list and those that are counted are the same
 BINS = 50
 ACTIONS = ("corrected", "filled", "kept")
@@ -137,7 +137,7 @@ def _errors(cells: pd.DataFrame) -> list[list[Any]]:
             (cell_text(a), "?" if b is None else cell_text(b))
             for a, b in zip(group["observed"], group["suggested"], strict=True)
         )
-        examples = [[a, b, count] for (a, b), count in pairs.most_common(MOST_PAIRS)]
+        examples = [[a, b, count] for (a, b), count in pairs.most_common(MAX_PAIRS)]
         done = int((group["action"] != "kept").sum())
         found.append([str(column), str(kind), len(group), done, examples])
     return sorted(found, key=lambda entry: -entry[2])
@@ -171,7 +171,7 @@ def _neighbors(record: CleaningRecord, cells: pd.DataFrame) -> list[list[list[An
             text = values[name][other]
             if text.strip():
                 groups[(other, name) in listed].append(text)
-        shown.append([group[:MOST_NEIGHBORS] for group in groups])
+        shown.append([group[:MAX_NEIGHBORS] for group in groups])
     return shown
 
 
@@ -188,8 +188,8 @@ def _worst_rows(cells: pd.DataFrame, most: int = 50) -> list[list[Any]]:
 def _changes(record: CleaningRecord) -> dict[str, Any]:
     """Before and after as values, for the rows and columns with most to see."""
     cells = record.cells
-    rows = cells["row"].value_counts().index[:MOST_ROWS].tolist()
-    names = cells["column"].value_counts().index[:MOST_COLUMNS].tolist()
+    rows = cells["row"].value_counts().index[:MAX_ROWS].tolist()
+    names = cells["column"].value_counts().index[:MAX_COLUMNS].tolist()
     names = [name for name in record.roles if name in names]
     listed = {
         (row, name): (value, action)

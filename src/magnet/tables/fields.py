@@ -20,7 +20,7 @@ KINDS: tuple[str, ...] = get_args(Kind)
 USED = ("binary", "count", "continuous", "categorical")
 
 SIGNIFICANT = 6  # digits of a suggestion where the column has no number of decimals of its own
-MOST_PLACES = 320  # digits behind the point that the smallest float needs
+MAX_PLACES = 320  # digits behind the point that the smallest float needs
 WILDEST = 1e12  # spreads from the middle: further out only overflows
 
 MISSING = ("", "na", "n/a", "#n/a", "nan", "null", "<na>")
@@ -133,7 +133,7 @@ class Field:
         decimals = self.decimals
         if decimals is None:
             size = int(np.floor(np.log10(abs(value)))) if value else 0
-            decimals = min(MOST_PLACES, max(0, SIGNIFICANT - 1 - size))
+            decimals = min(MAX_PLACES, max(0, SIGNIFICANT - 1 - size))
         digits = max(decimals, self.places)
         text = f"{value:,.{digits}f}" if self.group else f"{value:.{digits}f}"
         if "." in text:

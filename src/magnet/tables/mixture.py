@@ -21,10 +21,10 @@ from magnet.tables.options import TableOptions
 from magnet.tables.roles.patterns import number
 
 RULE_VOICES = 4  # a rule of the user counts as this many contexts
-KEPT = 0.05  # findings below this probability are dropped at once
+MIN_PROBABILITY = 0.05  # findings below this probability are dropped at once
 PRUNED = 0.02  # a correction that cannot reach this share of the observed value's mass is not weighed
 EM_STEPS = 30
-MOST_DOUBTS = 5_000  # contradictions of a template that are examined one by one
+MAX_DOUBTS = 5_000  # contradictions of a template that are examined one by one
 ALIKE = 4.0  # values whose counts differ by a larger factor may be a value and its misspelling
 VISIBLE = 1.0  # share of misspellings that change the shape of a text or leave an unknown word
 GUESSED = 0.79  # highest confidence of a correction by shape alone: below what is learned from or written
@@ -310,7 +310,7 @@ class ColumnModel:
             mine = self.weights[0] * self.frequency.probability(rows, told) + self.weights[-1] * self.base(told)
             held = self.frequency.probability(rows, said)
             theirs = self.weights[0] * held + self.weights[-1] * self.base(said)
-            for at in np.flatnonzero(held <= 0)[:MOST_DOUBTS].tolist():
+            for at in np.flatnonzero(held <= 0)[:MAX_DOUBTS].tolist():
                 measure = self.novelty.without(self.column.values[told[at]], [self.column.values[said[at]]])[0]
                 theirs[at] = self.weights[-1] * measure
             slip = np.maximum(self._typo_pairs(said, told), self._typo_pairs(told, said))
@@ -362,7 +362,7 @@ class ColumnModel:
         evidence = min(1.0, (VISIBLE * rates.typo + rates.affix) * n / guessed) if guessed else 1.0
         best: dict[int, tuple[float, int]] = {}
         for s, (value_mass, row) in enumerate(zip(summed, rows[starts], strict=True)):
-            if wrong[row] > KEPT and value_mass > best.get(int(row), (0.0, 0))[0]:
+            if wrong[row] > MIN_PROBABILITY and value_mass > best.get(int(row), (0.0, 0))[0]:
                 best[int(row)] = (float(value_mass), s)
         findings: dict[int, Finding] = {}
         repairs: dict[int, int] = {}

@@ -18,9 +18,9 @@ from magnet.tables.readers.override import words_of
 READABLE = 0.9  # share of the cells that must be numbers for a column of numbers
 MOSTLY = 0.98  # share of a column's numbers that must be whole, not negative, or of so many decimals
 SPACES = (" ", "\u00a0", "\u202f", "'", "\u2019")  # that separate thousands, besides a comma and a point
-MOST_CATEGORIES = 256
+MAX_CATEGORIES = 256
 CELLS_PER_CATEGORY = 3
-MOST_DECIMALS = 8
+MAX_DECIMALS = 8
 _DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{1,2}:\d{2}")
 _IDENTIFIER = re.compile(r"(^|[_\s])(id|ids|uuid|guid|key|index|idx|no|nr|number|code|zip|postcode|phone)$", re.I)
 _CODE = re.compile(r"(^|[_\s])(zip|zipcode|postcode|postal_?code|plz|code)$", re.I)
@@ -73,7 +73,7 @@ def _from_text(base: Field, present: pd.Series, unique: list[Any], rows: int) ->
         return replace(field, note=f"{field.note}; {bad} cells are no numbers") if bad else field
     if float(words.str.match(_DATE).mean()) >= READABLE:
         return replace(base, kind="date", note="dates")
-    if len(unique) <= MOST_CATEGORIES and CELLS_PER_CATEGORY * len(unique) <= len(present):
+    if len(unique) <= MAX_CATEGORIES and CELLS_PER_CATEGORY * len(unique) <= len(present):
         return _of_values(base, present, unique, "categorical", f"{len(unique)} different values")
     return replace(base, kind="text", note=f"{len(unique)} different values")
 
@@ -84,9 +84,9 @@ def _written_like(field: Field, words: pd.Series) -> Field:
     mark = "," if field.comma else "[.]"
     behind = words.str.extract(rf"{mark}(\d+)$", expand=False).str.len().fillna(0).to_numpy(dtype=float)
     places = int(np.quantile(behind, 1 - MOSTLY, method="lower")) if behind.size else 0
-    places = min(places, MOST_DECIMALS)
-    most = int(np.quantile(behind, MOSTLY, method="higher")) if behind.size else MOST_DECIMALS + 1
-    decimals = most if field.decimals is None and most <= MOST_DECIMALS else field.decimals
+    places = min(places, MAX_DECIMALS)
+    most = int(np.quantile(behind, MOSTLY, method="higher")) if behind.size else MAX_DECIMALS + 1
+    decimals = most if field.decimals is None and most <= MAX_DECIMALS else field.decimals
     exponent = bool(words.str.contains(r"\d[eE][+-]?\d", regex=True).any())
     return replace(field, places=places, exponent=exponent, decimals=None if exponent else decimals)
 
@@ -147,7 +147,7 @@ def _decimals(finite: FloatArray) -> int | None:
     sample = sample[np.abs(sample) < 1e9]
     if not sample.size:
         return None
-    for decimals in range(MOST_DECIMALS + 1):
+    for decimals in range(MAX_DECIMALS + 1):
         tolerance = 1e-9 * np.maximum(1.0, np.abs(sample))
         if float((np.abs(np.round(sample, decimals) - sample) <= tolerance).mean()) >= MOSTLY:
             return decimals
@@ -159,10 +159,10 @@ def _of_values(base: Field, present: pd.Series, unique: list[Any], kind: str, no
         if len(unique) != 2:
             raise BadTable(f"column {base.name!r} has {len(unique)} different values; a binary column has two")
         return replace(base, kind="binary", values=tuple(sorted(unique, key=_truth)), note=note)
-    if len(unique) > MOST_CATEGORIES:
+    if len(unique) > MAX_CATEGORIES:
         words = present.astype("str").str.strip() if base.text else present
-        common = set(words.value_counts().index[:MOST_CATEGORIES])
-        note = f"{note}; the {MOST_CATEGORIES} most common of {len(unique)} categories"
+        common = set(words.value_counts().index[:MAX_CATEGORIES])
+        note = f"{note}; the {MAX_CATEGORIES} most common of {len(unique)} categories"
         unique = [value for value in unique if value in common]  # in the order of the values
     return replace(base, kind="categorical", values=tuple(unique), note=note)
 
@@ -174,7 +174,7 @@ def _truth(value: Any) -> tuple[bool, str]:
 def _unique(present: pd.Series, text: bool) -> list[Any]:
     """The different values as plain Python ones, sorted unless there are too many for categories."""
     values = (present.astype("str").str.strip() if text else present).unique().tolist()
-    if len(values) > 100 * MOST_CATEGORIES:
+    if len(values) > 100 * MAX_CATEGORIES:
         return values
     try:
         return sorted(values)

@@ -1,4 +1,4 @@
-"""What a cell should hold, from its neighbours and from the rest of its row."""
+"""What a cell should hold, from its neighbors and from the rest of its row."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from magnet.recovery import propagate
 
 FloatArray = NDArray[np.float64]
 
-MOST_OTHERS = 40  # features of the row, and as many of its neighbours, that one column is predicted from
-MOST_SQUARE = 9.0  # that of a value three spreads out
+MAX_OTHERS = 40  # features of the row, and as many of its neighbors, that one column is predicted from
+MAX_SQUARE = 9.0  # that of a value three spreads out
 PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 ROUNDS = 4
-SHRINK = 0.5  # how many neighbours at the column's mean every node has besides its own
-MOST_FEATURES = 512  # wider tables, such as bags of words, get the harmonic extension
-MOST_ROWS = 50_000  # that one regression is fitted on
+SHRINK = 0.5  # how many neighbors at the column's mean every node has besides its own
+MAX_FEATURES = 512  # wider tables, such as bags of words, get the harmonic extension
+MAX_ROWS = 50_000  # that one regression is fitted on
 FEWEST = 30  # trusted cells that a regression needs
 
 
@@ -52,7 +52,7 @@ def suggest(
         x_{ij} \approx \beta_0 + \beta_1 c^{(1)}_{ij} + \beta_2 c^{(2)}_{ij}
             + \sum_k \gamma_k x_{ik} + \sum_k \gamma'_k x_{ik}^2 + \sum_k \delta_k c^{(1)}_{ik}
 
-    where :math:`c^{(1)}, c^{(2)}` are means over trusted neighbours and over two-step neighbours, neither of which ever
+    where :math:`c^{(1)}, c^{(2)}` are means over trusted neighbors and over two-step neighbors, neither of which ever
     contains the cell itself, and k runs over the columns most correlated with j. Untrusted :math:`x_{ik}` start at
     their harmonic extension and take the latest predictions.
 
@@ -61,7 +61,7 @@ def suggest(
         trust: ``[n, d]``, 1 = believed, 0 = to be predicted; the same within a categorical column.
         graph: the graph.
         columns: what the columns of x are.
-        context: whether the neighbours tell anything new; not so where nearest neighbours were chosen by the very
+        context: whether the neighbors tell anything new; not so where nearest neighbors were chosen by the very
             cells that are predicted, wrong ones included. (default: ``True``)
         asked: bool ``[n, d]``, trusted cells that are predicted as well, without themselves, and still count for the
             others. (default: none)
@@ -75,7 +75,7 @@ def suggest(
     filled: FloatArray = start.x.double().numpy()
     error = np.full(known.shape[1], np.nan)
     asked = np.zeros_like(known) if asked is None else asked & known
-    if (known & ~asked).all() or known.shape[1] > MOST_FEATURES:
+    if (known & ~asked).all() or known.shape[1] > MAX_FEATURES:
         return Suggestions(start.x, error)
     value = np.where(known, filled, 0.0)
     contexts = _contexts(graph.adjacency, value, known) if context else None
@@ -101,8 +101,8 @@ def _regress(
     def predict(c: Column, rows: NDArray[Any]) -> FloatArray:
         own = slice(c.start, c.stop)
         given = np.flatnonzero((known & ~asked)[:, c.start])
-        if given.size > MOST_ROWS:
-            given = rng.choice(given, MOST_ROWS, replace=False)
+        if given.size > MAX_ROWS:
+            given = rng.choice(given, MAX_ROWS, replace=False)
         target = filled[given, own]
         features = (_features(filled, contexts, own, related[c.start], some) for some in (given, rows))
         predicted, error[own] = _ridge(next(features), target, next(features))
@@ -129,7 +129,7 @@ def _features(
 ) -> FloatArray:
     """What a column is predicted from, for some rows."""
     row = filled[np.ix_(rows, others)]
-    parts = [row, np.square(row).clip(0, MOST_SQUARE)]
+    parts = [row, np.square(row).clip(0, MAX_SQUARE)]
     if contexts is not None:
         near, far = contexts
         parts += [near[rows, own], far[rows, own], near[np.ix_(rows, others)]]
@@ -137,7 +137,7 @@ def _features(
 
 
 def _contexts(adjacency: sp.csr_matrix, value: FloatArray, known: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
-    """Means over the trusted cells of neighbours and of two-step neighbours, without the node itself."""
+    """Means over the trusted cells of neighbors and of two-step neighbors, without the node itself."""
     counted = known.astype(np.float64)
     mean = value.sum(axis=0) / np.maximum(counted.sum(axis=0), 1)
 
@@ -154,14 +154,14 @@ def _contexts(adjacency: sp.csr_matrix, value: FloatArray, known: NDArray[np.boo
 def _related(c: Column, filled: FloatArray) -> NDArray[np.intp]:
     """The features most correlated with a column, other than its own."""
     others = np.array([k for k in range(filled.shape[1]) if not c.start <= k < c.stop], dtype=np.intp)
-    if len(others) <= MOST_OTHERS:
+    if len(others) <= MAX_OTHERS:
         return others
     centred = filled - filled.mean(axis=0)
     size = np.linalg.norm(centred, axis=0)
     size[size == 0] = np.inf
     link = np.abs(centred.T @ centred[:, c.start : c.stop] / size[:, None] / size[c.start : c.stop]).max(axis=1)
     link[c.start : c.stop] = -1
-    return np.sort(np.argsort(-link, kind="stable")[:MOST_OTHERS])
+    return np.sort(np.argsort(-link, kind="stable")[:MAX_OTHERS])
 
 
 def _ridge(features: FloatArray, target: FloatArray, wanted: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -116,7 +116,7 @@ class BurstModel:
 
 
 def _tail_log_ratio(values: Tensor, known: Tensor, least: float) -> Tensor:
-    """Log ratio of a wide to a normal density ``[n]``, with the centre and the spread of the known values.
+    """Log ratio of a wide to a normal density ``[n]``, with the center and the spread of the known values.
 
     The spread is the larger of those of both sides, so that a skewed bulk has no tail, and at least so large."""
     middle = known.median()

@@ -138,7 +138,7 @@ def comparable(data: DetectionData) -> bool:
 
 
 def standard_rows(data: DetectionData) -> Tensor:
-    """Dense ``[n, d]`` on the common scale; a missing value is 0, the centre of its column."""
+    """Dense ``[n, d]`` on the common scale; a missing value is 0, the center of its column."""
     z, limit = torch.empty(data.num_nodes, data.num_features, device=data.device), DATA.max_standardized
     for first, last in data.ranges():
         z[:, first:last] = data.scales.standardize(data.block(first, last), first).nan_to_num().clamp(-limit, limit)

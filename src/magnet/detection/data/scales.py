@@ -13,9 +13,9 @@ from magnet.scales import asinh_unit
 
 @dataclass(frozen=True)
 class Scales:
-    """Centre and spread ``[d]`` of each feature, robust against wrong values.
+    """Center and spread ``[d]`` of each feature, robust against wrong values.
 
-    The centre is the median and the spread 1.4826 times the median absolute deviation; where more than half of the
+    The center is the median and the spread 1.4826 times the median absolute deviation; where more than half of the
     values are equal, mean and standard deviation of the middle 98 % (or of all values where those are constant). 0/1
     columns keep their mean and its binomial deviation. Skewed columns are scaled after ``asinh(x / unit)``, see
     :func:`magnet.scales.asinh_unit`; a unit of 0 stands for a linear scale.
@@ -55,7 +55,7 @@ def asinh_units(block: Tensor) -> Tensor:
 
 
 def robust_scales(block: Tensor, unit: Tensor, indicator: bool) -> tuple[Tensor, Tensor]:
-    """Centre and spread ``[c]`` of some columns ``[n, c]`` (NaN = missing)."""
+    """Center and spread ``[c]`` of some columns ``[n, c]`` (NaN = missing)."""
     if indicator:
         mean = block.nanmean(dim=0).nan_to_num()
         return mean, (mean * (1 - mean)).clamp_min(0).sqrt()

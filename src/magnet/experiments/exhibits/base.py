@@ -135,7 +135,7 @@ class Cell:
         ours: what was measured, None where it was not run.
         paper: what the paper prints there, if it has such a cell.
         planned: how many runs it should stand on.
-        score: the relative score that colours it, above 0 better, below 0 worse (None: no colour).
+        score: the relative score that colors it, above 0 better, below 0 worse (None: no color).
         digits: after the point.
         text: shown instead of numbers.
         note: why there is nothing, or what else is to be said, in words.

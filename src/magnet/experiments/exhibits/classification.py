@@ -212,7 +212,7 @@ def chosen_methods(options: Options, everything: Sequence[str]) -> list[str]:
     if options.quick and options.methods is None:
         return [name for name in everything if name in (*QUICK_METHODS, "clean")]
     chosen = options.choose("methods", everything)
-    # colours and relative scores need the two ends
+    # colors and relative scores need the two ends
     return [name for name in everything if name in chosen or name in ("clean", "gcn")]
 
 

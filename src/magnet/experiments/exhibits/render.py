@@ -1,4 +1,4 @@
-"""Documents as Markdown, CSV and coloured terminal tables."""
+"""Documents as Markdown, CSV and colored terminal tables."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _markdown_table(table: Table) -> list[str]:
 
 
 def _arrow(cell: Cell) -> str:
-    """Better or worse, where there is no colour."""
+    """Better or worse, where there is no color."""
     if cell.score is None or cell.ours is None or abs(cell.score) < 0.005:
         return ""
     return "▲ " if cell.score > 0 else "▼ "

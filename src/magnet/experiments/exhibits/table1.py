@@ -111,7 +111,7 @@ def _summary(tables: list[Table], methods: list[str]) -> Table:
 
 
 def cell(results: Results, options: Options, setting: Setting, method: str, **more: Any) -> Cell:
-    """The accuracy of a method in a setting, coloured by its relative score."""
+    """The accuracy of a method in a setting, colored by its relative score."""
     every = configs(options, setting, method, **more)
     ours = results.summary(every, "test_accuracy", 100)
     ends = [accuracy(results, options, setting, end) for end in ("gcn", "clean")]
@@ -140,7 +140,7 @@ def _rising(found: list[dict[str, Any]], asked: list[dict[str, Any]]) -> bool:
 
 
 def colour_table(path: Path, cells: list[Cell]) -> None:
-    """The table as the paper prints it: coloured by the relative score."""
+    """The table as the paper prints it: colored by the relative score."""
     rows = list(dict.fromkeys(c.row for c in cells))
     columns = list(dict.fromkeys(c.column for c in cells))
     place = {(c.row, c.column): c for c in cells}

@@ -51,7 +51,7 @@ def noisy_patches(picture: Picture, patch: int = PATCH) -> Wrong:
 
     The level of the noise in a patch is the root mean square of its response to the mask [1 -2 1] x [1 -2 1], which
     cancels what is smooth (Immerkaer 1996). Textures respond too, but so do the patches around them: half of the ratio
-    to the upper quartile of the neighbours is added, in logarithms. Patches above the widest gap among the upper five
+    to the upper quartile of the neighbors is added, in logarithms. Patches above the widest gap among the upper five
     per cent are noisy, if that gap is wide.
     """
     rows, columns = picture.shape[0] // patch, picture.shape[1] // patch
@@ -99,7 +99,7 @@ def pixel_graph(picture: Picture, wrong: Wrong, rounds: int = ROUNDS) -> Picture
         \min_u \sum_{ij} A_{ij} (u_i - u_j)^2 + \sum_{i \in \text{wrong}} \tau_i (u_i - x_i)^2,
         \qquad u = x \text{ elsewhere}
 
-    with :math:`\tau` proportional to the variance of what the neighbours cannot tell (measured on the sound pixels
+    with :math:`\tau` proportional to the variance of what the neighbors cannot tell (measured on the sound pixels
     around the patch) over that of the noise (measured on the patch). :math:`A` first is the lattice; then, twice, the
     lattice and links from each wrong pixel to those whose surroundings in the picture so far are most like its own.
     """
@@ -124,7 +124,7 @@ Edges = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 
 def _lattice(shape: tuple[int, ...]) -> Edges:
-    """Each pixel linked to its eight neighbours, weights 1 and 1/2 over their sum."""
+    """Each pixel linked to its eight neighbors, weights 1 and 1/2 over their sum."""
     node = np.arange(shape[0] * shape[1]).reshape(shape)
     pairs = [
         (node[:, :-1], node[:, 1:], 1.0),
@@ -138,7 +138,7 @@ def _lattice(shape: tuple[int, ...]) -> Edges:
 
 
 def _solve(edges: Any, picture: Picture, wrong: Wrong, tau: Picture) -> Picture:
-    """The minimiser, by :func:`magnet.propagate` on the part of the graph around the wrong pixels."""
+    """The minimizer, by :func:`magnet.propagate` on the part of the graph around the wrong pixels."""
     rows, columns, weight = edges
     bad = wrong.ravel()
     near = bad[rows] | bad[columns]
@@ -169,7 +169,7 @@ def _summed(rows: Any, columns: Any, weight: Any, count: int) -> Graph:
 
 
 def _unexplained(picture: Picture, wrong: Wrong, ring: int = 6) -> Picture:
-    """For the pixels of each wrong region: mean square of what the neighbours of sound pixels around it do not tell."""
+    """For the pixels of each wrong region: mean square of what the neighbors of sound pixels around it do not tell."""
     kernel = np.array([[0.5, 1.0, 0.5], [1.0, 0.0, 1.0], [0.5, 1.0, 0.5]])
     sound = (~wrong).astype(np.float64)
     support = nd.convolve(sound, kernel, mode="constant")

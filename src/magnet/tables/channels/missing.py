@@ -20,7 +20,7 @@ PROBABILITY, CONFIDENCE = (
 UNSURE = 0.85  # a mark (***) in a column with few blanks may also have replaced a value
 BLANKS = 0.2  # share of blanks from which a column is optional
 REPEATS = 3  # rows from which a number may stand for a blank
-MOST = 0.5  # a text that fills half of a column is a value of it
+MAX_FILL_SHARE = 0.5  # a text that fills half of a column is a value of it
 
 
 def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
@@ -37,13 +37,13 @@ def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Fin
         counts = column.read_counts()
         filled = sum(int(counts[k]) for k in np.flatnonzero(counts) if not blank(column.values[k]))
         marks = sum(int(counts[k]) for k in np.flatnonzero(counts) if not any(c.isalnum() for c in column.values[k]))
-        symbols = marks - (len(column.read) - filled) > MOST * filled
+        symbols = marks - (len(column.read) - filled) > MAX_FILL_SHARE * filled
         blanks = filled < (1 - BLANKS) * len(column.read)
         for k in np.flatnonzero(counts).tolist():
             text = column.values[k]
             if not (_disguised(text, column) or _sentinel(k, column, counts)):
                 continue
-            if counts[k] > MOST * filled or (symbols and not any(c.isalnum() for c in text)):
+            if counts[k] > MAX_FILL_SHARE * filled or (symbols and not any(c.isalnum() for c in text)):
                 continue
             confidence = CONFIDENCE if any(c.isalnum() for c in text) or blanks else UNSURE
             reason = f"{text!r} stands for no value in {int(counts[k])} rows: missing"

@@ -12,7 +12,7 @@ from magnet.tables.experts.novelty import Novelty, tokens_of
 from magnet.tables.roles.patterns import number
 
 LONGEST = 80  # characters; the corrections of longer texts are found by their words only
-MOST_TEXTS = 5_000  # odd texts examined per column
+MAX_TEXTS = 5_000  # odd texts examined per column
 SMALL = 1e-3  # corrections with less than this share of the best one are dropped
 FIXED_WIDTH = 0.95  # share of one length from which digit strings have a fixed width
 WORD = 4  # letters from which a word is compared with known words
@@ -63,7 +63,7 @@ class Respell:
             if not odd and not any(t in words for t in tokens_of(values[k])[0]):
                 continue
             examined += 1
-            if examined > MOST_TEXTS:
+            if examined > MAX_TEXTS:
                 break
             found += self._corrections(k, context, marks, words, odd)
         return Proposals.of(found)

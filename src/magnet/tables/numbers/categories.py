@@ -18,7 +18,7 @@ MIN_GAIN = 3.0  # standard errors by which the links must lower the log loss
 KNEE = 0.02  # share of surprises up to which they are errors rather than genuine variation, as in detection
 STEPS = 100  # of EM
 ROUNDS = 3  # surprising cells leave the regression and the shares of linked rows after each
-SURPRISE = 0.02  # probability below which a cell is surprising
+MIN_OWN_PROBABILITY = 0.02  # probability below which a cell is surprising
 REGULARIZATION = 1.0
 
 
@@ -75,9 +75,9 @@ def judge_category(codes: Ints, links: sp.csr_matrix, row: Floats, seed: int = 0
         genuine = t**3 / (t * t + KNEE * KNEE)
         error = (t - genuine) * blue
         doubt = error / (error + genuine * blue + (1 - t) * own)
-        trusted = own > SURPRISE
+        trusted = own > MIN_OWN_PROBABILITY
     without = _cross_fitted(row[known], place, fold, levels.size, trusted)
-    gain = np.log(np.maximum(own, SURPRISE)) - np.log(np.maximum(without[cells, place], SURPRISE))
+    gain = np.log(np.maximum(own, MIN_OWN_PROBABILITY)) - np.log(np.maximum(without[cells, place], MIN_OWN_PROBABILITY))
     if gain.mean() < MIN_GAIN * gain.std() / np.sqrt(known.size):
         return None
     wrong = np.zeros(len(codes))

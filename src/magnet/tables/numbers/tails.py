@@ -17,7 +17,7 @@ STEPS = 25
 EXACT, BINS = 500, 2000  # farthest residuals of a side that are kept, and bins of the others, when a tail is fitted
 NEGLIGIBLE = 1e-4  # weight below which a shape is left out of the average
 MAX_RATE = 0.3  # share of wrong cells on one side
-LEAST = 1e-12
+MIN_SCALE = 1e-12  # against division by zero where more than half of the deviations are equal
 WIDE = 3.0  # spreads of the column: width of the Cauchy distribution of far values
 
 
@@ -119,18 +119,20 @@ def _fit(
     """Spread, error rate and log posterior of one shape."""
     value, student = shape
     e, total = rate, float(weight.sum())
-    s = max(float(np.median(np.repeat(size, weight.astype(int)))), LEAST)
+    s = max(float(np.median(np.repeat(size, weight.astype(int)))), MIN_SCALE)
     for _ in range(STEPS):
         p = _posterior(_log_right(size, s, shape), log_wrong, e)
         right = weight * (1 - p)
         if student:
             scaled = size / s
             pull = right * (value + 1) / (value + scaled * scaled)
-            new = float(np.sqrt((pull * size * size).sum() / max(right.sum(), LEAST)))
+            new = float(np.sqrt((pull * size * size).sum() / max(right.sum(), MIN_SCALE)))
         else:
-            new = float(np.power(value * (right * np.power(size, value)).sum() / max(right.sum(), LEAST), 1 / value))
+            new = float(
+                np.power(value * (right * np.power(size, value)).sum() / max(right.sum(), MIN_SCALE), 1 / value)
+            )
         e = float(np.clip(((weight * p).sum() + prior_rows * rate) / (total + prior_rows), 1e-6, MAX_RATE))
-        done, s = abs(new - s) < 1e-4 * s, max(new, LEAST)
+        done, s = abs(new - s) < 1e-4 * s, max(new, MIN_SCALE)
         if done:
             break
     mixed = np.logaddexp(np.log1p(-e) + _log_right(size, s, shape), np.log(e) + log_wrong)

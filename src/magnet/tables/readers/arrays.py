@@ -21,7 +21,7 @@ from magnet.tables.errors import BadTable, readable
 from magnet.tables.values import Change, parser
 from magnet.untrusted import check_size, open_npz, read_csr, to_dense
 
-NARROW = (torch.float16, torch.bfloat16)
+HALF_PRECISION = (torch.float16, torch.bfloat16)
 _SPARSE = ("attr_data", "attr_indices", "attr_indptr", "attr_shape")
 
 
@@ -57,7 +57,7 @@ class Arrays:
     def stored(self) -> torch.dtype | None:
         """The type of a tensor whose numbers NumPy cannot hold, or holds as wider ones."""
         x = self.content.get("x")
-        return x.dtype if isinstance(x, torch.Tensor) and x.dtype in NARROW else None
+        return x.dtype if isinstance(x, torch.Tensor) and x.dtype in HALF_PRECISION else None
 
     def parser(self, column: str) -> Callable[[str], Any]:
         """What makes a cell of a column of a text."""
@@ -152,7 +152,7 @@ def read_pt(path: Path) -> Arrays:
         weight = content.get("edge_weight")
         check_size(x.numel() * max(4, x.element_size()), f"the dense form of x in {path}")
         dense = (x.to_dense() if is_sparse(x) else x).detach()
-        dense = dense.float() if dense.dtype in NARROW else dense
+        dense = dense.float() if dense.dtype in HALF_PRECISION else dense
         weight = weight.detach().numpy() if isinstance(weight, torch.Tensor) else None
         arrays = dense.numpy(), edges.detach().numpy()
     return _checked(path, content, *arrays, weight, None)

@@ -17,7 +17,7 @@ from magnet.tables.readers.text import read_text
 from magnet.tables.values import Change, cell_text
 
 ID = "node id"
-MOST_DEPTH = 100  # elements inside each other; yEd's deepest drawings have about twenty
+MAX_DEPTH = 100  # elements inside each other; yEd's deepest drawings have about twenty
 _DECLARED = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.-]*)["']""")
 _START_TAG = re.compile(rb"""<([^\s/>]+)(?:\s+[^\s=]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*(/?)>""")
 _FORBIDDEN = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
@@ -174,8 +174,8 @@ class _Document:
     def start(self, at: int, name: str, attributes: dict[str, str]) -> None:
         local = name.rpartition(":")[2]
         self.stack.append(local)
-        if len(self.stack) > MOST_DEPTH:
-            raise BadTable(f"{self.path} nests its elements more than {MOST_DEPTH} deep: it is not a graph")
+        if len(self.stack) > MAX_DEPTH:
+            raise BadTable(f"{self.path} nests its elements more than {MAX_DEPTH} deep: it is not a graph")
         path = self.stack
         if len(path) == 1:
             self.root = local
