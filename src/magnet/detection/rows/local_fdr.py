@@ -80,8 +80,9 @@ def local_fdr(real: FloatArray, null: FloatArray, share: float) -> FloatArray:
     low, high = np.quantile(both, [0.001, 0.999])
     if not high > low:
         return np.full(real.size, share)
-    edges = np.linspace(low, high, ROWS.histogram_bins + 1)
-    f0, f = (_smooth(np.histogram(np.clip(v, low, high), edges)[0] / v.size) for v in (null, real))
+    # equal bins by their number: for given edges NumPy sorts the values
+    (h0, edges), (h, _) = (np.histogram(np.clip(v, low, high), ROWS.histogram_bins, (low, high)) for v in (null, real))
+    f0, f = _smooth(h0 / null.size), _smooth(h / real.size)
     ratio = np.minimum(1.0, share * f0 / np.maximum(f, 1e-12))
     middle = (edges[1:] + edges[:-1]) / 2
     fit = IsotonicRegression(increasing=False, out_of_bounds="clip").fit(middle, ratio, sample_weight=f + 1e-9)
