@@ -26,6 +26,10 @@ Hard = Literal["exact", "paper"]
 def soft(z: Tensor, t: Tensor | float) -> Tensor:
     r""":math:`\phi(x) = t |x|`: :math:`\mathrm{sign}(z) \max(|z| - t, 0)`.
 
+    Args:
+        z: where the map is taken.
+        t: the weight, at least 0; broadcasts against ``z``.
+
     Example:
         >>> soft(torch.tensor([-3.0, 0.5, 2.0]), 1.0).tolist()
         [-2.0, 0.0, 1.0]
@@ -38,6 +42,11 @@ def hard(z: Tensor, t: Tensor | float, convention: Hard = "exact") -> Tensor:
 
     ``convention="paper"`` thresholds at t itself, as Zhou et al. (2023) write and their code does; that is
     not the prox of this :math:`\phi` (it is the one of :math:`t^2/2\,[x \ne 0]`).
+
+    Args:
+        z: where the map is taken.
+        t: the weight, at least 0; broadcasts against ``z``.
+        convention: ``"exact"`` or ``"paper"``. (default: ``"exact"``)
     """
     t = torch.as_tensor(t, dtype=z.dtype, device=z.device)
     threshold = torch.sqrt(2 * t) if convention == "exact" else t
@@ -49,6 +58,10 @@ def half(z: Tensor, t: Tensor | float) -> Tensor:
 
     .. math:: \tfrac23 z \Bigl(1 + \cos\bigl(\tfrac{2\pi}3 - \tfrac23 \arccos(\tfrac t4 (|z|/3)^{-3/2})\bigr)\Bigr)
         \quad\text{for } |z| > \tfrac32 t^{2/3}, \text{ else } 0.
+
+    Args:
+        z: where the map is taken.
+        t: the weight, at least 0; broadcasts against ``z``.
     """
     t = torch.as_tensor(t, dtype=z.dtype, device=z.device)
     size = z.abs()
@@ -64,6 +77,10 @@ def two_thirds(z: Tensor, t: Tensor | float) -> Tensor:
 
     With :math:`y = x^{1/3}` the stationarity :math:`x + \tfrac23 t x^{-1/3} = |z|` is the quartic
     :math:`y^4 - |z| y + \tfrac23 t = 0`, whose largest root Ferrari's formula gives.
+
+    Args:
+        z: where the map is taken.
+        t: the weight, at least 0; broadcasts against ``z``.
     """
     t = torch.as_tensor(t, dtype=z.dtype, device=z.device)
     size = z.abs()
@@ -89,6 +106,12 @@ def lp(z: Tensor, t: Tensor | float, p: float, convention: Hard = "exact") -> Te
     and above it to the larger root of :math:`x + t p\,x^{p-1} = |z|` by Newton's method from
     :math:`x = |z|`, where the left side is convex and increasing (generalized thresholding,
     Zuo et al., ICCV 2013).
+
+    Args:
+        z: where the map is taken.
+        t: the weight, at least 0; broadcasts against ``z``.
+        p: the exponent, in [0, 1].
+        convention: threshold of p = 0, as for :func:`hard`. (default: ``"exact"``)
     """
     check_p(p)
     if p == 1:
@@ -125,6 +148,11 @@ def lq(z: Tensor, t: Tensor | float, q: float) -> Tensor:
     :math:`s + \tau s^{q-1} = |z|` with :math:`\tau = q t`. Where the linear term dominates Newton's method
     runs in s from :math:`|z|/2` (concave, so from the left), elsewhere in :math:`v = s^{q-1}` from
     :math:`|z|/\tau` (convex, so from the right): both are monotone and need no safeguard.
+
+    Args:
+        z: where the map is taken.
+        t: the weight, at least 0; broadcasts against ``z``.
+        q: the exponent, in [1, 2].
     """
     check_q(q)
     if q == 1:

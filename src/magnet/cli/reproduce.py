@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -66,6 +67,8 @@ def reproduce(
         fail("--search finds settings for real data; --quick runs on toys")
     if search and defaults:
         fail("--search finds settings, and --defaults ignores them; give one of them")
+    if search and find_spec("optuna") is None:  # said before hours of other runs, not after them
+        fail("--search needs optuna: pip install 'magnet-gnn[search]'", FAILED)
     if settings is not None and not search and not settings.is_file():
         fail(f"--settings: {settings} is not there; --search makes it")
     exported = store.with_suffix(".csv")

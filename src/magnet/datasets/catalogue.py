@@ -28,9 +28,13 @@ class DatasetInfo:
     Args:
         name: what :func:`load` takes.
         reader: the module of :mod:`magnet.datasets` that reads it.
-        nodes, edges, features, classes: counts; edges are undirected, distinct and without self-loops.
+        nodes: how many there are.
+        edges: how many, undirected, distinct and without self-loops.
+        features: columns of ``x``.
+        classes: how many, 0 where there are no labels.
         kind: ``"binary"`` or ``"continuous"``.
-        low, high: range of the feature values.
+        low: least feature value.
+        high: largest feature value.
         homophily: share of edges within a class (None where there are no classes).
         splits: the splits in words.
         num_splits: how many there are (None: one for every seed).

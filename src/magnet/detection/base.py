@@ -107,11 +107,20 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
 
         Detectors compare a graph with itself, so the new graph is judged as a whole; only scales and thresholds are
         those of the data that the detector was fitted on.
+
+        Args:
+            data: another graph.
+            columns: what its features are. (default: as in the fitted data)
         """
         return self._judge_other(data, columns).node_scores
 
     def predict(self, data: Data, columns: Sequence[Column] | None = None) -> Tensor:
-        """Bool ``[n]``: the wrong rows of other data, by the fitted column scales and thresholds."""
+        """Bool ``[n]``: the wrong rows of other data, by the fitted column scales and thresholds.
+
+        Args:
+            data: another graph.
+            columns: what its features are. (default: as in the fitted data)
+        """
         return self._judge_other(data, columns).flagged_nodes
 
     def _judge_other(self, data: Data, columns: Sequence[Column] | None) -> Verdict:

@@ -43,8 +43,10 @@ class GAE(Detector):
         loss: ``"mse"`` (the 2-norm of each row) or ``"mae"`` (the 1-norm). (default: ``"mse"``)
         tau: threshold of the score. (default: ``0.1``)
         epochs: (default: ``1000``, and 10 000 from 10 000 nodes on, as in the paper)
-        hidden, dropout, learning_rate, weight_decay: of the network and of Adam. (default: ``64``, ``0.3``, ``1e-3``,
-            ``0``)
+        hidden: width of the network. (default: ``64``)
+        dropout: of its hidden layers. (default: ``0.3``)
+        learning_rate: of Adam. (default: ``1e-3``)
+        weight_decay: of Adam. (default: ``0``)
 
     ``reconstruction_`` ``[n, d]`` is :math:`X'`, ``loss_`` the loss in the last epoch.
     """

@@ -40,6 +40,10 @@ def names() -> list[str]:
 def make(name: str, **options: Any) -> Detector:
     """A detector by name.
 
+    Args:
+        name: ``"auto"``, ``"context"``, ``"cell"``, ``"gae"`` or one of the simple ones; a wrong name lists them.
+        options: arguments of the detector, such as ``seed``, ``fdr``, ``contamination`` or ``device``.
+
     Example:
         >>> make("context", rounds=2).rounds
         2

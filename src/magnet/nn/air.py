@@ -31,9 +31,11 @@ class AirGNN(Propagating):
     nothing moves, with 0 everything is smoothed.
 
     Args:
-        in_channels, out_channels, steps, layers, blocks, hidden, dropout, input_dropout, seeds: as for
-            :class:`~magnet.nn.Propagating`.
+        in_channels: number of features.
+        out_channels: number of classes.
         amplitude: :math:`\lambda` in [0, 1), one number or one for each model. (default: ``0.5``)
+        options: ``steps``, ``layers`` and ``blocks`` of :class:`~magnet.nn.Propagating`, and ``hidden``, ``dropout``,
+            ``input_dropout`` and ``seeds`` of :class:`~magnet.nn.Model`.
     """
 
     def __init__(self, in_channels: int, out_channels: int, *, amplitude: Numbers = 0.5, **options: Any) -> None:

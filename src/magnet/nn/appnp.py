@@ -23,10 +23,12 @@ class Propagating(MLP):
     A new model of this kind is a subclass that gives :meth:`propagate`.
 
     Args:
-        in_channels, out_channels, hidden, dropout, input_dropout, seeds: as for :class:`~magnet.nn.Model`.
+        in_channels: number of features.
+        out_channels: number of classes.
         steps: K. (default: ``10``)
         layers: layers of the MLP. (default: ``2``)
         blocks: number of blocks instead. (default: none)
+        options: ``hidden``, ``dropout``, ``input_dropout`` and ``seeds`` of :class:`~magnet.nn.Model`.
     """
 
     def __init__(
@@ -69,10 +71,12 @@ class APPNP(Propagating):
         Z_0 = H = \mathrm{MLP}(X), \qquad Z_{k+1} = (1 - \alpha)\,\tilde A Z_k + \alpha H
 
     Args:
-        in_channels, out_channels, steps, layers, blocks, hidden, dropout, input_dropout, seeds: as for
-            :class:`Propagating`.
+        in_channels: number of features.
+        out_channels: number of classes.
         alpha: chance of going back to the start, one number or one for each model; with 1 this is the MLP.
             (default: ``0.1``)
+        options: ``steps``, ``layers`` and ``blocks`` of :class:`~magnet.nn.Propagating`, and ``hidden``, ``dropout``,
+            ``input_dropout`` and ``seeds`` of :class:`~magnet.nn.Model`.
     """
 
     def __init__(self, in_channels: int, out_channels: int, *, alpha: Numbers = 0.1, **options: Any) -> None:

@@ -39,10 +39,13 @@ class ElasticGNN(Propagating):
     With :math:`\lambda_1 = 0` this is APPNP with :math:`\alpha = \gamma`.
 
     Args:
-        in_channels, out_channels, steps, layers, blocks, hidden, dropout, input_dropout, seeds: as for
-            :class:`~magnet.nn.Propagating`.
-        lambda1, lambda2: weights of the two penalties, one number or one for each model. (default: ``3``, ``3``)
+        in_channels: number of features.
+        out_channels: number of classes.
+        lambda1: weight of the sparse differences, one number or one for each model. (default: ``3``)
+        lambda2: weight of the smooth differences, likewise. (default: ``3``)
         norm: ``"l21"``, which compares the nodes of an edge as a whole, or ``"l1"``. (default: ``"l21"``)
+        options: ``steps``, ``layers`` and ``blocks`` of :class:`~magnet.nn.Propagating`, and ``hidden``, ``dropout``,
+            ``input_dropout`` and ``seeds`` of :class:`~magnet.nn.Model`.
     """
 
     def __init__(

@@ -103,12 +103,17 @@ class DenoisedGCN(GCN):
     .. math:: \mathrm{scores} = \mathrm{GCN}(\mathrm{denoise}_{\nu, \gamma}(H)), \qquad H = X \text{ or } X W_0
 
     Args:
-        in_channels, out_channels, layers, hidden, dropout, input_dropout, seeds: as for :class:`~magnet.nn.GCN`.
+        in_channels: number of features.
+        out_channels: number of classes.
         at: ``"input"`` denoises the features, ``"hidden"`` their first linear image, of ``hidden`` columns, which is
             much cheaper. (default: ``"hidden"``)
-        levels, degree: of the framelet transform. (default: ``2``, ``8``)
-        steps, nu, gamma: of :class:`FrameletDenoise`.
+        levels: of the framelet transform. (default: ``2``)
+        degree: of its Chebyshev series. (default: ``8``)
+        steps: iterations of :class:`FrameletDenoise`. (default: ``5``)
+        nu: where its thresholds start. (default: ``0.01``)
+        gamma: where its step parameter starts. (default: ``1``)
         trust: ``[n]``, or ``[n, d]`` for ``at="input"``. (default: everything is trusted)
+        options: further arguments of :class:`~magnet.nn.GCN`: ``layers``, ``hidden``, ``dropout`` ...
     """
 
     undecayed = ("denoise.",)

@@ -58,10 +58,12 @@ class GNNGuard(GCN):
     a GCN does; here are the equations of the paper.)
 
     Args:
-        in_channels, out_channels, layers, hidden, dropout, input_dropout, seeds: as for :class:`~magnet.nn.GCN`.
+        in_channels: number of features.
+        out_channels: number of classes.
         threshold: similarities below it prune the edge. (default: ``0.1``)
         memory: :math:`\beta`, the part of the guard kept from the layer before, one number or one for each model.
             (default: ``0``)
+        options: further arguments of :class:`~magnet.nn.GCN`: ``layers``, ``hidden``, ``dropout`` ...
     """
 
     def __init__(

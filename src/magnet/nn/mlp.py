@@ -18,8 +18,10 @@ class MLP(Model):
     .. math:: H_{l+1} = \mathrm{relu}(H_l W_l + b_l)
 
     Args:
-        in_channels, out_channels, hidden, dropout, input_dropout, seeds: as for :class:`~magnet.nn.Model`.
+        in_channels: number of features.
+        out_channels: number of classes.
         layers: number of layers. (default: ``2``)
+        options: ``hidden``, ``dropout``, ``input_dropout`` and ``seeds`` of :class:`~magnet.nn.Model`.
     """
 
     def __init__(self, in_channels: int, out_channels: int, *, layers: int = 2, **options: Any) -> None:

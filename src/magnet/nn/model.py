@@ -54,7 +54,8 @@ class Model(nn.Module):
     alone, up to rounding.
 
     Args:
-        in_channels, out_channels: numbers of features and classes.
+        in_channels: number of features.
+        out_channels: number of classes.
         hidden: width of the hidden layers. (default: ``64``)
         dropout: of the hidden layers, one number or one for each model. (default: ``0.5``)
         input_dropout: of the features. (default: ``0``)

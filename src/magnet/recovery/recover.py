@@ -89,8 +89,9 @@ def recover(
         start: ``"observed"``, or ``"propagated"``: untrusted cells start at their harmonic extension.
         keep_trusted: keep cells of trust 1 exactly.
         hard: threshold of p = 0: ``"exact"`` prox, or ``"paper"``.
-        inner: how the U-step is solved for q = 2: ``"closed"`` form for tight transforms, or ``inner_steps`` steps
-            of ``"cg"`` or ``"gd"`` for loose ones.
+        inner: how the U-step is solved for q = 2: in ``"closed"`` form for tight transforms, or by ``"cg"`` or
+            ``"gd"`` for loose ones.
+        inner_steps: steps of ``"cg"`` or ``"gd"``.
         balance: adapt gamma to balance the residuals during the first 50 iterations.
         variant: ``"released"`` uses the thresholds and weights of the authors' code.
         backend: ``"torch"``, ``"numba"``, ``"triton"`` or ``"auto"``.

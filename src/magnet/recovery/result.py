@@ -15,13 +15,13 @@ from magnet.recovery.admm import State
 class RecoveryResult:
     """What :func:`recover` and :func:`propagate` return.
 
-    Attributes:
+    Args:
         x: the recovered features ``[n, d]``, of the kind and dtype of the input.
         objective: the objective after each iteration, summed over columns.
         primal: relative primal residual after each iteration, over all columns.
         dual: relative dual residual, likewise.
-        iterations: how many iterations the slowest column took.
-        column_iterations, converged: the same for each column, and whether it met ``tol``.
+        column_iterations: how many iterations each column took; ``iterations`` is the largest of them.
+        converged: whether each column met ``tol``.
         backend: which implementation ran.
         state: the final iterates (``keep_state=True``), for a warm start.
     """

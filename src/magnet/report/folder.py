@@ -24,6 +24,7 @@ def write_folder(record: CleaningRecord, target: Path, run: dict[str, Any], forc
         target: the folder; it must be new or empty unless ``force``.
         run: how it was made, for the report and ``run.json``: ``title``, ``command``, ``nodes``, ``sha256``,
             ``encoding``, ``settings``, ``inputs``.
+        force: replace files of an earlier run. (default: ``False``)
     """
     source = record.table.source
     assert source is not None

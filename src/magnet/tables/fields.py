@@ -41,10 +41,12 @@ class Field:
         decimals: digits behind the point that values are rounded to; ``None`` leaves them.
         places: digits behind the point that are written at least (``57.0`` has one).
         exponent: some numbers are written with an exponent (``1.5e-7``).
-        low, high: the least and the largest number of the column; no suggestion lies outside.
+        low: the least number of the column; no suggestion lies below.
+        high: the largest; no suggestion lies above.
         log: numbers are encoded on a log scale.
         unit: with ``log``, numbers are encoded as ``asinh(v / unit)``.
-        centre, scale: numbers are encoded as ``(v - centre) / scale``.
+        centre: numbers are encoded as ``(v - centre) / scale``.
+        scale: see ``centre``.
         values: the two values of a binary column (0, 1), or the categories.
         missing: text that means "missing", in lower case.
     """

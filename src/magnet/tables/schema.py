@@ -223,7 +223,8 @@ def infer_fields(
 
     Args:
         frame: the table.
-        id, label: names of the id and the label column; both are left alone.
+        id: name of the id column, which is left alone.
+        label: name of the label column, which is left alone.
         columns: clean these only. (default: all that can be)
         exclude: leave these alone.
         override: what :func:`read_override` returned.

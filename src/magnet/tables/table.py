@@ -56,7 +56,8 @@ class Table:
         ids: the name of each row.
         fields: what each column holds.
         links: the edges.
-        id, label: names of the id and label columns, where there are any.
+        id: name of the id column, where there is one.
+        label: name of the label column, where there is one.
         facts: counts about rows and ids.
         source: the file it came from.
         given: the data frame that was given, with its own index, labels and types. (default: ``frame``)

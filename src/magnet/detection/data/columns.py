@@ -26,7 +26,8 @@ class Column:
         name: what the user calls it.
         kind: ``"binary"`` (0/1), ``"count"`` (whole numbers from 0), ``"continuous"``, or ``"categorical"``: a group of
             0/1 features, one per category, exactly one of which is 1.
-        start, stop: it is ``x[:, start:stop]``; only a categorical column has more than one feature.
+        start: it is ``x[:, start:stop]``.
+        stop: only a categorical column has more than one feature.
         unit: the value of a binary column that stands for 1. (default: ``1.0``)
     """
 

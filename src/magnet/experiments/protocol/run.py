@@ -85,7 +85,10 @@ def run_many(
 
     Args:
         requests: the arguments of :func:`run_one` for each row, all with the same ``dataset`` and ``split``.
-        device, folder, root, progress: as for :func:`run_one`.
+        device: as for :func:`run_one`.
+        folder: likewise.
+        root: likewise.
+        progress: likewise.
         batch: how many repetitions to train at once. (default: all, and fewer where they do not fit)
 
     Yields:

@@ -34,7 +34,8 @@ class Arrays:
         content: everything that is in it, under its own names.
         x: the features, dense.
         names: a name for each feature.
-        edge_index, edge_weight: the edges.
+        edge_index: ``[2, edges]``.
+        edge_weight: ``[edges]``, or None where all are 1.
         frame: the features as a data frame.
     """
 

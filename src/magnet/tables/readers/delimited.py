@@ -32,8 +32,10 @@ class Delimited:
         path: the file.
         frame: one row of strings per record.
         lines: the lines of the file with their ends, in order.
-        first, last: the lines ``[first, last)`` of each row.
-        delimiter, encoding: how it is written.
+        first: where the lines ``[first, last)`` of each row begin.
+        last: where they end.
+        delimiter: what separates cells.
+        encoding: of the characters.
     """
 
     path: Path

@@ -44,7 +44,8 @@ class GraphML:
         keys: the key of each column.
         cells: for each node, where the text of each key stands.
         ends: for each node, where a new ``<data>`` can be put.
-        frame, edges: what it holds; nodes without a value of their own hold their key's ``<default>``.
+        frame: its nodes; those without a value of their own hold their key's ``<default>``.
+        edges: source, target and, where there is one, weight.
     """
 
     path: Path
