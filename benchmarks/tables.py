@@ -3,6 +3,7 @@
 python benchmarks/tables.py                      # every table of $MAGNET_DATA/Tables, writes results/tables.md
 python benchmarks/tables.py hospital beers       # some of them
 python benchmarks/tables.py --made-up            # seeded families of errors, nothing read
+python benchmarks/tables.py --injected           # one kind of error, or all kinds, put into the clean files
 python benchmarks/tables.py --leave-one-family-out --jobs 16    # writes results/tables_left_out.md
 """
 
@@ -18,6 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from _injections import KINDS, inject
 from _left_out import leave_one_family_out
 from _made_up import FAMILIES
 
@@ -27,6 +29,7 @@ from magnet.tables.roles.patterns import blank, disguised_blank, number, shortes
 
 Columns = dict[str, list[str]]
 Found = dict[tuple[int, str], tuple[str | None, float]]
+INJECTED_ROWS = 600  # of each clean file
 RESULTS = Path(__file__).parent.parent / "results"
 PUBLISHED = """On *hospital* and *beers*: detection P/R/F1 of dBoost .54/.45/.49 and .54/.56/.55,
 NADEEF .05/.37/.09 and .13/.06/.08, KATARA .06/.37/.10 and .08/.26/.12, Raha with 20 labelled rows .94/.59/.72 and
@@ -224,6 +227,21 @@ def made_up_tables(names: list[str], seeds: int) -> Iterator[tuple[str, Columns,
                 yield f"{family}-{seed}", table.dirty, table.clean
 
 
+def injected_tables(names: list[str], rate: float) -> Iterator[tuple[str, Columns, Columns]]:
+    """Each clean file with each kind of error that its columns allow, and with all kinds at once."""
+    seen: set[str] = set()
+    for name, _, clean in real_tables(names):
+        table = name.partition("-")[2] or name  # the families share clean files
+        if table in seen:
+            continue
+        seen.add(table)
+        head = {c: texts[:INJECTED_ROWS] for c, texts in clean.items()}
+        for kind in (*KINDS, "mixed"):
+            dirty = inject(head, kind, rate, seed=len(seen))
+            if dirty != head:
+                yield f"{kind}-{table}", dirty, head
+
+
 HEADER = (
     "| table | errors | P | R | F1 | repair P | repair R | repair F1 | right cells changed "
     "| clean: listed / changed per 1000 | s |"
@@ -232,8 +250,8 @@ HEADER = (
 
 def row_of(name: str, s: Score) -> str:
     return (
-        f"| {name} | {s.errors} | {s.precision:.2f} | {s.recall:.2f} | **{s.f1:.3f}** | {s.repair_precision:.3f} | "
-        f"{s.repair_recall:.2f} | {s.repair_f1:.3f} | {s.damaged} | {s.clean_listed:.2f} / {s.clean_changed:.2f} | "
+        f"| {name} | {s.errors:.5g} | {s.precision:.2f} | {s.recall:.2f} | **{s.f1:.3f}** | {s.repair_precision:.3f} | "
+        f"{s.repair_recall:.2f} | {s.repair_f1:.3f} | {s.damaged:.3g} | {s.clean_listed:.2f} / {s.clean_changed:.2f} | "
         f"{s.seconds:.1f} |"
     )
 
@@ -258,6 +276,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="parts of names of tables (default: all)")
     parser.add_argument("--made-up", action="store_true", help="the seeded families only")
+    parser.add_argument("--injected", action="store_true", help="errors put into the clean files only")
+    parser.add_argument("--rate", type=float, default=0.1, help="share of cells struck in the columns that are")
     parser.add_argument("--seeds", type=int, default=3, help="tables per made-up family")
     parser.add_argument("--methods", default=",".join(METHODS), help="comma-separated")
     parser.add_argument("--leave-one-family-out", action="store_true", help="choose every constant without the family")
@@ -270,16 +290,22 @@ def main() -> None:
         return
     methods = [m for m in args.methods.split(",") if m in METHODS]
     results: dict[str, dict[str, dict[str, Score]]] = {}
-    tables = {"Real tables": real_tables(args.names), "Made-up families": made_up_tables(args.names, args.seeds)}
+    tables = {
+        "Real tables": real_tables(args.names),
+        "Made-up families": made_up_tables(args.names, args.seeds),
+        "Injected errors": injected_tables(args.names, args.rate),
+    }
+    if args.made_up or args.injected or args.names:
+        only = "Made-up families" if args.made_up else "Injected errors" if args.injected else "Real tables"
+        tables = {only: tables[only]}
     for title, some in tables.items():
-        if (title == "Real tables" and args.made_up) or (title != "Real tables" and args.names and not args.made_up):
-            continue
-        results[title] = {m: {} for m in methods}
+        used = methods if title != "Injected errors" else [m for m in methods if m == "magnet"]
+        results[title] = {m: {} for m in used}
         for name, dirty, clean in some:
-            for m in methods:
+            for m in used:
                 results[title][m][name] = judge(dirty, clean, METHODS[m])
                 print(f"{m:20s} {row_of(name, results[title][m][name])}", flush=True)
-            if not args.names and not args.made_up:
+            if len(tables) > 1:
                 write(results, args.output)
 
 
@@ -290,7 +316,8 @@ def write(results: dict[str, dict[str, dict[str, Score]]], folder: Path) -> None
         lines += [f"## {title}", ""]
         for m, scores in methods.items():
             lines += [f"### {m}: means", "", *table_of(families(scores)), ""]
-        lines += ["### magnet: every table", "", *table_of(methods.get("magnet", {})), ""]
+        if title != "Injected errors":
+            lines += ["### magnet: every table", "", *table_of(methods.get("magnet", {})), ""]
     lines += ["## Published", "", PUBLISHED, ""]
     left_out = folder / "tables_left_out.md"
     if left_out.exists():
