@@ -12,14 +12,17 @@ from magnet.tables.channels import (
     contrary,
     encoding,
     frame,
+    mangled,
     missing,
     moment_format,
     moved,
     number_format,
     outlier,
+    remark,
     sources,
     swapped,
     unit,
+    writing,
 )
 from magnet.tables.channels.affix import Affix
 from magnet.tables.channels.base import UNKNOWN, Channel, ChannelContext, ColumnTest, Proposals
@@ -37,9 +40,12 @@ def make_channels(options: TableOptions) -> list[Channel]:
 REWRITES: dict[str, ColumnTest] = {
     "encoding": encoding.rewrite,
     "missing": missing.rewrite,
+    "mangled": mangled.rewrite,
     "unit": unit.rewrite,
     "number_format": number_format.rewrite,
     "moment_format": moment_format.rewrite,
+    "writing": writing.rewrite,
+    "remark": remark.rewrite,
     "moved": moved.rewrite,
     "swapped": swapped.rewrite,
     "sources": sources.rewrite,

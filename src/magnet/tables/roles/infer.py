@@ -24,6 +24,7 @@ LABEL = re.compile(
     r"|(id|code|zip|fips|phone|year|issn|isbn)$",
     re.I,
 )
+WHOLE = re.compile(r"-?\d+|-?\d(?:\.\d+)?E\+\d{2}")  # spreadsheets write long whole numbers with an exponent
 PHONE_NAME = re.compile(r"phone|fax|tel($|[^a-z])|mobile", re.I)
 
 
@@ -83,7 +84,7 @@ def _numeric(p: Profile) -> Role | None:
     held = sum(int(c) for _, c in numbers)
     if held < MOST * p.filled:
         return None
-    whole = all(re.fullmatch(r"-?\d+", v.strip()) for v, _ in numbers)
+    whole = all(WHOLE.fullmatch(v.strip()) for v, _ in numbers)
     lengths = np.bincount([len(v.strip()) for v, _ in numbers], weights=[c for _, c in numbers])
     width, fixed = int(lengths.argmax()), bool(lengths.max() >= 0.85 * p.filled)
     fixed &= not _runs_on(numbers, width)

@@ -1,0 +1,98 @@
+"""A remark behind some values of a column: ``2008 (USA)``, ``Ulm [1]``, ``Bonn *``."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+
+from magnet.tables.coded import CodedColumn, CodedTable, Codes
+from magnet.tables.experts.groups import dispersion
+from magnet.tables.findings import Finding
+from magnet.tables.options import TableOptions
+from magnet.tables.roles.dates import parse_moment
+from magnet.tables.roles.patterns import blank, number
+
+BEHIND = re.compile(
+    r"(?P<core>.*[^\W_][.)\]%]?)(?P<remark>\s*(?:\([^()]{1,30}\)|\[[^\[\]]{1,30}\])|\s+[*#†‡]{1,3})", re.S
+)
+WORD = re.compile(r"(?P<core>.*\d)(?P<remark>\s+[^\W\d_]{2,12}\.?)", re.S)
+REPEATS = 3  # rows from which a remark is a habit
+MOST = 0.4  # share of the filled cells; more remarks are part of the values
+SHARE = 0.3  # of the rows of one value that may have a remark; a version of its own stands beside few others
+AT_HOME = 0.8  # share of the remarked values that the column also holds without a remark
+PROBABILITY, CONFIDENCE = 0.95, 0.94
+
+
+def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
+    """Values with a remark become bare, where the column holds them bare.
+
+    A remark belongs to the value if most of the values it stands behind never occur without it, or if it gathers on
+    some of them (dispersion): an error process strikes values in proportion to how frequent they are. Numbers and
+    dates need not occur bare themselves, if the column is one of numbers or dates.
+    """
+    for j, column in enumerate(table.columns):
+        if column.name in table.skip or column.role.name == "empty":
+            continue
+        for code, core, why in _remarks(column, options):
+            for row in np.flatnonzero(column.read == code).tolist():
+                yield j, Finding(row, core, PROBABILITY, CONFIDENCE, "format", why)
+
+
+def _kind(text: str) -> str:
+    """What a bare value is: a number, a date or time, or words."""
+    return "number" if number(text) is not None else "moment" if parse_moment(text) else "words"
+
+
+def _remarks(column: CodedColumn, options: TableOptions) -> Iterator[tuple[int, str, str]]:
+    counts = column.read_counts()
+    held = [k for k in np.flatnonzero(counts).tolist() if not blank(column.values[k])]
+    filled = int(counts[held].sum()) if held else 0
+    if filled < options.min_rows:
+        return
+    found: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for k in held:
+        match = BEHIND.fullmatch(column.values[k]) or WORD.fullmatch(column.values[k])
+        if match:
+            kind = _kind(match["core"])
+            if kind != "words" or match.re is BEHIND:
+                found[match["remark"].strip() if kind == "words" else kind].append((k, match["core"]))
+    if not found:
+        return
+    with_remark = {k for pairs in found.values() for k, _ in pairs}
+    bare_codes = [k for k in held if k not in with_remark]
+    bare = Counter[str]()
+    for k in bare_codes if {"number", "moment"} & set(found) else []:
+        bare[_kind(column.values[k])] += int(counts[k])
+    for remark, pairs in found.items():
+        rows = sum(int(counts[k]) for k, _ in pairs)
+        if rows < REPEATS or rows > MOST * filled:
+            continue
+        if remark in ("number", "moment"):
+            kept = pairs if bare[remark] + rows >= options.format_share * filled else []
+        else:
+            home = [(k, core) for k, core in pairs if column.index.get(core, -1) in bare_codes]
+            kept = home if _scattered(column, home, rows, bare_codes, counts, options) else []
+        for k, core in kept:
+            yield k, core, f"{rows} cells have a remark behind the value, most have none: format"
+
+
+def _scattered(
+    column: CodedColumn,
+    home: list[tuple[int, str]],
+    rows: int,
+    bare: list[int],
+    counts: Codes,
+    options: TableOptions,
+) -> bool:
+    """Whether one remark strikes the values of a column as chance would."""
+    if len(home) < REPEATS:
+        return False
+    hits = np.zeros(len(counts), dtype=np.int64)
+    for k, core in home:
+        hits[column.index[core]] += counts[k]
+    sizes, struck = hits + counts, hits > 0
+    few = AT_HOME * rows <= hits.sum() <= SHARE * sizes[struck].sum()
+    return bool(few and dispersion(hits[bare], sizes[bare]) <= options.dispersion)

@@ -1,0 +1,34 @@
+"""Remarks behind values."""
+
+from __future__ import annotations
+
+from magnet.tables.channels import remark
+from magnet.tables.coded import CodedTable
+from magnet.tables.options import DEFAULT
+from magnet.tables.roles import infer_role
+
+YEARS = [str(1980 + 7 * k % 31) for k in range(40)]
+TOWNS = ["Ulm", "Bonn", "Kiel", "Mainz"] * 10
+
+
+def bare(texts: list[str]) -> dict[int, str | None]:
+    table = CodedTable.of({"x": texts})
+    table.columns[0].role = infer_role(table.columns[0], table)
+    return {f.row: f.suggested for _, f in remark.rewrite(table, DEFAULT)}
+
+
+def test_remarks_behind_numbers_and_dates_go_even_if_the_number_is_new() -> None:
+    assert bare([*YEARS, "2040 (USA)", "1999 [2]", "1987 approx."]) == {40: "2040", 41: "1999", 42: "1987"}
+    days = [f"{1 + k % 28} March 2015" for k in range(40)]
+    assert bare([*days, *["4 May 2014 (UK)"] * 3]) == dict.fromkeys((40, 41, 42), "4 May 2014")
+
+
+def test_a_remark_that_strikes_values_by_chance_goes() -> None:
+    assert bare([*TOWNS, "Ulm *", "Kiel *", "Bonn *"]) == {40: "Ulm", 41: "Kiel", 42: "Bonn"}
+
+
+def test_versions_and_remarks_that_gather_on_one_value_are_left_alone() -> None:
+    assert bare([*TOWNS, *["Ulm (north)"] * 9]) == {}
+    films = [f"Film {chr(65 + k)}" for k in range(26)]
+    assert bare([*films, *(f"{name} (2009)" for name in films[:6])]) == {}
+    assert bare([*TOWNS, "Ulm *"]) == {}
