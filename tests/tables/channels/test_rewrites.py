@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from magnet.tables.channels import blanks, encoding, frame, missing, moment_format, moved, number_format, swapped, unit
@@ -78,3 +79,25 @@ def test_what_is_right_is_left_alone(name: str) -> None:
     rows = {row for row, _, _ in wrong}
     kept = {c: [t for i, t in enumerate(texts) if i not in rows] for c, texts in columns.items()}
     assert judged(kept, test) == set()
+
+
+def test_blanks_at_one_rate_that_nothing_explains_are_lost_values() -> None:
+    rng = np.random.default_rng(1)
+    columns = {name: [f"{x:.3f}" for x in rng.normal(size=300)] for name in "abcd"}
+    lost = {(int(i), j) for j in range(3) for i in rng.choice(300, size=15, replace=False)}
+    for i, j in lost:
+        columns["abcd"[j]][i] = ""
+    assert judged(columns, blanks.audit) == {(i, j, None) for i, j in lost}
+
+
+def test_blanks_that_come_together_or_in_one_column_only_are_optional() -> None:
+    rng = np.random.default_rng(0)
+    columns = {name: [f"{x:.3f}" for x in rng.normal(size=300)] for name in "abcd"}
+    for i in rng.choice(300, size=15, replace=False):
+        for name in "abc":
+            columns[name][i] = ""
+    assert judged(columns, blanks.audit) == set()
+    columns = {name: [f"{x:.3f}" for x in rng.normal(size=300)] for name in "abcd"}
+    for i in rng.choice(300, size=15, replace=False):
+        columns["a"][i] = ""
+    assert judged(columns, blanks.audit) == set()

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from magnet.tables.channels.constant import located
 from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats, distinct
 from magnet.tables.experts.groups import dispersion
 from magnet.tables.findings import Finding
@@ -16,14 +17,21 @@ DETERMINED = 0.95  # share of filled cells that agree with the leading value of 
 MOST_BLANK = 0.5
 CHANCE = 0.85  # a scattered blank in a determined column
 OTHERS = 2  # filled rows of the group that must say the same
+FEW_BLANKS, ENOUGH = 0.2, 5  # highest share and lowest number of blanks whose place can be tested
+COLUMNS = 3  # columns with blanks of one rate that show a process which loses values
+LOST = 0.7  # chance that a blank of such a process lost a value
 
 
 def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
     """Blanks of columns that another column determines.
 
     If whole groups are blank, blanks belong to the entity and are right; if blanks fall on groups as independent draws
-    would (dispersion near 1), they are missing values. The suggestion is the leading value of the group.
+    would (dispersion near 1), they are missing values. The suggestion is the leading value of the group. Where several
+    columns, and all that have scattered blanks, have them at one rate, and nothing in the table tells in which rows,
+    values were lost: what is optional is left out for a reason and at a rate of its own.
     """
+    lost: dict[int, Codes] = {}
+    known: set[int] = set()
     for j, column in enumerate(table.columns):
         if column.name in table.skip or column.role.name == "empty":
             continue
@@ -36,7 +44,12 @@ def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Findi
                 found = _determines(other, column, empty, options)
                 if found is not None and (best is None or found[0] > best[0]):
                     best = (found[0], a, found[1])
-        if best is None:
+        if best is not None:
+            lost[j] = np.flatnonzero(empty)
+            known.add(j)
+        else:
+            if ENOUGH <= empty.sum() <= FEW_BLANKS * len(empty) and not located(table, j, empty):
+                lost[j] = np.flatnonzero(empty)
             continue
         share, a, leader = best
         key = table.columns[a]
@@ -44,6 +57,12 @@ def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Findi
             value = column.values[leader[row]]
             why = f"the rows with {key.name} {key.values[key.current[row]]!r} say {value!r}, this is blank: missing"
             yield j, Finding(row, value, CHANCE, CHANCE * share, "missing", why)
+    sizes = np.array([len(rows) for rows in lost.values()])
+    one_rate = len(lost) >= COLUMNS and dispersion(sizes, np.full(len(sizes), table.num_rows)) <= options.dispersion
+    for j in sorted(lost.keys() - known) if one_rate else ():
+        why = f"{len(lost)} columns have blanks at the same rate and nothing tells where: missing"
+        for row in lost[j].tolist():
+            yield j, Finding(row, None, LOST, 0.0, "missing", why)
 
 
 def _determines(

@@ -72,7 +72,21 @@ def _scattered(others: Floats, constant: float, count: int) -> bool:
 
 def _explained(table: CodedTable, position: int, apart: Bools, x: Floats) -> bool:
     """Whether another column, or the row before, tells where the exceptions are or how large they are."""
+    for k, other in enumerate(table.columns):
+        numbers = read_numbers(other.values)[other.read]
+        both = apart & np.isfinite(numbers)
+        if k != position and both.sum() >= 8 and np.unique(numbers[both]).size > 2 and len(other.values) > 8:
+            correlation = spearmanr(numbers[both], x[both])
+            if abs(correlation.statistic) > RELATED and correlation.pvalue < 0.01:
+                return True
+    return located(table, position, apart)
+
+
+def located(table: CodedTable, position: int, apart: Bools) -> bool:
+    """Whether another column, or the row before, tells where some cells of a column are."""
     hit = apart.astype(np.int64)
+    share = float(hit.mean())
+    plain = -float(np.mean(np.where(hit == 1, np.log(share), np.log1p(-share))))
     sources = [np.concatenate([[0], hit[:-1]])]
     for k, other in enumerate(table.columns):
         if k == position:
@@ -80,18 +94,13 @@ def _explained(table: CodedTable, position: int, apart: Bools, x: Floats) -> boo
         codes, levels = distinct(other.read)
         if levels <= 0.5 * len(hit):
             sources += [codes, (codes != np.bincount(codes).argmax()).astype(np.int64)]
+        if other.blank >= 0:
+            sources.append((other.read == other.blank).astype(np.int64))
         numbers = read_numbers(other.values)[other.read]
-        both = apart & np.isfinite(numbers)
         known = np.isfinite(numbers)
         if known.sum() > 0.5 * len(hit) and levels > 8:
             cuts = np.quantile(numbers[known], [0.25, 0.5, 0.75])
             sources.append(np.where(known, np.searchsorted(cuts, np.nan_to_num(numbers)), 4))
-            if both.sum() >= 8 and np.unique(numbers[both]).size > 2:
-                correlation = spearmanr(numbers[both], x[both])
-                if abs(correlation.statistic) > RELATED and correlation.pvalue < 0.01:
-                    return True
-    share = hit.mean()
-    plain = -float(np.mean(np.where(hit == 1, np.log(share), np.log1p(-share))))
     return any(_loss(codes, hit, share) < (1 - EXPLAINED) * plain for codes in sources)
 
 
