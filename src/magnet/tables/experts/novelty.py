@@ -91,11 +91,13 @@ class Novelty:
 
     @staticmethod
     def _frames(tokens: list[str], classes: list[str]) -> list[int]:
-        """A hash per word of the value with that word left out, for values of 2 to 12 words."""
+        """A hash per word of the value with that word left out, for values of 2 to 12 words. Single characters (types,
+        versions) are of one class: ``ADOS-G`` and ``ADOS-2`` are siblings."""
         at = [k for k, t in enumerate(tokens) if t[0].isalnum()]
         if not 2 <= len(at) <= 12:
             return []
-        return [hash((k, classes[k][0], tuple(tokens[:k]), tuple(tokens[k + 1 :]))) for k in at]
+        kinds = [classes[k][0] if len(tokens[k]) > 1 else "1" for k in at]
+        return [hash((k, c, tuple(tokens[:k]), tuple(tokens[k + 1 :]))) for k, c in zip(at, kinds, strict=True)]
 
     def __call__(self, value: str) -> float:
         known = self._cache.get(value)
