@@ -1,0 +1,43 @@
+"""Misspellings whose correction no other row holds."""
+
+from __future__ import annotations
+
+from magnet.tables.channels.base import UNKNOWN, ChannelContext
+from magnet.tables.channels.respell import Respell
+from magnet.tables.channels.typo import Typo
+from magnet.tables.coded import CodedColumn
+from magnet.tables.experts.novelty import Novelty
+from magnet.tables.options import DEFAULT
+
+
+def corrections(texts: list[str]) -> dict[str, list[str]]:
+    """Proposed corrections by observed text, the likeliest first; ``?`` where it is not known."""
+    column = CodedColumn.of("x", texts)
+    counts = column.counts()
+    novelty = Novelty({v: int(c) for v, c in zip(column.values, counts, strict=True)}, DEFAULT.letters)
+    found = Respell(Typo(0.1)).propose(ChannelContext(column, counts, column.read_counts(), novelty, DEFAULT))
+    out: dict[str, list[tuple[float, str]]] = {}
+    for a, b, p, m in zip(found.observed, found.candidate, found.likelihood, found.measure, strict=True):
+        out.setdefault(column.values[a], []).append((p * m, "?" if b == UNKNOWN else column.values[b]))
+    return {o: [v for _, v in sorted(pairs, reverse=True)] for o, pairs in out.items()}
+
+
+STREETS = [f"{k} {name} Street" for k in range(11, 31) for name in ("Market", "Harbor", "Castle")]
+
+
+def test_an_unknown_word_becomes_the_known_one_beside_it() -> None:
+    assert corrections([*STREETS, "77 Markt Street"])["77 Markt Street"][0] == "77 Market Street"
+
+
+def test_a_value_of_odd_shape_takes_the_usual_one() -> None:
+    codes = [f"{a}{b}-{100 + 7 * k}" for k, (a, b) in enumerate((a, b) for a in "ABCDEFG" for b in "HJKLMN")]
+    found = corrections([*codes, "XY--555"])
+    assert found["XY--555"][0] == "XY-555"
+
+
+def test_numbers_of_another_length_are_no_misspellings_where_lengths_vary() -> None:
+    assert corrections([str(3**k) for k in range(12)] * 2 + ["12345678"]) == {}
+
+
+def test_values_that_fit_are_left_alone() -> None:
+    assert corrections(STREETS) == {}
