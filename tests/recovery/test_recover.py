@@ -60,6 +60,13 @@ def test_degree_coordinates_keep_and_fill_constants(W):
     assert (plain[:, 1] - 40).abs().max() > 1  # why degree coordinates exist
 
 
+def test_numbers_whose_squares_overflow_are_recovered(W, problem):
+    x, trust = problem
+    usual, huge = (recover(scale * x.double(), trust, W) for scale in (1.0, 1e300))
+    assert relative(huge.x / 1e300, usual.x) < 1e-6
+    assert float(huge.primal[-1]) == pytest.approx(float(usual.primal[-1]), rel=0.2)  # columns weigh alike
+
+
 @pytest.mark.parametrize("scale", [1e-3, 250.0])
 @pytest.mark.parametrize(("p", "q"), [(1.0, 2.0), (1.0, 1.0), (0.5, 1.5), (0.0, 2.0)])
 @pytest.mark.parametrize("coordinates", ["plain", "degree"])

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from magnet.cli.errors import FAILED, USAGE, fail
-from magnet.cli.options import AsJson, Quiet, Verbose, command
+from magnet.cli.options import MAX_SEED, AsJson, Quiet, Verbose, command
 
 
 def datasets(
@@ -97,7 +97,7 @@ def corrupt(
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The .npz file to write.")],
-    seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Seed of all draws.")] = 0,
     split: Annotated[int, typer.Option(help="Which split of the dataset.")] = 0,
     ratio: Annotated[float | None, typer.Option(help="Share of nodes (inject) or of cells (cells).")] = None,
     candidates: Annotated[int | None, typer.Option(help="Candidate rows per node (inject-far).")] = None,

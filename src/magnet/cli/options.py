@@ -21,6 +21,8 @@ Quiet = Annotated[
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more; show where an unexpected error came from.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
+MAX_SEED = 2**63 - 1  # the largest that torch takes
+
 #: Told what is being done and, where that is known, which share of it is behind us.
 Stage = Callable[..., None]
 

@@ -8,14 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from magnet.cli.options import AsJson, Output, Quiet, Verbose, command
+from magnet.cli.options import MAX_SEED, AsJson, Output, Quiet, Verbose, command
 
 
 def run(
     dataset: Annotated[str, typer.Option(help="Name of a dataset; see `magnet datasets`.")],
     method: Annotated[str, typer.Option(help="gcn, mlp, appnp, ..., magnet; a wrong name lists them.")],
     corruption: Annotated[str, typer.Option(help="none, inject-far, inject-random, meta, cells-flip ...")] = "none",
-    seed: Annotated[int, typer.Option(help="Of the repetition.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Of the repetition.")] = 0,
     option: Annotated[
         list[str] | None, typer.Option("--set", help="A setting as name=value, such as epochs=50. Repeatable.")
     ] = None,
@@ -69,7 +69,9 @@ def _setting(words: str) -> tuple[str, object]:
     name, equals, value = words.partition("=")
     if not equals or not name:
         raise typer.BadParameter(f"{words!r} is not name=value", param_hint="--set")
+    if name in ("kind", "dataset", "method", "corruption", "seed"):
+        raise typer.BadParameter(f"{name} is no setting of a method", param_hint="--set")
     try:
         return name, json.loads(value)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return name, value

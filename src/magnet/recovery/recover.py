@@ -206,8 +206,10 @@ class _Recovery:
             U_at, record = self._solve(x[:, at] / scale, trust[:, at], scaled, part, first)
             U[:, at] = U_at * scale
             steps[at.cpu().numpy()], converged[at.cpu().numpy()] = record.iterations, record.converged
-            primal, dual = scale**2, scale ** (2 * (settings.q - 1))
-            tables.append(record.sums * np.array([scale**settings.q, primal, dual, primal, primal, dual])[:, None])
+            with np.errstate(over="ignore"):  # the squares of numbers beyond 1e154 are infinite; ratios of them are not
+                fidelity, primal, dual = np.float64(scale) ** np.array([settings.q, 2.0, 2 * (settings.q - 1)])
+                primal, dual = min(primal, 1e250), min(dual, 1e250)
+                tables.append(record.sums * np.array([fidelity, primal, dual, primal, primal, dual])[:, None])
         return [(U, Record(steps, converged, add_histories(tables)))]
 
     def for_workers(self) -> _Recovery:

@@ -278,6 +278,26 @@ def test_one_row_from_the_command_line(tmp_path: Path) -> None:
     assert "did you mean 'gcn'" in wrong.output
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--set", "scaling=bogus"], "it must be one of none, rows, unit"),
+        (["--set", "epochs=1e400"], "epochs of gcn is inf"),
+        (["--set", f"epochs={'9' * 5000}"], "must be of the kind of 200"),
+        (["--set", f"epochs={'[' * 100_000}"], "must be of the kind of 200"),
+        (["--set", "kind=search"], "kind is no setting of a method"),
+        (["--device", "bogus"], "it must be 'cpu', 'cuda'"),
+        (["--seed", "-1"], "--seed"),
+        (["--seed", str(10**20)], "--seed"),
+    ],
+)
+def test_wrong_settings_of_a_run_are_refused(arguments: list[str], words: str) -> None:
+    result = CliRunner().invoke(app, ["run", "--dataset", "digits", "--method", "gcn", *arguments])
+    assert result.exit_code == 2
+    assert words in result.output
+    assert "defect" not in result.output
+
+
 def test_the_page_exports_what_is_shown_and_every_search(tmp_path: Path) -> None:
     config = {"kind": "classify", "dataset": "cora", "corruption": "none", "method": "gcn", "seed": 0}
     for version in (1, 2):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,7 @@ from torch_geometric.data import Data
 from magnet.experiments.protocol.data import Repetition
 from magnet.graph import Graph
 from magnet.nn import GCN, Model
-from magnet.nn.members import TRAINING, Recipe
+from magnet.nn.members import SCALINGS, TRAINING, Recipe
 from magnet.recovery.candidates import AS_IT_IS, Candidate
 
 Config = Mapping[str, Any]
@@ -126,18 +127,18 @@ class Method:
 
 
 def check_setting(method: str, name: str, value: Any, default: Any) -> None:
-    """Whether a value can stand for a setting: a number where the default is a number, and so on."""
+    """Whether a value can stand for a setting: a finite number where the default is a number, and so on."""
+    if name == "scaling" and value not in SCALINGS:
+        raise ValueError(f"scaling of {method} is {value!r}; it must be one of {', '.join(SCALINGS)}")
     if default is None or value is None:
         return
     kinds: tuple[type, ...] = (type(default),)
-    if isinstance(default, bool):
-        kinds = (bool,)
-    elif isinstance(default, int | float):
+    if isinstance(default, int | float) and not isinstance(default, bool):
         kinds = (int, float)
     elif isinstance(default, list | tuple):
         kinds = (list, tuple)
     wrong = not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)
-    if wrong:
+    if wrong or (isinstance(value, float) and not math.isfinite(value)):
         raise ValueError(f"{name} of {method} is {value!r}; it must be of the kind of {default!r}")
 
 

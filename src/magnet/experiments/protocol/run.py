@@ -123,7 +123,10 @@ def _config(
 
 def chosen_device(device: str | torch.device | None) -> torch.device:
     """The device that was asked for, else a GPU where there is one."""
-    chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    try:
+        chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    except RuntimeError:
+        raise ValueError(f"device is {str(device)!r}; it must be 'cpu', 'cuda' or 'cuda:1' and the like") from None
     if chosen.type == "cuda" and not torch.cuda.is_available():
         raise ValueError(f"device is {str(device)!r}, but torch finds no CUDA device here; use 'cpu'")
     return chosen
