@@ -37,15 +37,17 @@ def run(options: argparse.Namespace) -> None:
     counts = [int(each) for each in options.repeats.split(",")]
     counts = counts * len(datasets) if len(counts) == 1 else counts
     with tempfile.TemporaryDirectory() as folder:
-        store = Store(Path(folder) / "runs.sqlite")
+        store, known = Store(Path(folder) / "runs.sqlite"), Store(Path(folder) / "known.sqlite")
         if options.output.is_file():
             store.load(options.output)
+        if options.known is not None:
+            known.load(options.known)
         for dataset, repeats in zip(datasets, counts, strict=True):
             for corruption in options.corruptions.split(","):
                 if corruption == "meta" and dataset not in META:
                     continue
                 asked = [c for m in options.methods.split(",") for c in configs(dataset, corruption, repeats, m)]
-                left = [c for c in asked if store.get(c) is None]
+                left = [c for c in asked if store.get(c) is None and known.get(c) is None]
                 if not left:
                     continue
                 began = time.monotonic()
@@ -66,6 +68,7 @@ def run(options: argparse.Namespace) -> None:
                     seconds = time.monotonic() - began
                     print(f"{dataset} {corruption}: {mean:.2f} over {len(rows)}, {seconds:.0f} s", flush=True)
         store.close()
+        known.close()
 
 
 def merge(options: argparse.Namespace) -> None:
@@ -91,6 +94,7 @@ def main() -> None:
     parser.add_argument("--device", default=None)
     parser.add_argument("--folder", default=None, help="where corrupted graphs are kept")
     parser.add_argument("--output", type=Path, default=Path("committee.csv"))
+    parser.add_argument("--known", type=Path, help="exported runs that are not computed again")
     parser.add_argument("--merge", type=Path, nargs="*")
     parser.add_argument("--into", type=Path, default=Path("results/runs.csv"))
     options = parser.parse_args()

@@ -84,7 +84,8 @@ def default_recipes(
         train_nodes: number of training nodes, which weight decay, depth and width depend on. (default: ``140``)
     """
     chosen = dict(given or {})
-    decays = (chosen.pop("weight_decay"),) if "weight_decay" in chosen else [c / train_nodes for c in DECAYS]
+    usual_decays = DECAYS[:1] if train_nodes >= MANY_LABELS else DECAYS  # with many labels both are next to nothing
+    decays = (chosen.pop("weight_decay"),) if "weight_decay" in chosen else [c / train_nodes for c in usual_decays]
     recipes = []
     for name in names:
         usual = default_settings(name)
