@@ -12,6 +12,7 @@ from torch_geometric.nn import GCNConv
 
 from magnet import nn
 from magnet.graph import Graph
+from magnet.nn import features
 
 MODELS: list[tuple[Any, dict[str, Any]]] = [
     (nn.GCN, {}),
@@ -249,3 +250,20 @@ def test_row_normalized_rows_sum_to_one_in_either_layout() -> None:
     expected = torch.tensor([[0.25, 0.75, 0.0], [0.0, 0.0, 0.0], [0.2, 0.3, 0.0]])
     assert torch.allclose(nn.row_normalized(x), expected)
     assert torch.allclose(nn.row_normalized(x.to_sparse_csr()).to_dense(), expected)
+
+
+@pytest.mark.parametrize("layout", ["dense", "several", "sparse"])
+def test_a_product_kept_from_the_evaluation_changes_nothing(
+    layout: str, small: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, graph = small
+    x = {"dense": data.x + 1, "several": [data.x + 1, data.x + 2], "sparse": data.x.to_sparse_csr()}[layout]
+    taken: list[int] = []
+    known = features._Known.apply
+    monkeypatch.setattr(features._Known, "apply", lambda *args: taken.append(1) or known(*args))
+    model = {"in_channels": data.x.shape[1], "out_channels": 3, "hidden": 8, "seeds": [0, 1]}
+    shared = train(nn.APPNP(**model), data, graph, x, epochs=5)
+    assert len(taken) == 4  # every step but the first
+    monkeypatch.setattr(features.Features, "known", property(lambda self: None, lambda self, value: None))
+    assert torch.allclose(train(nn.APPNP(**model), data, graph, x, epochs=5).logits, shared.logits, atol=1e-6)
+    assert len(taken) == 4

@@ -28,12 +28,17 @@ class Features:
         sparse: the R matrices woven into one of shape ``[n R, d R]``, row ``i R + r`` being row i of matrix r, so
             that its product with weights ``[d, R, ...]`` is the layer's output ``[n, R, ...]`` as it lies in memory.
         count: R.
+        shared: keep ``x @ weight`` of an evaluation for the training step that follows with the same weight. Whoever
+            changes the weight sets ``known`` to None.
+        known: what is kept.
     """
 
     dense: Tensor | None
     sparse: sp.csr_matrix | None
     count: int
     like: Tensor
+    shared: bool = False
+    known: Tensor | None = field(default=None, repr=False)
     cache: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -95,14 +100,25 @@ class Features:
             raise ValueError(f"{self.count} feature matrices cannot serve {models} models in equal shares")
         if dropout is not None and dropout.active:
             return self._dropped(weight, dropout)
-        flat = weight.reshape(self.columns, self.count, -1)
+        if self.known is not None and torch.is_grad_enabled():
+            return _Known.apply(weight, self.known, self)  # type: ignore[no-untyped-call]
+        out = self._product(weight.reshape(self.columns, self.count, -1)).view(self.nodes, models, -1)
+        if self.shared and not torch.is_grad_enabled():
+            self.known = out
+        return out
+
+    def _product(self, flat: Tensor, transposed: bool = False) -> Tensor:
+        """``[d, R, k] -> [n, R, k]``, or back."""
+        rows = self.columns if transposed else self.nodes
         if self.dense is not None:
+            side = self.dense.transpose(1, 2) if transposed else self.dense
             if self.count == 1:
-                return (self.dense[0] @ flat[:, 0]).view(self.nodes, models, -1)
-            return torch.bmm(self.dense, flat.transpose(0, 1)).transpose(0, 1).reshape(self.nodes, models, -1)
+                return (side[0] @ flat[:, 0]).unsqueeze(1)
+            return torch.bmm(side, flat.transpose(0, 1)).transpose(0, 1).contiguous()
         if "product" not in self.cache:
             self.cache["product"] = Sparse.of(self.sparse, self.like)
-        return (self.cache["product"] @ flat.reshape(self.columns * self.count, -1)).view(self.nodes, models, -1)
+        operator: Sparse = self.cache["product"]
+        return ((operator.t if transposed else operator) @ flat.reshape(-1, flat.shape[2])).view(rows, self.count, -1)
 
     def _dropped(self, weight: Tensor, dropout: Dropout) -> Tensor:
         models = weight.shape[1]
@@ -114,6 +130,21 @@ class Features:
             self.cache["blocks"] = _Blocks.build(self, models)
         blocks: _Blocks = self.cache["blocks"]
         return blocks.product(weight, dropout)
+
+
+class _Known(torch.autograd.Function):
+    """``x @ weight`` whose value is known already; its gradient is :math:`x^\\top g`."""
+
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor, value: Tensor, features: Features) -> Tensor:
+        ctx.features, ctx.shape = features, weight.shape
+        return value.view_as(value)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        features: Features = ctx.features
+        flat = grads[0].reshape(features.nodes, features.count, -1)
+        return features._product(flat, transposed=True).reshape(ctx.shape), None, None
 
 
 @dataclass(frozen=True, eq=False)

@@ -105,6 +105,7 @@ def fit(
         _check(model, features, graph, y)
         train = _Part.of("train", model, features, graph, y, train_mask, training=True)
         val = _Part.of("val", model, features, graph, y, val_mask, training=False)
+        features.shared = train.inputs.features is val.inputs.features is features
         best = _Best(model, limits)
         losses, accuracies = [], []
         for epoch in _epochs(max(limits), progress):
@@ -113,6 +114,7 @@ def fit(
             loss = train.losses(model.compute(train.inputs))
             loss.sum().backward()
             optimiser.step()
+            features.known = None
             model.eval()
             with torch.no_grad():
                 scores = model.compute(val.inputs)
@@ -123,6 +125,7 @@ def fit(
             if patience is not None and best.idle(epoch, patience):
                 break
         best.restore()
+        features.shared, features.known = False, None
         logits = predict(model, features, graph)
     return Fitted(
         logits=logits,
