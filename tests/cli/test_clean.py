@@ -109,6 +109,17 @@ def test_dry_run_shows_and_writes_nothing(files: tuple[Path, Path], tmp_path: Pa
     assert not (tmp_path / "out").exists()
 
 
+def test_without_an_output_the_folder_is_named_after_the_table(
+    files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, text, _ = run("clean", files[0])
+    assert code == 0
+    folder = f"{files[0].stem}-cleaned"
+    assert (tmp_path / folder / "cleaned.csv").is_file()
+    assert text.endswith(f"magnet review {folder}\n")
+
+
 def test_fix_none_gives_the_same_bytes(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert run("clean", files[0], "-e", files[1], "-o", tmp_path / "out", "--fix", "none")[0] == 0
     assert (tmp_path / "out/cleaned.csv").read_bytes() == files[0].read_bytes()

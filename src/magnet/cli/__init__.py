@@ -11,22 +11,18 @@ from magnet.cli import agent, apply, bench, check, clean, data, demo, doctor, re
 
 app = typer.Typer(
     name="magnet",
-    help="Find and repair wrong values in the node attributes of a graph.",
+    help="Find and repair wrong values in tables and in the node attributes of graphs.",
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
 )
-app.command("demo")(demo.demo)
-app.command("clean")(clean.clean)
-app.command("apply")(apply.apply)
-app.command("review")(review.review)
-app.command("check")(check.check)
-app.command("bench")(bench.bench)
-app.command("datasets")(data.datasets)
-app.command("corrupt")(data.corrupt)
-app.command("run")(run.run)
-app.command("reproduce")(reproduce.reproduce)
-app.command("mcp")(agent.mcp)
-app.command("doctor")(doctor.doctor)
+PANELS = {
+    "Your tables": (clean.clean, review.review, apply.apply, check.check, agent.mcp),
+    "First steps": (demo.demo, doctor.doctor),
+    "Research": (data.datasets, data.corrupt, run.run, reproduce.reproduce, bench.bench),
+}
+for panel, commands in PANELS.items():
+    for command in commands:
+        app.command(command.__name__, rich_help_panel=panel)(command)
 
 
 def _show_version(wanted: bool) -> None:
@@ -41,4 +37,4 @@ def main(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Find and repair wrong values in the node attributes of a graph."""
+    """Find and repair wrong values in tables and in the node attributes of graphs."""

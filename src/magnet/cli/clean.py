@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from magnet.cli.errors import USAGE, fail
 from magnet.cli.options import AsJson, Output, Quiet, Verbose, command
 
 if TYPE_CHECKING:
     from magnet.cleaner import CleanResult
     from magnet.tables import Table
+
+CONTENTS = ("your table with the corrections", "what was found, and why", "the same for the browser", "how it was made")
 
 
 def clean(
@@ -26,7 +27,8 @@ def clean(
         ),
     ],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder to write; new or empty, unless --force.")
+        Path | None,
+        typer.Option("--output", "-o", help="Folder to write, new or empty unless --force.  [default: NAME-cleaned]"),
     ] = None,
     edges: Annotated[
         Path | None, typer.Option("--edges", "-e", help="Two columns of row ids, and a weight if there is one.")
@@ -81,8 +83,6 @@ def clean(
     as_json: AsJson = False,
 ) -> None:
     """Find and repair wrong cells of a table, with or without links between its rows."""
-    if output is None and not dry_run:
-        fail("name the folder to write with -o (or look only, with --dry-run)", USAGE)
     reading = {
         "id": id,
         "label": label,
@@ -108,12 +108,12 @@ def clean(
     }
     inputs = {"nodes": nodes, "edges": edges, "trusted": trusted, "decisions": decisions, "schema": schema}
     with command(quiet, verbose, as_json) as out:
-        _run(inputs, output, reading, settings, device, force, dry_run, out)
+        _run(inputs, output or Path(f"{_stem(nodes)}-cleaned"), reading, settings, device, force, dry_run, out)
 
 
 def _run(
     inputs: dict[str, Path | None],
-    output: Path | None,
+    output: Path,
     reading: dict[str, Any],
     settings: dict[str, Any],
     device: str | None,
@@ -126,7 +126,7 @@ def _run(
     from magnet.tables.write import check_target
 
     began = time.perf_counter()
-    if output is not None and not dry_run:
+    if not dry_run:
         check_target(output, force)
     with out.progress() as stage:
         stage("reading")
@@ -148,7 +148,7 @@ def _run(
         node_path, edge_path = find_files(inputs["nodes"], inputs["edges"])
         table = tables.read(node_path, edge_path, **reading, override=override)
         assert table.source is not None
-        if output is not None and not dry_run:
+        if not dry_run:
             read = [file_of(path) for path in (node_path, edge_path, trusted, decisions, schema) if path is not None]
             refuse_overwriting(read, targets(output, table.source.suffix))
         known = read_trusted(trusted, table) if trusted is not None else None
@@ -177,7 +177,6 @@ def _run(
             "inputs": sums,
             "seconds": round(time.perf_counter() - began, 2),
         }
-        assert output is not None
         written = write_folder(result.record, output, run, force)
     if out.as_json:
         typer.echo((output / "run.json").read_text(encoding="utf-8"), nl=False)
@@ -194,10 +193,9 @@ def _summarize(result: CleanResult, written: list[Path], out: Output) -> None:
         out.line(line)
     judged = result.table.num_nodes * len(record.judged)
     counts = record.counts
-    out.line(
-        f"{len(cells)} of {judged} judged cells look wrong: {counts['corrected']} corrected, {counts['filled']} "
-        f"filled, {counts['kept']} listed and kept."
-    )
+    done = {"corrected": counts["corrected"], "filled": counts["filled"], "left for you to decide": counts["kept"]}
+    shown = ", ".join(f"{count} {what}" for what, count in done.items() if count)
+    out.line(f"{len(cells)} of {judged} judged cells look wrong" + (f": {shown}." if shown else "."))
     if not len(cells):
         out.line("Nothing was found; that is no proof that nothing is wrong.")
     kinds = cells["kind"].value_counts()
@@ -205,8 +203,10 @@ def _summarize(result: CleanResult, written: list[Path], out: Output) -> None:
         out.line("Kinds: " + ", ".join(f"{count} {kind}" for kind, count in kinds.items()))
     for line in cells.head(20).itertuples(index=False):
         out.detail(f"{line.node}, {line.column}: {line.observed} -> {line.suggested} ({line.action}): {line.reason}")
-    for path in written:
-        out.line(str(path))
+    for path, what in zip(written, CONTENTS, strict=True):
+        out.line(f"{path}: {what}")
+    if len(cells):
+        out.line(f"Decide cell by cell in the browser: magnet review {shlex.quote(str(written[0].parent))}")
 
 
 def _show_table(table: Table, out: Output) -> None:
@@ -218,7 +218,7 @@ def _show_table(table: Table, out: Output) -> None:
     from magnet.tables.posterior import infer_roles
 
     roles = infer_roles(table.text_columns(), table.roles)
-    facts = {**table.facts, **table.links.facts}
+    facts = table.told_facts
     columns = {name: {"holds": role.name, "judged": name not in table.left_alone} for name, role in roles.items()}
     out.result({"columns": columns, "links": table.links.kind, **facts})
     grid = Grid(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
@@ -231,7 +231,13 @@ def _show_table(table: Table, out: Output) -> None:
     for name, value in facts.items():
         out.line(f"{name}: {value}")
     if table.links.kind == "none":
-        out.line("no edges given")
+        out.line("no links between rows were given (--edges)")
+
+
+def _stem(path: Path) -> str:
+    from magnet.tables.readers.database import file_of
+
+    return file_of(path).resolve().stem
 
 
 def _names(text: str | None) -> list[str] | None:

@@ -19,7 +19,7 @@ def review(
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show a report on this machine and save decisions in OUT/decisions.json as they are made; Ctrl-C ends it."""
+    """Show a report on this machine and save decisions in FOLDER/decisions.json as they are made; Ctrl-C ends it."""
     with command(quiet, verbose, as_json) as out:
         from magnet.report.review import Review, ReviewServer
 

@@ -141,7 +141,7 @@
 
   // the table: only the rows in view are in the page
   const titles = [["node", D.linked ? "Node" : "Row"], ["column", "Column"], ["kind", "Kind"], ["observed", "Observed"], ["suggested", "Suggested"],
-    ["action", "Action"], ["probability", "P"], ["reason", "Reason"], [null, "Decision"]];
+    ["action", "Action"], ["probability", "Sure"], ["reason", "Reason"], [null, "Decision"]];
   for (const [key, label] of titles) {
     if (key === null) { $("head").append(el("span", label)); continue; }
     const b = el("button", label);

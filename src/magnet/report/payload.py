@@ -50,7 +50,7 @@ def payload(record: CleaningRecord, run: dict[str, Any] | None = None) -> dict[s
             [len(record.cells), "cells listed as suspicious"],
             [counts["corrected"], "corrected"],
             [counts["filled"], "blanks filled"],
-            [counts["kept"], "listed and kept"],
+            [counts["kept"], "left for you to decide"],
             [int(record.cells["row"].nunique()), f"of {table.num_nodes} rows with such cells"],
         ],
         "notes": notes,
@@ -65,10 +65,7 @@ def payload(record: CleaningRecord, run: dict[str, Any] | None = None) -> dict[s
         "cells": _columns(cells, {name: k for k, name in enumerate(record.roles)}),
         "neighbors": _neighbors(record, cells) if links else [],
         "changes": _changes(record),
-        "facts": [
-            *([name, value] for name, value in table.facts.items()),
-            *([name, value] for name, value in table.links.facts.items()),
-        ],
+        "facts": [[name, value] for name, value in table.told_facts.items()],
         "repeat": run.get("command", "result = magnet.clean(nodes, edges)  # with the same arguments"),
         "apply": f"magnet apply decisions.json {shlex.quote(str(run.get('nodes', 'NODES')))} -o FILE",
         "decisions": {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -29,6 +30,7 @@ ROLE_OF_KIND = {
     "constant": "constant",
 }
 ID_NAMES = ("id", "node", "node_id", "nodeid", "name", "key", "uuid")
+ID_ENDINGS = ("id", "no", "nr", "number", "key", "uuid")  # of the first column, such as "customer no"
 
 
 class Source(Protocol):
@@ -98,6 +100,12 @@ class Table:
     def roles(self) -> dict[str, str]:
         """What columns hold, as far as the user has said so."""
         return {f.name: ROLE_OF_KIND[f.kind] for f in self.fields if f.told and f.kind in ROLE_OF_KIND}
+
+    @property
+    def told_facts(self) -> dict[str, Any]:
+        """The counts that tell something: no zeros, and nothing about links where none were given."""
+        found = {**self.facts, **({} if self.links.kind == "none" else self.links.facts)}
+        return {name: value for name, value in found.items() if value}
 
     def column(self, name: str) -> pd.Series:
         """A column as it was given, in its own type."""
@@ -255,4 +263,8 @@ def _find_id(
     for name in names:
         if name.lower() in ID_NAMES and frame[name].is_unique:
             return name
+    first = next(iter(frame.columns))
+    words = re.split(r"[\W_]+", first.strip().lower())
+    if len(words) > 1 and words[-1] in ID_ENDINGS and first != label and frame[first].is_unique:
+        return first
     return None

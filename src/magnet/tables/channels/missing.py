@@ -46,7 +46,7 @@ def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Fin
             if counts[k] > MAX_FILL_SHARE * filled or (symbols and not any(c.isalnum() for c in text)):
                 continue
             confidence = CONFIDENCE if any(c.isalnum() for c in text) or blanks else UNSURE
-            reason = f"{text!r} stands for no value in {int(counts[k])} rows: missing"
+            reason = f"{text!r} says that there is no value (in {int(counts[k])} cells): missing"
             for row in np.flatnonzero(column.read == k).tolist():
                 yield j, Finding(row, "", PROBABILITY, confidence, "missing", reason)
 

@@ -277,7 +277,7 @@ def _prepare(x: Floats, step: float, additive: bool) -> _Column | str:
     known = np.isfinite(x)
     values, counts = np.unique(x[known], return_counts=True)
     if values.size < MIN_VALUES or known.sum() < MIN_ROWS:
-        return f"{values.size} different numbers in {int(known.sum())} cells are too few"
+        return f"{values.size} different numbers in {int(known.sum())} cells are too few to know what is usual"
     judged = known.copy()
     order = np.argsort(-counts, kind="stable")
     if counts[order[0]] > SPIKE_SHARE * known.sum() and counts[order[0]] > SPIKE_LEAD * counts[order[1]]:
