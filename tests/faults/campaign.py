@@ -77,8 +77,9 @@ def try_cases(seeds: range) -> Counts:
     return counts
 
 
-def try_kills(each: int, seed: int, counts: Counts, works: tuple[str, ...] = KILLED) -> None:
+def try_kills(each: int, seed: int, works: tuple[str, ...] = KILLED) -> Counts:
     """So many kills of each command."""
+    counts = Counts()
     command = [sys.executable, str(HERE / "kills.py"), "--works", ",".join(works), "--each", str(each)]
     done = subprocess.run([*command, "--seed", str(seed)], capture_output=True, text=True, check=False)
     for line in done.stdout.splitlines():
@@ -89,10 +90,12 @@ def try_kills(each: int, seed: int, counts: Counts, works: tuple[str, ...] = KIL
             counts.broken.append(f"{family}: {found['reason']}")
     if done.returncode:
         counts.broken.append(f"kills: {done.stderr[-300:]}")
+    return counts
 
 
-def try_disks(counts: Counts, sizes: tuple[int, ...] = DISKS) -> None:
+def try_disks(sizes: tuple[int, ...] = DISKS) -> Counts:
     """Full disks, and limits on the size of files."""
+    counts = Counts()
     checks: list[tuple[str, Callable[[Path, int], None]]] = [
         ("full disk", check_full_disk),
         ("file-size limit", check_file_limit),
@@ -109,6 +112,7 @@ def try_disks(counts: Counts, sizes: tuple[int, ...] = DISKS) -> None:
                 except Exception as error:
                     counts.add(family, "broken")
                     counts.broken.append(f"{family} of {size} bytes: {type(error).__name__}: {str(error)[:300]}")
+    return counts
 
 
 def page(counts: Counts, command: str, commit: str) -> str:
@@ -155,28 +159,34 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=50, help="in all, spread over the commands")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1, help="processes that share the cases")
+    parser.add_argument("--commit", default="", help="named on the page (default: that of the repository)")
     parser.add_argument("--output", type=Path, default=HERE.parents[1] / "results" / "faults.md")
     arguments = parser.parse_args()
+    asked = ["git", "-C", str(HERE), "rev-parse", "--short", "HEAD"]
+    commit = arguments.commit or subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+    given = f"--cases {arguments.cases} --kills {arguments.kills} --seed {arguments.seed}"
     counts, began = Counts(), time.monotonic()
+
+    def write() -> None:
+        text = page(counts, f"python tests/faults/campaign.py {given}", commit or "unknown")
+        arguments.output.write_text(text, encoding="utf-8")
+
     end = arguments.seed + arguments.cases
     parts = [range(first, min(end, first + PART)) for first in range(arguments.seed, end, PART)]
     # a process that dies ends all of this: a crash of the interpreter is a fault like no other
     with ProcessPoolExecutor(arguments.jobs, multiprocessing.get_context("spawn")) as pool:
+        each = -(-arguments.kills // len(KILLED))
+        kills = [pool.submit(try_kills, each, arguments.seed, (work,)) for work in KILLED if each]
         for part, found in zip(parts, pool.map(try_cases, parts), strict=True):
             counts.take(found)
             tried, seconds = part.stop - arguments.seed, time.monotonic() - began
             print(f"{tried} cases, {len(counts.broken)} broken, {seconds:.0f} s", flush=True)
-    if arguments.kills:
-        try_kills(max(1, arguments.kills // len(KILLED)), arguments.seed, counts)
-    try_disks(counts)
-    commit = subprocess.run(
-        ["git", "-C", str(HERE), "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-    ).stdout.strip()
-    command = (
-        f"python tests/faults/campaign.py --cases {arguments.cases} --kills {arguments.kills} --seed {arguments.seed}"
-    )
-    arguments.output.write_text(page(counts, command, commit or "unknown"), encoding="utf-8")
-    print(page(counts, command, commit))
+            write()  # what was tried stands there should this be stopped
+        for done in kills:
+            counts.take(done.result())
+    counts.take(try_disks())
+    write()
+    print(arguments.output.read_text(encoding="utf-8"))
     sys.exit(1 if counts.broken else 0)
 
 
