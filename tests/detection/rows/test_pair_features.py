@@ -21,7 +21,11 @@ def test_features_of_pairs_are_those_of_the_equations(sparse, small_data):
     )
     probes = torch.tensor([3, 8, 21])
     w = torch.rand(30, generator=torch.Generator().manual_seed(2)).clamp_min(0.1)
-    real, permuted = PairFeatures(data, rows, probes).features(w)
+    pairs = PairFeatures(data, rows, probes)
+    real, permuted = pairs.features(w)
+    places = torch.tensor([0, 5, 17])
+    elsewhere = pairs.elsewhere(w, places)
+    torch.testing.assert_close(elsewhere[probes].transpose(0, 1), permuted[places], atol=2e-4, rtol=1e-3)
 
     A = torch.from_numpy(data.graph.adjacency.toarray())
     wd = w.double()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from magnet.detection.base import Detector, track
@@ -14,10 +15,13 @@ from magnet.detection.data.dataset import DetectionData
 from magnet.detection.data.row_vectors import duplicate_counts, low_rank_rows, unit_rows
 from magnet.detection.options import ROWS
 from magnet.detection.rows.gate import Gate, GateEvidence, judge_gate, power_and_error
-from magnet.detection.rows.local_fdr import local_fdr, null_overlap, null_proportion, without_overlap
-from magnet.detection.rows.logistic import fit_logistic
+from magnet.detection.rows.local_fdr import FloatArray, local_fdr, null_overlap, null_proportion, without_overlap
+from magnet.detection.rows.logistic import CrossFit
+from magnet.detection.rows.other_places import compare_with_other_places
 from magnet.detection.rows.pair_features import PairFeatures, permuted_pairs
 from magnet.detection.verdict import Verdict
+
+BoolArray = NDArray[np.bool_]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -31,7 +35,8 @@ class Context(Detector):
        of context :math:`\log(1 + A w)`, :math:`\log(1 + A A w - r w)`; squares, and products of both kinds.
     4. Logistic regression, cross-fitted on two halves of the nodes: real pairs, weighted by :math:`w` so that
        duplicates of one row do not outvote the others, against permuted ones. The logits of the permuted pairs are the
-       null distribution.
+       null distribution; in the last round, those of the same rows at other nodes, see
+       :mod:`~magnet.detection.rows.other_places`.
     5. Local false discovery rate, separately among rows that occur once, twice and more often:
        :math:`\rho = \min(1, \pi_0 f_0 / f)`, see :mod:`~magnet.detection.rows.local_fdr`; right rows that fit badly, as
        there are in every graph, are taken off :math:`\pi_0`. Back to 2.
@@ -132,13 +137,16 @@ def judge_rows(
     if int(known.sum()) < ROWS.min_rows or int(allowed.sum()) < ROWS.min_rows:
         nothing = torch.zeros(data.num_nodes, device=data.device)
         return RowJudgment(nothing, nothing, nothing, duplicates, known, 0.0, judge_gate(None))
+    places = torch.nonzero(known.cpu()).flatten()
+    places = places[torch.randperm(places.numel(), generator=generator)[: max(2, count // 2)]].to(data.device)
+    elsewhere = permuted_pairs(data, places) & (R.square > 0)[:, None]
     pairs = [PairFeatures(data, rows, chosen) for rows in (R, S) if rows is not None]
     strata = _strata(duplicates, known)
     trusted = _trusted_rows(data)
 
     def posterior(shares: Sequence[float]) -> Tensor:
         p = np.zeros(real.size)
-        for members, share in zip(strata, shares, strict=True):
+        for members, null, share in zip(strata, nulls, shares, strict=True):
             p[members] = local_fdr(real[members], null, share)
         out = torch.zeros(data.num_nodes, device=data.device)
         out[known] = torch.from_numpy(p).float().to(data.device)
@@ -146,24 +154,39 @@ def judge_rows(
         return out
 
     p_row_swapped = torch.zeros(data.num_nodes, device=data.device)
+    training = min(ROWS.training_probes, max(ROWS.min_training_probes, ROWS.training_pairs // data.num_nodes))
     for turn in track(range(rounds), "comparing rows with their context", progress):
         w = context_weights(p_row_swapped, duplicates)
         near, far = data.neighbor_sums(w[:, None])
         amount = torch.cat([near.log1p(), far.clamp_min(0).log1p()], dim=1)
         features = [p.features(w) for p in pairs]
-        real_features = torch.cat([f[0] for f in features], dim=1)
-        null_features = torch.cat([f[1] for f in features], dim=2)
+        at_home = _expand(torch.cat([f[0] for f in features], dim=1), amount)
+        permuted = torch.cat([f[1] for f in features], dim=2)
         weight = (1 - p_row_swapped) / duplicates
-        logit, null_logit = _cross_fit(real_features, null_features, amount, weight, known, allowed, half)
-        real, null = logit[known].double().cpu().numpy(), null_logit[allowed].double().cpu().numpy()
+        some = _expand(permuted[:, :training], amount[:, None]), allowed[:, :training]
+        model = CrossFit.of(at_home, weight, [some], known, half)
+        logit, null_logit = model.logit(at_home, half), torch.empty(permuted.shape[:2], device=data.device)
+        for k in range(chosen.numel()):
+            null_logit[:, k] = model.logit(_expand(permuted[:, k], amount), half)
+        null = null_logit[allowed].double().cpu().numpy()
+        nulls = [null] * len(strata)
         if turn == 0:
             at_nodes = torch.where(allowed, null_logit, torch.nan)[known].double().cpu().numpy()
-            power, error = power_and_error(real, at_nodes)
-        shares = [null_proportion(real[members], null) for members in strata]
-        # How right rows look shows best in the stratum that has most of them.
-        best = int(np.argmax([(1 - share) * members.sum() for share, members in zip(shares, strata, strict=True)]))
-        overlap = null_overlap(real[strata[best]], null, shares[best])
-        shares = [without_overlap(share, overlap) for share in shares]
+            power, error = power_and_error(logit[known].double().cpu().numpy(), at_nodes)
+        if turn + 1 == rounds:
+            at_places = torch.cat([p.elsewhere(w, places) for p in pairs], dim=2)
+            of_row = torch.empty(at_places.shape[:2], device=data.device)
+            for j, place in enumerate(places.tolist()):
+                moved = _expand(at_places[:, j], amount[place].expand(data.num_nodes, 2))
+                of_row[:, j] = model.logit(moved, half[place].expand(data.num_nodes))
+            logit, of_row = compare_with_other_places(
+                logit, (null_logit, allowed, chosen), (of_row, elsewhere, places), weight, known, half, training
+            )
+            use = elsewhere[known].cpu().numpy()
+            known_rows = of_row[known].double().cpu().numpy()
+            nulls = [known_rows[members][use[members]] for members in strata]
+        real = logit[known].double().cpu().numpy()
+        shares = _swapped_shares(real, nulls, strata)
         p_row_swapped = posterior(shares)
     ranking = posterior([max(ROWS.min_ranking_share, share) for share in shares])
     share = float(np.dot(shares, [members.sum() for members in strata]) / data.num_nodes)
@@ -171,7 +194,25 @@ def judge_rows(
     return RowJudgment(p_row_swapped, ranking, logit, duplicates, known, share, gate)
 
 
-def _strata(duplicates: Tensor, known: Tensor) -> list[np.ndarray]:
+def _swapped_shares(real: FloatArray, nulls: Sequence[FloatArray], strata: Sequence[BoolArray]) -> list[float]:
+    """The share of swapped rows in each stratum. Equal rows are evidence by themselves; among rows that occur once, the
+    lower limit (one standard error) counts, so that small graphs must show more."""
+    parts = [real[members] for members in strata]
+    found = [
+        null_proportion(part, null, ROWS.null_quantiles if stratum == 0 else ROWS.duplicate_quantiles)
+        for stratum, (part, null) in enumerate(zip(parts, nulls, strict=True))
+    ]
+    # How right rows look shows best in the stratum that has most of them.
+    best = int(np.argmax([(1 - each.share) * part.size for each, part in zip(found, parts, strict=True)]))
+    shares = []
+    for stratum, each in enumerate(found):
+        overlap = null_overlap(parts[best], nulls[best], found[best].share, each.quantile)
+        share = without_overlap(each.share, overlap)
+        shares.append(share if stratum else max(0.0, share - each.error))
+    return shares
+
+
+def _strata(duplicates: Tensor, known: Tensor) -> list[BoolArray]:
     """Which of the known rows occur once, twice, more often; strata that are too small are merged."""
     times = duplicates[known].cpu().numpy()
     parts = [times < 1.5, (times > 1.5) & (times < 2.5), times > 2.5]
@@ -187,36 +228,6 @@ def _trusted_rows(data: DetectionData) -> Tensor:
     if data.trusted is None:
         return torch.zeros(data.num_nodes, dtype=torch.bool, device=data.device)
     return data.trusted.float().mean(dim=1) >= 0.5
-
-
-def _cross_fit(
-    real: Tensor, null: Tensor, amount: Tensor, weight: Tensor, known: Tensor, allowed: Tensor, half: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Logits ``[n]`` of the real pairs and ``[n, probes]`` of the permuted ones, each from the other half's model."""
-    x = _expand(real, amount)
-    centre, spread = x[known].mean(dim=0), x[known].std(dim=0).clamp_min(1e-6)
-
-    def scale(v: Tensor) -> Tensor:
-        return (v - centre) / spread
-
-    x = scale(x)
-    per_node = max(ROWS.min_training_probes, ROWS.training_pairs // real.shape[0])
-    used = min(null.shape[1], ROWS.training_probes, per_node)
-    coefficients = []
-    for side in (0, 1):
-        train = known & (half != side)
-        inside = allowed[train][:, :used]
-        x0 = scale(_expand(null[train][:, :used], amount[train][:, None]))[inside]
-        w1 = weight[train]
-        w0 = torch.full((x0.shape[0],), float(w1.sum()) / max(1, x0.shape[0]), device=x.device)
-        y = torch.cat([torch.ones_like(w1), torch.zeros_like(w0)])
-        coefficients.append(fit_logistic(torch.cat([x[train], x0]), y, torch.cat([w1, w0])).float())
-    b = torch.stack(coefficients)[half]
-    logit = (x * b[:, :-1]).sum(dim=1) + b[:, -1]
-    null_logit = torch.empty(null.shape[:2], device=x.device)
-    for k in range(null.shape[1]):
-        null_logit[:, k] = (scale(_expand(null[:, k], amount)) * b[:, :-1]).sum(dim=1) + b[:, -1]
-    return logit, null_logit
 
 
 def _expand(features: Tensor, amount: Tensor) -> Tensor:

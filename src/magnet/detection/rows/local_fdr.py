@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
@@ -12,36 +15,46 @@ from magnet.detection.options import ROWS
 FloatArray = NDArray[np.float64]
 
 
-def null_proportion(real: FloatArray, null: FloatArray) -> float:
+@dataclass(frozen=True)
+class NullProportion:
+    """The share of real values that come from the null, its standard error, and the quantile of the null below which
+    values were counted."""
+
+    share: float
+    error: float
+    quantile: float
+
+
+def null_proportion(
+    real: FloatArray, null: FloatArray, quantiles: Sequence[float] = ROWS.null_quantiles
+) -> NullProportion:
     r""":math:`\pi_0 = F(t) / F_0(t)`: the share of real values that come from the null.
 
-    The lower ``t`` is, the fewer values of the other group lie below it, but the noisier is the estimate, and swapped
-    rows that were not drawn at random (far ones, say) may miss the lowest values. Of two quantiles of the null, take
-    the one whose estimate plus its standard error is smaller.
+    The lower ``t`` is, the fewer values of the other group lie below it, but the noisier is the estimate. Of some
+    quantiles of the null, take the one whose estimate plus its standard error is smallest.
 
     Example:
         >>> rng = np.random.default_rng(0)
         >>> null, good = rng.normal(0, 1, 10_000), rng.normal(5, 1, 7000)
-        >>> round(null_proportion(np.concatenate([good, null[:3000]]), null), 1)
-        0.3
+        >>> found = null_proportion(np.concatenate([good, null[:3000]]), null)
+        >>> round(found.share, 1), found.error < 0.01
+        (0.3, True)
     """
     if real.size == 0 or null.size == 0:
-        return 0.0
-    best, chosen = np.inf, 1.0
-    for t in np.quantile(null, ROWS.null_quantiles):
-        below, expected = (real < t).mean(), max((null < t).mean(), 1e-12)
-        error = np.sqrt(max(below * (1 - below), 1 / real.size) / real.size)
-        if (below + error) / expected < best:
-            best, chosen = (below + error) / expected, below / expected
-    return float(min(1.0, chosen))
+        return NullProportion(0.0, 0.0, quantiles[-1])
+    found = []
+    for quantile, t in zip(quantiles, np.quantile(null, quantiles), strict=True):
+        below, expected = int((real < t).sum()), real.size * max(float((null < t).mean()), 1e-12)
+        found.append(NullProportion(min(1.0, below / expected), float(np.sqrt(below + 1)) / expected, quantile))
+    return min(found, key=lambda each: each.share + each.error)
 
 
-def null_overlap(real: FloatArray, null: FloatArray, share: float) -> float:
+def null_overlap(real: FloatArray, null: FloatArray, share: float, quantile: float = 0.5) -> float:
     r"""The share of right values that lie as low as the null's, and would be counted with them.
 
     On the scale on which the null is standard normal, the right values (those above a share of swapped ones) are taken
-    to be normal as well: median ``d`` and 10 % point give centre and width, and :math:`2 \Phi(-d / \sigma)` is how
-    often they lie below the null's median, relative to the null.
+    to be normal as well: median ``d`` and 10 % point give centre and width, and :math:`\Phi((\Phi^{-1}(q) - d) /
+    \sigma) / q` is how often they lie below the null's quantile ``q``, relative to the null.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -50,8 +63,8 @@ def null_overlap(real: FloatArray, null: FloatArray, share: float) -> float:
         True
         >>> both = np.concatenate([good, null[:10_000]])
         >>> raw = null_proportion(both, null)
-        >>> round(raw, 2), round(without_overlap(raw, null_overlap(both, null, raw)), 2)
-        (0.11, 0.09)
+        >>> round(without_overlap(raw.share, null_overlap(both, null, raw.share, raw.quantile)), 2)
+        0.09
     """
     if real.size == 0 or null.size == 0 or share >= 1:
         return 0.0
@@ -60,7 +73,7 @@ def null_overlap(real: FloatArray, null: FloatArray, share: float) -> float:
     below = [(null < point).mean() for point in points]
     middle, low = norm.ppf(np.clip(below, 0.5 / null.size, 1 - 0.5 / null.size))
     width = max((middle - low) / (norm.ppf(quantiles[0]) - norm.ppf(quantiles[1])), 1e-6)
-    return float(min(1.0, 2 * norm.cdf(-middle / width)))
+    return float(min(1.0, norm.cdf((norm.ppf(quantile) - middle) / width) / quantile))
 
 
 def without_overlap(share: float, overlap: float) -> float:

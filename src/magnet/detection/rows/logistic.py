@@ -1,6 +1,9 @@
-"""Weighted logistic regression by Newton's method."""
+"""Weighted logistic regression by Newton's method, plain and cross-fitted."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -32,3 +35,40 @@ def fit_logistic(x: Tensor, y: Tensor, weight: Tensor, ridge: float = 1e-3, step
         if float(step.abs().max()) < 1e-8:
             break
     return b
+
+
+@dataclass(frozen=True)
+class CrossFit:
+    """Logistic regression of real against permuted pairs on two halves of the nodes, each judged by the other's model.
+
+    Args:
+        centre, spread: ``[f]``, of the features of the real pairs.
+        coefficients: ``[2, f + 1]``; the first line is for nodes of half 0, and comes from those of half 1.
+    """
+
+    centre: Tensor
+    spread: Tensor
+    coefficients: Tensor
+
+    @classmethod
+    def of(
+        cls, real: Tensor, weight: Tensor, permuted: Sequence[tuple[Tensor, Tensor]], known: Tensor, half: Tensor
+    ) -> CrossFit:
+        """Fit real pairs ``[n, f]`` with weights ``[n]`` against permuted ones, each given as features ``[n, m, f]``
+        and bool ``[n, m]``, which of them to use; only known nodes count, and both sides have the same weight."""
+        centre, spread = real[known].mean(dim=0), real[known].std(dim=0).clamp_min(1e-6)
+        coefficients = []
+        for side in (0, 1):
+            train = known & (half != side)
+            x1, w1 = real[train], weight[train]
+            x0 = torch.cat([features[train][use[train]] for features, use in permuted])
+            w0 = torch.full((x0.shape[0],), float(w1.sum()) / max(1, x0.shape[0]), device=real.device)
+            x = (torch.cat([x1, x0]) - centre) / spread
+            y = torch.cat([torch.ones_like(w1), torch.zeros_like(w0)])
+            coefficients.append(fit_logistic(x, y, torch.cat([w1, w0])).float())
+        return cls(centre, spread, torch.stack(coefficients))
+
+    def logit(self, features: Tensor, half: Tensor) -> Tensor:
+        """Log odds ``[n, ...]`` of features ``[n, ..., f]`` at nodes of these halves ``[n]``."""
+        b = self.coefficients[half].reshape(half.numel(), *(1,) * (features.dim() - 2), -1)
+        return ((features - self.centre) / self.spread * b[..., :-1]).sum(dim=-1) + b[..., -1]

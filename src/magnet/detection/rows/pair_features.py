@@ -42,13 +42,17 @@ class PairFeatures:
         left, right = self.data.edges
         self.edge = self.rows.dots(left, right)
 
-    def features(self, w: Tensor) -> tuple[Tensor, Tensor]:
-        """Features ``[n, 3]`` of the real pairs (k = i) and ``[n, probes, 3]`` of the permuted ones."""
-        data = self.data
+    def _centring(self, w: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Weighted mean ``[k]``, each row's product with it ``[n]``, its square, and the norms of the centred rows."""
         mean = self.rows.mean(w)
         along = self.rows.times(mean[:, None])[:, 0]
         offset = mean @ mean
-        length = (self.rows.square - 2 * along + offset).clamp_min(1e-12).sqrt()
+        return mean, along, offset, (self.rows.square - 2 * along + offset).clamp_min(1e-12).sqrt()
+
+    def features(self, w: Tensor) -> tuple[Tensor, Tensor]:
+        """Features ``[n, 3]`` of the real pairs (k = i) and ``[n, probes, 3]`` of the permuted ones."""
+        data = self.data
+        mean, along, offset, length = self._centring(w)
         centred = self.gram - along[:, None] - along[self.probes] + offset
         n, k = centred.shape
 
@@ -75,6 +79,27 @@ class PairFeatures:
         permuted[:, :, 1] = c2 / (norm2[:, None] * length[self.probes])
         permuted[:, :, 2] = self._neighbor_max(weighted / (length[:, None] * length[self.probes]))
         return real, permuted
+
+    def elsewhere(self, w: Tensor, nodes: Tensor) -> Tensor:
+        """Features ``[n, nodes, 3]`` of every row at some nodes."""
+        data = self.data
+        mean, along, offset, length = self._centring(w)
+        out = torch.zeros(data.num_nodes, nodes.numel(), 3, device=data.device)
+        norms = torch.zeros(nodes.numel(), 2, device=data.device)
+        for first, block in self.rows.blocks():
+            z = block - mean[first : first + block.shape[1]]
+            for hop, sums in enumerate(data.neighbor_sums(w[:, None] * z)):
+                out[:, :, hop] += z @ sums[nodes].T
+                norms[:, hop] += sums[nodes].square().sum(dim=1)
+        out[:, :, :2] /= norms.sqrt().clamp_min(1e-9) * length[:, None, None]
+        start, width = data.graph.adjacency.indptr, max(1, DATA.cells_per_block // data.num_nodes)
+        for place, node in enumerate(nodes.tolist()):
+            nearest = []
+            for near in data.edges[1][start[node] : start[node + 1]].split(width):
+                dots = self.rows.times(self.rows.select(near).T.contiguous()) - along[:, None] - along[near] + offset
+                nearest.append((w[near] * dots / (length[:, None] * length[near])).amax(dim=1))
+            out[:, place, 2] = torch.stack(nearest).amax(dim=0)
+        return out
 
     def _neighbor_max(self, values: Tensor) -> Tensor:
         """The maximum over each node's neighbors ``[n, k]`` of values ``[n, k]``."""

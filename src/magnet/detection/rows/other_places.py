@@ -1,0 +1,70 @@
+"""Each row compared with itself at other nodes: rows that fit everywhere, or nowhere, are no evidence."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from magnet.detection.rows.logistic import CrossFit
+
+
+def compare_with_other_places(
+    logit: Tensor,
+    probes: tuple[Tensor, Tensor, Tensor],
+    nodes: tuple[Tensor, Tensor, Tensor],
+    weight: Tensor,
+    known: Tensor,
+    half: Tensor,
+    training: int,
+) -> tuple[Tensor, Tensor]:
+    r"""How well a row fits its node, by the standards of this row and of this node.
+
+    A long row has something in common with every neighborhood, a short one with few, and a null made of random rows
+    does not match rows that were chosen to be far. So the logit :math:`\ell_{ij}` of row i at node j is judged beside
+    the mean and deviation of the same row at other nodes, and of other rows at the same node: a logistic regression on
+
+    .. math::
+        (\ell_{ij},\; \bar\ell_{i \cdot},\; s_{i \cdot},\; \bar\ell_{\cdot j},\; s_{\cdot j}),
+
+    real pairs against both kinds of permuted ones, cross-fitted.
+
+    Args:
+        logit: of the real pairs ``[n]``.
+        probes: logits ``[n, K]`` of some rows at every node, which of these pairs are permuted ones, and the numbers of
+            the rows ``[K]``.
+        nodes: logits ``[n, J]`` of every row at some nodes, which of these pairs are permuted ones, and the numbers of
+            the nodes ``[J]``.
+        weight: of the real pairs ``[n]``.
+        known: bool ``[n]``, nodes whose rows are judged.
+        half: which of two halves each node belongs to ``[n]``.
+        training: permuted pairs of each kind per node that the regression is fitted on.
+
+    Returns:
+        logits ``[n]`` of the real pairs and ``[n, J]`` of every row at the other nodes, its own null distribution.
+    """
+    at_node, allowed, rows = probes
+    of_row, elsewhere, places = nodes
+    row_mean, row_spread, without = _moments(of_row, elsewhere)
+    node_mean, node_spread, _ = _moments(at_node, allowed)
+
+    def features(*parts: Tensor) -> Tensor:
+        return torch.stack(torch.broadcast_tensors(*parts), dim=-1)
+
+    real = features(logit, row_mean, row_spread, node_mean, node_spread)
+    other = features(of_row, without, row_spread[:, None], node_mean[places], node_spread[places])
+    first = rows[:training]
+    probe = features(
+        at_node[:, :training], row_mean[first], row_spread[first], node_mean[:, None], node_spread[:, None]
+    )
+    permuted = [(other[:, :training], elsewhere[:, :training]), (probe, allowed[:, :training])]
+    model = CrossFit.of(real, weight, permuted, known, half)
+    return model.logit(real, half), model.logit(other, half)
+
+
+def _moments(values: Tensor, use: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Mean and deviation ``[n]`` over the used values ``[n, m]``, and the mean without each of them ``[n, m]``."""
+    values = values.masked_fill(~use, 0.0)
+    count, total = use.sum(dim=1).clamp_min(2).float(), values.sum(dim=1)
+    mean = total / count
+    spread = ((values - mean[:, None]).square() * use).sum(dim=1) / (count - 1)
+    return mean, spread.sqrt(), (total[:, None] - values) / (count[:, None] - 1)
