@@ -7,6 +7,7 @@ table. To add one, write a file (see :class:`~magnet.tables.channels.base.Channe
 """
 
 from magnet.tables.channels import (
+    alien,
     blanks,
     constant,
     contrary,
@@ -53,6 +54,7 @@ REWRITES: dict[str, ColumnTest] = {
 }
 AUDITS: dict[str, ColumnTest] = {
     "frame": frame.audit,
+    "alien": alien.audit,
     "outlier": outlier.audit,
     "blanks": blanks.audit,
     "contrary": contrary.audit,

@@ -1,0 +1,34 @@
+"""Texts that are not what their column holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from magnet.tables.channels import alien
+from magnet.tables.coded import CodedTable
+from magnet.tables.options import DEFAULT
+from magnet.tables.roles import infer_role
+
+DAYS = [f"{1 + k % 12}/{1 + k % 28}/2017" for k in range(40)]
+NUMBERS = [f"{12 + 7 * k % 90}.{k % 10}" for k in range(40)]
+
+
+def odd(texts: list[str]) -> set[int]:
+    table = CodedTable.of({"x": texts})
+    table.columns[0].role = infer_role(table.columns[0], table)
+    return {f.row for _, f in alien.audit(table, DEFAULT)}
+
+
+@pytest.mark.parametrize("text", ["2/28/217", "13/32/2017", "/28/2017", "soon"])
+def test_what_is_no_date_is_found(text: str) -> None:
+    assert odd([*DAYS, text]) == {40}
+
+
+@pytest.mark.parametrize("text", ["1o3.5", "4..2", "many"])
+def test_what_is_no_number_is_found(text: str) -> None:
+    assert odd([*NUMBERS, text]) == {40}
+
+
+@pytest.mark.parametrize("more", [["<5"], ["10-14"], ["90+"], ["n/a"], [""], ["12 kg"], ["varies"] * 3])
+def test_numbers_said_in_another_way_and_texts_that_come_back_are_left_alone(more: list[str]) -> None:
+    assert odd([*NUMBERS, *more]) == set()
