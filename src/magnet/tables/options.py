@@ -15,6 +15,7 @@ class TableOptions:
         list_from: a cell is listed from this probability of being wrong (the contract of the cleaner).
         change_from: a suggestion is written from this posterior (the contract of the cleaner).
         passes: contexts are fitted on the repaired table this many times (one pass: F1 .89 instead of .95).
+        more_passes: further passes at most, for columns whose rate of errors still grows.
         learn_from: only repairs with this posterior enter the repaired table and train the channel, since learning
             from wrong repairs reinforces itself.
         typo_rate, disagreement_rate, missing_rate, affix_rate: share of cells hit, before the first estimate.
@@ -51,6 +52,7 @@ class TableOptions:
     list_from: float = 0.5
     change_from: float = 0.9
     passes: int = 3
+    more_passes: int = 4
     learn_from: float = 0.8
     typo_rate: float = 0.03
     disagreement_rate: float = 0.003

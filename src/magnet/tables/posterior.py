@@ -21,6 +21,8 @@ from magnet.tables.rules import Decision, Rule, broken, read_rules
 
 __all__ = ["CellFinding", "Decision", "Role", "Rule", "TableVerdict", "infer_roles", "judge_table"]
 
+RISING = 1.2  # a column whose rate of errors still grows by this factor is judged again
+
 Cells = dict[tuple[int, int], Finding]
 
 
@@ -251,44 +253,38 @@ def _passes(
     width = len(table.columns)
     rates = [_first_rates(table, j, options) for j in range(width)]
     memory: list[dict[str, object]] = [{} for _ in range(width)]
-    found: Cells = {}
     models: dict[int, ColumnModel] = {}
-    for step in range(options.passes):
-        judged: list[ColumnJudgement | None] = []
+    active = [j for j, c in enumerate(table.columns) if c.name not in table.skip and c.role.name != "empty"]
+    judged: dict[int, ColumnJudgement] = {}
+    for step in range(options.passes + options.more_passes):
+        if progress and active:
+            progress(f"pass {step + 1}")
         shared: dict[str, object] = {}
-        for j, column in enumerate(table.columns):
-            if progress:
-                share = (step * width + j) / (options.passes * width)
-                progress(f"pass {step + 1} of {options.passes}, column {j + 1} of {width}", share)
-            if column.name in table.skip or column.role.name == "empty":
-                judged.append(None)
-                continue
-            model = ColumnModel(table, j, channels, rates[j], options, memory[j], step < 2, shared)
-            models[j] = model
-            judged.append(model.judge())
-        found = {(i, j): f for j, result in enumerate(judged) if result for i, f in result.findings.items()}
-        lessons = told.lessons + [pair for result in judged if result for pair in result.lessons]
-        for column, result in zip(table.columns, judged, strict=True):
-            if result:
-                result.mass["typo"] += told.accepted[column.name]
-                result.identifiable += told.accepted[column.name] + options.rejected_rows * told.rejected[column.name]
+        for j in active:
+            models[j] = ColumnModel(table, j, channels, rates[j], options, memory[j], step < 2, shared)
+            judged[j] = models[j].judge()
+            judged[j].mass["typo"] += told.accepted[table.columns[j].name]
+            name = table.columns[j].name
+            judged[j].identifiable += told.accepted[name] + options.rejected_rows * told.rejected[name]
+        before = {j: rates[j].typo for j in active}
         for name in ("typo", "affix"):
-            hits = [result.mass[name] for result in judged if result]
             given = options.rate_cells * getattr(options, f"{name}_rate")
-            seen = sum(result.identifiable for result in judged if result)
-            mean = (sum(hits) + given) / (seen + options.rate_cells)
-            for rate, result in zip(rates, judged, strict=True):
-                if result:
-                    own = (result.mass[name] + options.rate_rows * mean) / (result.identifiable + options.rate_rows)
-                    setattr(rate, name, min(max(own, 0.5 * mean, options.rate_floor), options.rate_cap))
-        for column, result in zip(table.columns, judged, strict=True):
-            if result:
-                column.current = column.read.copy()
-                for row, code in result.repairs.items():
-                    column.current[row] = code
+            seen = sum(result.identifiable for result in judged.values())
+            mean = (sum(result.mass[name] for result in judged.values()) + given) / (seen + options.rate_cells)
+            for j, result in judged.items():
+                own = (result.mass[name] + options.rate_rows * mean) / (result.identifiable + options.rate_rows)
+                setattr(rates[j], name, min(max(own, 0.5 * mean, options.rate_floor), options.rate_cap))
+        for j in active:
+            column = table.columns[j]
+            column.current = column.read.copy()
+            for row, code in judged[j].repairs.items():
+                column.current[row] = code
+        lessons = told.lessons + [pair for result in judged.values() for pair in result.lessons]
         for channel in channels:
             channel.learn(lessons)
-    return found, models
+        if step >= options.passes - 1:
+            active = [j for j in active if rates[j].typo > RISING * before[j]]
+    return {(i, j): f for j, result in judged.items() for i, f in result.findings.items()}, models
 
 
 def _first_rates(table: CodedTable, position: int, options: TableOptions) -> Rates:

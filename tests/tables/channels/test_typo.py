@@ -8,7 +8,9 @@ def test_one_operation_by_hand() -> None:
     share = 2 / 9  # four edits with two pseudo-counts, case and space with half a one
     assert typo.likelihood("cet", "cat") == pytest.approx(share / 3 / ALPHABET)
     assert typo.likelihood("ct", "cat") == pytest.approx(share / 3)
-    assert typo.likelihood("caat", "cat") == pytest.approx(share / 4 / ALPHABET)
+    assert typo.likelihood("cart", "cat") == pytest.approx(share / 4 / ALPHABET)
+    assert typo.likelihood("caat", "cat") == pytest.approx(2 * share / 4 / ALPHABET)  # before or behind the a
+    assert typo.likelihood("Isued", "Issued") == pytest.approx(2 * share / 6)  # either s
     assert typo.likelihood("act", "cat") == pytest.approx(share / 2)
     assert typo.likelihood("dog", "cat") == 0
 

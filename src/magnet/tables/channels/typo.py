@@ -53,8 +53,9 @@ class Typo:
             self._character, self._other = {}, 1 / ALPHABET
 
     @staticmethod
-    def operation(observed: str, value: str) -> tuple[str, str, int] | None:
-        """The single operation that turns a value into the observed text: its name, the character written, places."""
+    def operation(observed: str, value: str) -> tuple[str, str, float] | None:
+        """The single operation that turns a value into the observed text: its name, the character written, and the
+        number of places per place that gives this text (leaving out either s of ``Issued`` gives ``Isued``)."""
         a, b = len(observed), len(value)
         if not observed or not value or observed == value:
             return None
@@ -64,9 +65,9 @@ class Typo:
         while start < min(a, b) and observed[start] == value[start]:
             start += 1
         if a == b + 1 and observed[start + 1 :] == value[start:]:
-            return "insert", observed[start], b + 1
+            return "insert", observed[start], (b + 1) / _run(observed, start)
         if a == b - 1 and observed[start:] == value[start + 1 :]:
-            return "delete", "", b
+            return "delete", "", b / _run(value, start)
         if a == b:
             if observed[start + 1 :] == value[start + 1 :]:
                 return "replace", observed[start], b
@@ -119,6 +120,14 @@ class Typo:
                 if chance > 0:
                     found.append((a, b, chance, np.nan))
         return Proposals.of(found)
+
+
+def _run(text: str, end: int) -> int:
+    """How often the character at a place stands there in a row; the place is the last of them."""
+    start = end
+    while start and text[start - 1] == text[end]:
+        start -= 1
+    return end - start + 1
 
 
 def near_pairs(left: list[str], right: list[str], max_pairs: int) -> list[tuple[int, int]]:
