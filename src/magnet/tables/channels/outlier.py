@@ -55,8 +55,10 @@ def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Findi
                     yield j, Finding(row, likely, 0.0, confidence, "missing", f"{said}, this is blank: missing")
         if verdict.reason and column.role.arithmetic:
             table.not_judged[column.name] = verdict.reason
-        for row in np.flatnonzero(verdict.wrong >= options.list_from).tolist():
-            yield j, _finding(column, verdict, row, writer)
+        listed = np.flatnonzero(verdict.wrong >= options.list_from)
+        if len(listed) <= options.rate_cap * len(verdict.wrong):  # more are another mode and no outliers
+            for row in listed.tolist():
+                yield j, _finding(column, verdict, row, writer)
 
 
 class _NumberWriter:

@@ -16,9 +16,12 @@ from magnet.tables.roles.dates import parse_moment
 from magnet.tables.roles.patterns import blank, number
 
 BEHIND = re.compile(
-    r"(?P<core>.*[^\W_][.)\]%]?)(?P<remark>\s*(?:\([^()]{1,30}\)|\[[^\[\]]{1,30}\])|\s+[*#†‡]{1,3})", re.S
+    r"(?P<core>.*[^\W_][.)\]%]?)"
+    r"(?P<remark>\s*(?:\([^()]{1,30}\)|\[[^\[\]]{1,30}\]|[*#†‡]{1,3})|\s(?P<letter>[^\W\d_]))",
+    re.S,
 )
 WORD = re.compile(r"(?P<core>.*\d)(?P<remark>\s+[^\W\d_]{2,12}\.?)", re.S)
+LETTER = "a letter"  # single letters behind values are one remark, whichever they are
 REPEATS = 3  # rows from which a remark is a habit
 MOST = 0.4  # share of the filled cells; more remarks are part of the values
 SHARE = 0.3  # of the rows of one value that may have a remark; a version of its own stands beside few others
@@ -58,7 +61,8 @@ def _remarks(column: CodedColumn, options: TableOptions) -> Iterator[tuple[int, 
         if match:
             kind = _kind(match["core"])
             if kind != "words" or match.re is BEHIND:
-                found[match["remark"].strip() if kind == "words" else kind].append((k, match["core"]))
+                remark = LETTER if match.groupdict().get("letter") else match["remark"].strip()
+                found[remark if kind == "words" else kind].append((k, match["core"]))
     if not found:
         return
     with_remark = {k for pairs in found.values() for k, _ in pairs}
