@@ -257,10 +257,11 @@ def _passes(
     active = [j for j, c in enumerate(table.columns) if c.name not in table.skip and c.role.name != "empty"]
     judged: dict[int, ColumnJudgement] = {}
     for step in range(options.passes + options.more_passes):
-        if progress and active:
-            progress(f"pass {step + 1}")
         shared: dict[str, object] = {}
-        for j in active:
+        for at, j in enumerate(active):
+            if progress:
+                share = min((step + at / len(active)) / options.passes, 1.0)
+                progress(f"pass {step + 1}, column {j + 1} of {width}", share)
             models[j] = ColumnModel(table, j, channels, rates[j], options, memory[j], step < 2, shared)
             judged[j] = models[j].judge()
             judged[j].mass["typo"] += told.accepted[table.columns[j].name]
