@@ -103,7 +103,7 @@ def test_repr_shows_what_was_changed():
 
 def test_progress_bar_is_shown_on_request(replaced, fitted, capsys):
     fitted("context", replaced.data, progress=True, rounds=1)
-    assert "comparing rows" in capsys.readouterr().out
+    assert "comparing rows" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")

@@ -232,4 +232,4 @@ def track(items: Sequence[T], title: str, show: bool) -> Iterable[T]:
     from rich.console import Console
     from rich.progress import track as rich_track
 
-    return rich_track(items, title, console=Console(stderr=True), transient=True)
+    return rich_track(items, title, console=Console(stderr=True))
