@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,7 +20,12 @@ APART = 5.0  # spreads between the observed and the corrected value: a factor wi
 KNOWN = 10.0  # wrong cells of a column that count as much as the broad density of far values
 COUNTED = 0.05  # probability from which a cell tells where wrong values lie
 BINS, BINS_PER_SPREAD = 60, 4  # bins of the histogram of wrong values to each side of the median
-GRID = 1e-6  # tolerance, in steps, for a number to count as one that the column could hold
+PERCENT = re.compile(r"percent|pct|%|(^|[^a-z])(rate|share)($|[^a-z])", re.I)  # names of columns that end at 100
+BOUND_ODDS = 4.0  # odds that a bound which all other values keep is one that right values never cross
+MAX_BEYOND, MAX_BEYOND_SHARE = 2, 0.01  # values beyond a bound; with more it is none
+MAX_BOUND_EVIDENCE = 7.0  # nats
+# tolerance, in steps, for a number to count as one that the column could hold; and of its last binary digits
+GRID, GRID_ROUNDING = 1e-6, 1e-12
 
 
 @dataclass
@@ -82,7 +88,7 @@ def wrong_density(
         v = x / factor
         possible: Bools = np.isfinite(x) & (x != 0)
         if factor > 1 and step > 0:
-            possible &= np.abs(v / step - np.round(v / step)) < GRID * np.maximum(1, np.abs(v / step))
+            possible &= np.abs(v / step - np.round(v / step)) < np.maximum(GRID, GRID_ROUNDING * np.abs(v / step))
         moved = scale.forward(v)
         possible &= np.abs(moved - y) > APART * spread
         u = (moved - center) / spread
@@ -130,3 +136,38 @@ def is_slip(observed: float, right: float, step: float) -> bool:
         return True
     places = max(0, round(-np.log10(step))) if step > 0 else 0
     return int(OSA.distance(f"{observed:.{places}f}", f"{right:.{places}f}")) == 1
+
+
+def beyond_bounds(x: Floats, name: str = "") -> Floats:
+    r"""Log odds that a number is wrong because it lies where right ones never do, as they all keep a bound ``[n]``.
+
+    Sizes are not negative, and shares not above 100. For a value at distance d beyond the bound, let m and m' other
+    values lie in the first and second interval of length d inside it. If there were no bound, about
+    :math:`e = m^2 / (2 m')` values would lie beyond, and seeing none has the chance :math:`\exp(-e)`; so the odds are
+    multiplied by :math:`1 + 4 \exp(e)`.
+
+    Args:
+        x: numbers, NaN where there is none.
+        name: header; only columns named like a share are bounded by 100.
+
+    Example:
+        >>> x = np.append(np.arange(1.0, 41.0), -6.0)
+        >>> bool(beyond_bounds(x)[-1] > 3), bool(beyond_bounds(x - 20).any())
+        (True, False)
+    """
+    out = np.zeros(x.shape)
+    known = x[np.isfinite(x)]
+    bounds = [(0.0, 1.0)]
+    if PERCENT.search(name) and np.median(known) <= 100 < 2 * np.quantile(known, 0.9):
+        bounds.append((100.0, -1.0))
+    for bound, side in bounds:
+        inside = side * (known - bound)
+        beyond = np.flatnonzero(side * (x - bound) < 0)
+        if beyond.size > max(MAX_BEYOND, MAX_BEYOND_SHARE * known.size):
+            continue
+        for row in beyond.tolist():
+            d = abs(x[row] - bound)
+            near, next_ = (int(((inside >= k * d) & (inside < (k + 1) * d)).sum()) for k in (0, 1))
+            expected = min(near * near / (2 * next_ + 1), MAX_BOUND_EVIDENCE)
+            out[row] = min(np.log1p(BOUND_ODDS * np.exp(expected)), MAX_BOUND_EVIDENCE)
+    return out

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from magnet.tables.numbers.arrays import Bools, Floats, Ints
 from magnet.tables.numbers.context import CUT, Category, Context
-from magnet.tables.numbers.errors import FACTORS, FAR, ErrorKinds, WrongDensity, is_slip, wrong_density
+from magnet.tables.numbers.errors import FACTORS, FAR, ErrorKinds, WrongDensity, beyond_bounds, is_slip, wrong_density
 from magnet.tables.numbers.predict import MIN_ROWS, predict
 from magnet.tables.numbers.relations import Blame, Relation, blame, find_relations
 from magnet.tables.numbers.rows import DOUBTED, FAR_OUT, crowded, doubted, to_blame, unusual
@@ -23,8 +23,9 @@ PASSES = 5  # doubted cells join one per row and pass, so that one wrong cell do
 SETTLED = 2  # passes after which a column is judged as a whole
 RATE = 0.01  # share of wrong cells before any is seen
 RATE_ROWS = 50.0  # rows that this share, and that of the table for a column, counts for
-MIN_VALUES = 8  # distinct values of a column that is judged as a quantity
-MAX_CONTEXT_SHARE = 0.04  # of cells that disagree with their context; more are another kind of row, not errors
+MIN_VALUES = 4  # distinct values of a column that is judged as a quantity
+FEW_VALUES = 8  # distinct values below which only far ones are, since context tells labels apart as well
+MAX_CONTEXT_SHARE = 0.025  # of usual values that disagree with their context; more are another kind of row, not errors
 MAX_ORDER_SHARE = 0.02  # the same for rows predicted from those before and after: some are out of order
 MAX_FAR_SHARE = 0.05  # of far values, unless a gap separates them from the others
 GAP = 1.5  # ratio of the nearest far value to the farthest near one
@@ -38,6 +39,7 @@ SPIKE_LEAD = 3.0
 # A slip explains a far value only if what it leads to is an ordinary one: a value among the outer tenth of its
 # predictive distribution counts less. (A reading of 900 among 15 to 25 is no 9.00 written a hundred times as large.)
 PLAUSIBLE_TAIL = 0.1
+ORDER_CONFIDENCE = 0.5  # of a value taken from the rows before and after: rows may be out of order, not their values
 
 
 @dataclass(eq=False)
@@ -122,7 +124,10 @@ def judge_numbers(
         else _prepare(values[:, j], steps[j], j in additive)
         for j in range(values.shape[1])
     ]
-    oddness = np.zeros(values.shape) if oddness is None else oddness
+    oddness = np.zeros(values.shape) if oddness is None else oddness.copy()
+    for j in range(values.shape[1]):
+        if j not in additive and isinstance(prepared[j], _Column):
+            oddness[:, j] += beyond_bounds(values[:, j], names[j] if names else "")
     with threadpool_limits(1):
         verdicts, proof = _judge(values, steps, prepared, relations, categories, links, orders, oddness, names)
     names = names or [f"column {j}" for j in range(len(prepared))]
@@ -163,7 +168,7 @@ def _judge(
     densities: dict[int, WrongDensity] = {}
     slopes = np.zeros((2, q, q))  # of the prediction of a column in the cells of the row and in their squares
     log_wrong = np.zeros((n, q))
-    alone: set[int] = set()
+    alone = {j for j in judged if np.unique(values[np.isfinite(values[:, j]), j]).size < FEW_VALUES}
     reasons: dict[int, str] = {}
     for step in range(PASSES):
         reasons.clear()
@@ -204,21 +209,23 @@ def _judge(
             log_wrong[:, j] = densities[j].total + oddness[:, j] + np.log(spread[:, j])
         used = np.zeros((n, q))
         used[:, judged] = context.cells
-        u, blamed = to_blame(u, used, doubt, center, spread, slopes, log_wrong + np.log(mean))
+        u, blame_share = to_blame(u, used, doubt, center, spread, slopes, log_wrong + np.log(mean))
         counts = np.zeros(len(FACTORS) + 1)
         for j in judged:
             c = prepared[j]
             assert isinstance(c, _Column)
-            fit = judge_tails(u[:, j], log_wrong[:, j], mean, RATE_ROWS)
+            min_scale = float(np.median(c.floor / spread[:, j]))
+            fit = judge_tails(u[:, j], log_wrong[:, j], mean, RATE_ROWS, min_scale)
             wrong[:, j], rates[j] = np.where(c.common, 0.0, fit.wrong), fit.rate
             sure = fit.wrong > 0.8
             part = np.exp(densities[j].by_kind[sure] - densities[j].total[sure, None])
             counts += part.sum(axis=0)
-            share = float(np.mean(wrong[c.judged, j] > DOUBTED))
+            flagged = (wrong[:, j] > DOUBTED)[c.judged]
+            share, inside = float(flagged.mean()), float((flagged & (np.abs(c.y[c.judged]) < FAR_OUT)).mean())
             if step < SETTLED:
                 continue
             ordered = any(name.startswith("order:") for name in blocks.get(j, ()))
-            if blocks.get(j) and share > (MAX_ORDER_SHARE if ordered else MAX_CONTEXT_SHARE):
+            if blocks.get(j) and inside > (MAX_ORDER_SHARE if ordered else MAX_CONTEXT_SHARE):
                 alone.add(j)
                 wrong[:, j] = 0.0
             elif share > MAX_FAR_SHARE and not _gap(u[:, j], fit.wrong):
@@ -227,8 +234,9 @@ def _judge(
         kinds.learn(counts)
         if step == PASSES - 1:
             wrong[unusual(wrong, y, u)] = 0.0
+            wrong = np.where(blame_share > 0, wrong * blame_share, wrong)
         if step < PASSES - 1:
-            doubt = doubted(wrong, u * (1 + np.abs(y) / FAR_OUT + blamed), doubt) | np.isfinite(exact)
+            doubt = doubted(wrong, u * (1 + np.abs(y) / FAR_OUT + (blame_share > 0)), doubt) | np.isfinite(exact)
     verdicts = [
         _verdict(
             reasons.get(j, prepared[j]), wrong[:, j], center[:, j], spread[:, j], densities.get(j), blocks.get(j, ())
@@ -317,5 +325,7 @@ def _verdict(
     with np.errstate(invalid="ignore", over="ignore"):
         distance = np.abs(column.scale.forward(suggestion) - center) / spread
     plausible = np.minimum(2 * student_t.sf(np.nan_to_num(distance, nan=np.inf), 4.0) / PLAUSIBLE_TAIL, 1.0)
+    if blocks and all(name.startswith("order:") for name in blocks):
+        mass = np.minimum(mass, ORDER_CONFIDENCE)
     confidence = wrong * np.where(kind == FAR, mass, part * plausible)
     return ColumnVerdict(wrong, suggestion, confidence, kind, center, spread, column.scale, blocks)

@@ -17,8 +17,8 @@ FAR_OUT = 3.0  # spreads
 
 def to_blame(
     u: Floats, cells: Floats, doubt: Bools, center: Floats, spread: Floats, slopes: Floats, log_wrong: Floats
-) -> tuple[Floats, Bools]:
-    r"""Residuals as they are if the cell to blame in each row is wrong, and that cell, bool ``[n, q]``.
+) -> tuple[Floats, Floats]:
+    r"""Residuals as they are if the cell to blame in each row is wrong, and how likely it is that one ``[n, q]``.
 
     One wrong cell moves the predictions of all others, so that each of them disagrees with the rest. If cell j is the
     wrong one and holds its prediction instead, the row has the pseudo-likelihood
@@ -36,10 +36,14 @@ def to_blame(
         center, spread: predictions.
         slopes: of the predictions in the cells and in their squares ``[2, q, q]``.
         log_wrong: log densities of the observed values if they are wrong, times their rate, in the units of u.
+
+    Returns:
+        Residuals ``[n, q]``; and for the cell to blame the share of its pseudo-likelihood among all cells of the row, 0
+        for all others.
     """
     rows = np.flatnonzero((np.abs(u) > FAR_OUT).any(axis=1))
     right = log_t(u[rows], DEGREES)
-    best, blamed = np.nansum(right, axis=1), np.zeros(u.shape, dtype=bool)
+    best, scores = np.nansum(right, axis=1), np.full((rows.size, u.shape[1]), -np.inf)
     explained, which = u[rows], np.full(rows.size, -1)
     for j in np.flatnonzero(slopes.any(axis=(0, 1))).tolist():
         old, free = cells[rows, j], ~doubt[rows, j]
@@ -50,14 +54,16 @@ def to_blame(
         residual = (u[rows] - moved / spread[rows]) / np.sqrt(1 + wider * wider)
         rest = log_t(residual, DEGREES)
         rest[:, j] = np.nan
-        score = np.where(np.isfinite(u[rows, j]), log_wrong[rows, j] + np.nansum(rest, axis=1), -np.inf)
-        better = score > best
-        best, which = np.where(better, score, best), np.where(better, j, which)
+        scores[:, j] = np.where(np.isfinite(u[rows, j]), log_wrong[rows, j] + np.nansum(rest, axis=1), -np.inf)
+        better = scores[:, j] > best
+        best, which = np.where(better, scores[:, j], best), np.where(better, j, which)
         explained[better] = residual[better]
-    blamed[rows[which >= 0], which[which >= 0]] = True
-    out = u.copy()
+    found = which >= 0
+    blame, out = np.zeros(u.shape), u.copy()
     out[rows] = explained
-    return out, blamed
+    total = np.logaddexp.reduce(scores[found], axis=1)
+    blame[rows[found], which[found]] = np.exp(best[found] - total)
+    return out, blame
 
 
 def doubted(wrong: Floats, distance: Floats, before: Bools) -> Bools:

@@ -102,8 +102,9 @@ def fit_scale(x: Floats, step: float = 0.0, linear: bool = False) -> Scale | Non
     if known.size > MAX_FIT:
         known = known[np.linspace(0, known.size - 1, MAX_FIT).astype(int)]
     candidates = [Scale("linear")]
-    size = np.abs(known[known != 0])
-    if not linear and size.size and np.mean(known >= 0) >= POSITIVE:
+    if not linear and np.mean(known >= 0) >= POSITIVE and known[known > 0].size > 1:
+        known = known[known >= 0]  # sizes with a wrong sign do not tell how the right ones spread
+        size = known[known > 0]
         # without zeros the values are logarithms nearly throughout; with zeros the smallest sizes are linear
         candidates.append(Scale("root"))
         candidates.append(Scale("log", 0.0, float(np.quantile(size, 0.02)) / (1 if np.mean(known == 0) > 0.02 else 4)))

@@ -40,7 +40,7 @@ def log_far(y: Floats) -> Floats:
     return np.asarray(np.logaddexp(beyond, log_t(y, 4.0)) - np.log(2))
 
 
-def judge_tails(u: Floats, log_wrong: Floats, rate: float, prior_rows: float) -> TailFit:
+def judge_tails(u: Floats, log_wrong: Floats, rate: float, prior_rows: float, min_scale: float = MIN_SCALE) -> TailFit:
     r"""Posterior probability that each residual belongs to a wrong cell.
 
     Each side of 0 has its own spread s, shape (a t distribution or an exponential power) and error rate
@@ -59,6 +59,8 @@ def judge_tails(u: Floats, log_wrong: Floats, rate: float, prior_rows: float) ->
         log_wrong: log density of the wrong values, in the units of u.
         rate: error rate of the table, the prior mean.
         prior_rows: rows that the prior counts for.
+        min_scale: lower bound of s; values as written are no closer than a step, so that many equal ones prove nothing
+            (default: none).
 
     Example:
         >>> u = np.append(np.random.default_rng(0).normal(size=400), 25.0)
@@ -70,16 +72,16 @@ def judge_tails(u: Floats, log_wrong: Floats, rate: float, prior_rows: float) ->
     known = int(np.isfinite(u).sum())
     for side in (u >= 0, u < 0):
         if side.any():
-            wrong[side] = _judge_side(np.abs(u[side]), log_wrong[side], rate, prior_rows)
+            wrong[side] = _judge_side(np.abs(u[side]), log_wrong[side], rate, prior_rows, min_scale)
     share = (float(wrong.sum()) + prior_rows * rate) / (known + prior_rows)
     return TailFit(wrong, share)
 
 
-def _judge_side(size: Floats, log_wrong: Floats, rate: float, prior_rows: float) -> Floats:
+def _judge_side(size: Floats, log_wrong: Floats, rate: float, prior_rows: float, min_scale: float) -> Floats:
     kept, weight = _compressed(size)
     a, b = size[kept], log_wrong[kept]
     shapes = [(nu, True) for nu in T_DEGREES] + [(beta, False) for beta in POWERS]
-    fits = [_fit(a, b, weight, shape, rate, prior_rows) for shape in shapes]
+    fits = [_fit(a, b, weight, shape, rate, prior_rows, min_scale) for shape in shapes]
     likelihood = np.array([f[2] for f in fits]) + np.log(PRIOR)
     share = np.exp(likelihood - np.logaddexp.reduce(likelihood))
     share[share < NEGLIGIBLE] = 0.0
@@ -114,12 +116,18 @@ def _posterior(right: Floats, wrong: Floats, rate: float) -> Floats:
 
 
 def _fit(
-    size: Floats, log_wrong: Floats, weight: Floats, shape: tuple[float, bool], rate: float, prior_rows: float
+    size: Floats,
+    log_wrong: Floats,
+    weight: Floats,
+    shape: tuple[float, bool],
+    rate: float,
+    prior_rows: float,
+    min_scale: float,
 ) -> tuple[float, float, float]:
     """Spread, error rate and log posterior of one shape."""
     value, student = shape
     e, total = rate, float(weight.sum())
-    s = max(float(np.median(np.repeat(size, weight.astype(int)))), MIN_SCALE)
+    s = max(float(np.median(np.repeat(size, weight.astype(int)))), min_scale)
     for _ in range(STEPS):
         p = _posterior(_log_right(size, s, shape), log_wrong, e)
         right = weight * (1 - p)
@@ -132,7 +140,7 @@ def _fit(
                 np.power(value * (right * np.power(size, value)).sum() / max(right.sum(), MIN_SCALE), 1 / value)
             )
         e = float(np.clip(((weight * p).sum() + prior_rows * rate) / (total + prior_rows), 1e-6, MAX_RATE))
-        done, s = abs(new - s) < 1e-4 * s, max(new, MIN_SCALE)
+        done, s = abs(new - s) < 1e-4 * s, max(new, min_scale)
         if done:
             break
     mixed = np.logaddexp(np.log1p(-e) + _log_right(size, s, shape), np.log(e) + log_wrong)
