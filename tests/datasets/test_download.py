@@ -45,6 +45,31 @@ class Server(BaseHTTPRequestHandler):
         pass
 
 
+@pytest.mark.parametrize(
+    ("asked", "led"), [("http://data.org/x", "http://data.org/x"), ("https://a.org/x", "http://b.org/x")]
+)
+def test_only_https_is_used_also_behind_a_redirection(
+    asked: str, led: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Answer(io.BytesIO):
+        headers: dict[str, str] = {}  # noqa: RUF012
+
+        def geturl(self) -> str:
+            return led
+
+    monkeypatch.setattr("urllib.request.urlopen", lambda *_, **__: Answer(CONTENT))
+    with pytest.raises(ConnectionError, match="only https is used"):
+        download(asked, tmp_path / "x")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_never_ends_is_given_up(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("magnet.datasets.download.LARGEST_UNPACKED", -1)
+    with pytest.raises(ConnectionError, match="sends more than"):
+        download(f"{server}/whole", tmp_path / "x")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     http = ThreadingHTTPServer(("127.0.0.1", 0), Server)

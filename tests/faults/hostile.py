@@ -16,7 +16,7 @@ import pyarrow as pa
 from hostile_cells import column, words
 from hostile_files import WRITERS, damage, write_edges
 
-FORMATS = ("csv", "parquet", "graphml", "npz", "pt")
+FORMATS = ("csv", "parquet", "graphml", "npz", "pt", "sqlite")
 
 
 @dataclass
@@ -43,14 +43,14 @@ class Case:
 def make_case(seed: int, folder: Path) -> Case:
     """Write the files of a case into ``folder``."""
     rng = np.random.default_rng([seed, 20])
-    form = FORMATS[int(rng.choice(len(FORMATS), p=[0.44, 0.2, 0.14, 0.12, 0.1]))]
+    form = FORMATS[int(rng.choice(len(FORMATS), p=[0.4, 0.18, 0.12, 0.1, 0.08, 0.12]))]
     rows = int(rng.choice([0, 1, 2, 3, 7, 15, 30, 40], p=[0.02, 0.02, 0.02, 0.02, 0.07, 0.2, 0.3, 0.35]))
     nodes = WRITERS[form](rng, folder, rows)
     case = Case(seed, form, nodes, output=folder / "out")
     if rng.random() < 0.15:
         damage(rng, nodes)
         case.damaged, case.family = True, f"{form}, damaged"
-    if form in ("csv", "parquet") and rng.random() < 0.5:
+    if form in ("csv", "parquet", "sqlite") and rng.random() < 0.5:
         case.arguments += ["--edges", str(write_edges(rng, folder, rows))]
     case.arguments += options(rng, folder, rows)
     _odd_output(rng, case, folder)

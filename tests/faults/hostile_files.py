@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 import datetime
 import io
+import sqlite3
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -205,12 +207,48 @@ def write_pt(rng: np.random.Generator, folder: Path, rows: int) -> Path:
     return path
 
 
+def write_sqlite(rng: np.random.Generator, folder: Path, rows: int) -> Path:
+    """A table in which every cell has a type of its own, with triggers, keys and computed columns."""
+    path = folder / "nodes.sqlite"
+    width = int(rng.integers(1, 6))
+    odd = ["rowid", "a b", "group", 'q"q', "名"]
+    names = [f"{'c' if rng.random() < 0.8 else rng.choice(odd)}{k}" for k in range(width)]
+    makers: list[Callable[[], list[Any]]] = [
+        lambda: [int(float(v)) for v in np.abs(rng.normal(50, 20, rows))],
+        lambda: rng.normal(50, 20, rows).tolist(),
+        lambda: words(rng, rows),
+        lambda: column(rng, rows),
+        lambda: [rng.bytes(3) if rng.random() < 0.5 else "x" for _ in range(rows)],
+        lambda: [[1, 2.5, "x", None, 2**62][int(rng.integers(5))] for _ in range(rows)],
+    ]
+    cells = [makers[int(rng.integers(len(makers)))]() for _ in range(width)]
+    quoted = ['"' + name.replace('"', '""') + '"' for name in names]
+    types = [str(rng.choice(["", "TEXT", "INTEGER", "REAL", "NUMERIC", "BLOB"])) for _ in names]
+    key = " PRIMARY KEY" if rng.random() < 0.4 else ""
+    computed = ", up AS (upper(id))" if rng.random() < 0.2 else ""
+    without = " WITHOUT ROWID" if key and rng.random() < 0.5 else ""
+    declared = ", ".join(f"{name} {kind}" for name, kind in zip(quoted, types, strict=True))
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as file:
+        if rng.random() < 0.2:
+            file.execute("PRAGMA encoding = 'UTF-16'")
+        file.execute(f"CREATE TABLE nodes (id TEXT{key}, {declared}{computed}){without}")
+        marks = ",".join("?" * (width + 1))
+        lines = [(f"n{row}", *(part[row] for part in cells)) for row in range(rows)]
+        file.executemany(f"INSERT INTO nodes (id, {', '.join(quoted)}) VALUES ({marks})", lines)
+        if rng.random() < 0.5:
+            file.execute("CREATE TRIGGER t AFTER UPDATE ON nodes BEGIN DELETE FROM nodes; END")
+        if rng.random() < 0.2:
+            file.execute("CREATE VIEW v AS SELECT * FROM nodes")
+    return path
+
+
 WRITERS: dict[str, Callable[[np.random.Generator, Path, int], Path]] = {
     "csv": write_csv,
     "parquet": write_parquet,
     "graphml": write_graphml,
     "npz": write_npz,
     "pt": write_pt,
+    "sqlite": write_sqlite,
 }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import http.client
 import os
 import shutil
+import urllib.parse
 import urllib.request
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -98,7 +99,10 @@ def download(url: str, path: Path, sha256: str | None = None) -> None:
             what = f"downloading {path.name}"
             stream = wrap_file(answer, total=length, description=what, console=Console(stderr=True))
             with stream as reader, part.open("wb") as file:
-                shutil.copyfileobj(reader, file)
+                while block := reader.read(1 << 20):
+                    if file.tell() > LARGEST_UNPACKED:
+                        raise ConnectionError(f"{url} sends more than {LARGEST_UNPACKED >> 20} MiB")
+                    file.write(block)
         received = part.stat().st_size
         if length and received != length:
             raise ConnectionError(f"{url} broke off after {received} of {length} bytes")
@@ -110,8 +114,12 @@ def download(url: str, path: Path, sha256: str | None = None) -> None:
 
 @contextmanager
 def _connection(url: str) -> Iterator[Any]:
+    """An answer over https, as anything between could change one over http; a redirection counts."""
     try:
         with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
+            place = urllib.parse.urlsplit(answer.geturl())
+            if place.scheme != "https" and place.hostname not in ("127.0.0.1", "localhost"):
+                raise ConnectionError(f"{url} leads to {place.scheme}://{place.hostname}; only https is used")
             yield answer
     except http.client.HTTPException as error:
         raise ConnectionError(f"{url} broke off ({type(error).__name__})") from None
