@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import magnet
@@ -57,3 +59,11 @@ def test_imports_point_down():
         above = [name for name in sorted(imported(path)) if order.get(name, len(order)) < order[own]]
         wrong += [f"{path.relative_to(PACKAGE)} imports {name}" for name in above]
     assert wrong == []
+
+
+def test_what_a_table_without_links_needs_imports_no_torch():
+    names = "graph", "arrays", "files", "threads", "scales", "tables", "cleaner", "report"
+    modules = ", ".join(f"magnet.{name}" for name in names)
+    code = f"import sys, {modules}; print(sorted({{'torch', 'numba'}} & {{*sys.modules}}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -267,3 +267,19 @@ def test_a_product_kept_from_the_evaluation_changes_nothing(
     monkeypatch.setattr(features.Features, "known", property(lambda self: None, lambda self, value: None))
     assert torch.allclose(train(nn.APPNP(**model), data, graph, x, epochs=5).logits, shared.logits, atol=1e-6)
     assert len(taken) == 4
+
+
+def test_small_networks_get_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many small parallel regions wait for each other as soon as another process uses a core."""
+    seen: list[int] = []
+    monkeypatch.setattr(nn.training._Best, "see", lambda self, *_: seen.append(torch.get_num_threads()))
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        graph = Graph.from_edges([[0, 1], [1, 2]], num_nodes=3)
+        mask = torch.ones(3, dtype=torch.bool)
+        nn.fit(nn.GCN(2, 2, hidden=4), torch.rand(3, 2), graph, torch.tensor([0, 1, 0]), mask, mask, epochs=2)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert seen == [1, 1]

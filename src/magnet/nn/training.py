@@ -17,6 +17,7 @@ from magnet.nn import memory
 from magnet.nn.adam import Adam
 from magnet.nn.features import Features
 from magnet.nn.model import Inputs, Model, Numbers
+from magnet.threads import threads_for
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +104,9 @@ def fit(
         features = x if isinstance(x, Features) else Features.of(x, model.like)
         graph = Graph.of(graph)
         _check(model, features, graph, y)
+    # the largest arrays of an epoch: the features, and the hidden layer of all models
+    cells = features.stored + graph.num_nodes * model.hidden * count
+    with memory.explained(model, count), threads_for(cells):
         train = _Part.of("train", model, features, graph, y, train_mask, training=True)
         val = _Part.of("val", model, features, graph, y, val_mask, training=False)
         features.shared = train.inputs.features is val.inputs.features is features
