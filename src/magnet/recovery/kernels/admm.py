@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
 from numpy.typing import NDArray
 
 from magnet.recovery.driver import History, Solution
 from magnet.recovery.kernels import HARD, KEEP, QUADRATIC, TABLE, cpu
 from magnet.recovery.kernels.blocks import aligned, kernel_matrix, run_blocks
 from magnet.recovery.kernels.maps import fidelity_map, penalty_map
-from magnet.recovery.kernels.simd import LANES
+from magnet.recovery.kernels.simd import LANES, jit
 from magnet.recovery.problem import Problem
 
 
@@ -72,7 +71,8 @@ class _Run:
         nu = problem.nu.detach().numpy()[first:].astype(np.float64)
         self.penalty = np.broadcast_to(nu, (nu.shape[0], columns)) / self.gamma
         p, q = float(settings.p), float(settings.q)
-        self.prox_p, self.prox_q = penalty_map(p, self.dtype), fidelity_map(q, self.dtype)
+        simple = p == 1 and q == 2
+        self.prox_p, self.prox_q = penalty_map(p, self.dtype, simple), fidelity_map(q, self.dtype, simple)
         self.threshold, multiplier = self.penalty, self.d
         if self.prox_p[0] == HARD and settings.hard == "exact":
             self.threshold, multiplier = np.sqrt(2 * self.penalty), np.sqrt(self.d)
@@ -169,7 +169,7 @@ def _lanes(values: NDArray[np.float64], dtype: Any) -> NDArray[Any]:
     return padded.ravel()
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@jit
 def _pack(
     x: Any,
     trust: Any,
@@ -210,7 +210,7 @@ def _pack(
                 weight[at] = KEEP if kept else omega / 2
 
 
-@njit(nogil=True, cache=True)
+@jit
 def _unpack(block: Any, order: Any, first: Any, width: Any, result: Any) -> None:
     for i in range(order.size):
         for c in range(width):

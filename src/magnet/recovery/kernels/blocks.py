@@ -16,11 +16,10 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import scipy.sparse as sp
 import torch
-from numba import njit
 from numpy.typing import NDArray
 
 from magnet.graph import Graph
-from magnet.recovery.kernels.simd import LANES, load, prefetch
+from magnet.recovery.kernels.simd import LANES, jit, load, prefetch
 
 #: How many edges ahead rows are asked for; the index array goes on that long after its end.
 AHEAD = 24
@@ -114,7 +113,7 @@ def kernel_matrix(
     return found
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@jit
 def gather(indptr: Any, indices: Any, values: Any, source: Any, i: Any) -> Any:
     """Row i of the sparse product with a block.
 

@@ -26,20 +26,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from magnet.recovery.kernels import SOFT
 from magnet.recovery.kernels.blocks import gather
 from magnet.recovery.kernels.maps import add_fidelity, add_penalty, move, rest
-from magnet.recovery.kernels.simd import LANES, bits_of, load, store
+from magnet.recovery.kernels.simd import LANES, bits_of, jit, load, store
 
 #: Rows summed in the working precision before they are added to the float64 totals.
 FLUSH = 64
 
-_jit = njit(nogil=True, cache=True, error_model="numpy")
 
-
-@_jit
+@jit
 def _mix(coefficients: Any, F: Any, position: Any, k: Any) -> Any:
     """``sum_b c_{b,k} F_b`` at one row."""
     total = load(F[0], position) * coefficients[k * len(F)]
@@ -48,7 +45,7 @@ def _mix(coefficients: Any, F: Any, position: Any, k: Any) -> Any:
     return total
 
 
-@_jit
+@jit
 def _ascend(
     indptr: Any,
     indices: Any,
@@ -96,7 +93,7 @@ def _ascend(
     return source, target
 
 
-@_jit
+@jit
 def _descend(indptr: Any, indices: Any, doubled: Any, coefficients: Any, F: Any, current: Any, other: Any) -> Any:
     """Clenshaw's recurrence from ``b_m`` (in ``current``) down to ``b_1``: returns the arrays of b_1, b_2."""
     n = indptr.size - 1
@@ -112,7 +109,7 @@ def _descend(indptr: Any, indices: Any, doubled: Any, coefficients: Any, F: Any,
     return current, other
 
 
-@_jit
+@jit
 def solve_fast(
     indptr: Any,
     indices: Any,
@@ -199,7 +196,7 @@ def solve_fast(
         source, target = target, source
 
 
-@_jit
+@jit
 def solve_tracked(
     indptr: Any,
     indices: Any,
@@ -325,12 +322,12 @@ def solve_tracked(
                 out[i * LANES + c] = U[i * LANES + c]
 
 
-@_jit
+@jit
 def _add_square(sums: Any, at: Any, value: Any) -> None:
     store(sums, at, load(sums, at) + value * value)
 
 
-@_jit
+@jit
 def _flush(sums: Any, totals: Any) -> None:
     for row in range(6):
         for c in range(LANES):
@@ -338,7 +335,7 @@ def _flush(sums: Any, totals: Any) -> None:
             sums[row * LANES + c] = 0
 
 
-@_jit
+@jit
 def _stop(measured: Any, k: Any, stopped: Any, tol: Any, U: Any, out: Any) -> Any:
     """Copy out the columns that have converged; true when all have. Stopped columns keep their numbers."""
     everything = True

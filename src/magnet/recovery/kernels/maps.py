@@ -1,8 +1,9 @@
 """The scalar maps of the CPU kernels: the proximal maps of :mod:`magnet.prox` and what they cost.
 
-A map comes as a tuple ``(how, exponent, cubics, base, shift, jump, polish, below, above)``: how it is computed, its
-exponent, and for ``TABLE`` the table (see :mod:`magnet.recovery.kernels.tables`) and how many Newton steps follow
-within it, below it and above it.
+A map comes as a tuple ``(how, exponent, cubics, base, shift, jump, polish, below, above, simple)``: how it is computed,
+its exponent, and for ``TABLE`` the table (see :mod:`magnet.recovery.kernels.tables`) and how many Newton steps follow
+within it, below it and above it. ``simple`` is ``(0,)`` for p = 1 with q = 2 and ``()`` else: the length of a tuple is
+part of its type, so that the kernels of this pair are compiled without the others' branches.
 """
 
 from __future__ import annotations
@@ -11,43 +12,40 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from magnet.prox import NEWTON_STEPS
 from magnet.recovery.kernels import GENERAL, HARD, QUADRATIC, SOFT, TABLE
-from magnet.recovery.kernels.simd import LANES, drop_above, load, maximum, minimum, splat, store
+from magnet.recovery.kernels.simd import LANES, drop_above, jit, load, maximum, minimum, splat, store
 from magnet.recovery.kernels.tables import Table, fidelity_table, shrink_table
 
-_jit = njit(nogil=True, cache=True, error_model="numpy")
 
-
-def penalty_map(p: float, dtype: Any) -> tuple[Any, ...]:
+def penalty_map(p: float, dtype: Any, simple: bool = False) -> tuple[Any, ...]:
     """How the kernels compute the prox of ``|.|^p``, 0 <= p <= 1."""
     if p in (0.0, 1.0):
-        return _as_tuple(HARD if p == 0 else SOFT, p, None, dtype)
+        return _as_tuple(HARD if p == 0 else SOFT, p, None, dtype, simple)
     return _as_tuple(TABLE, p, shrink_table(p, np.dtype(dtype).name), dtype)
 
 
-def fidelity_map(q: float, dtype: Any) -> tuple[Any, ...]:
+def fidelity_map(q: float, dtype: Any, simple: bool = False) -> tuple[Any, ...]:
     """How the kernels compute the prox of ``|.|^q``, 1 <= q <= 2."""
     if q in (1.0, 2.0):
-        return _as_tuple(SOFT if q == 1 else QUADRATIC, q, None, dtype)
+        return _as_tuple(SOFT if q == 1 else QUADRATIC, q, None, dtype, simple)
     table = fidelity_table(q, np.dtype(dtype).name)
     return _as_tuple(GENERAL if table is None else TABLE, q, table, dtype)
 
 
-def _as_tuple(how: int, exponent: float, table: Table | None, dtype: Any) -> tuple[Any, ...]:
+def _as_tuple(how: int, exponent: float, table: Table | None, dtype: Any, simple: bool = False) -> tuple[Any, ...]:
     kind = np.dtype(dtype).type
     cubics: NDArray[Any] = np.zeros(4, dtype) if table is None else table.cubics.ravel()
     base, shift, jump = (0, 0, 0.0) if table is None else (table.base, table.shift, table.jump)
     polish = 2 if how == TABLE and np.dtype(dtype) == np.float64 else 0
     below, above = (True, True) if table is None else table.settled
     outside = (polish if below else NEWTON_STEPS, polish if above else NEWTON_STEPS)
-    return how, kind(exponent), cubics, base, shift, kind(jump), polish, *outside
+    return how, kind(exponent), cubics, base, shift, kind(jump), polish, *outside, (0,) * simple
 
 
-@_jit
+@jit
 def lq_scalar(z: Any, t: Any, q: Any) -> Any:
     """:func:`magnet.prox.lq` of one number, 1 < q < 2."""
     size, tau = abs(z), q * t
@@ -74,7 +72,7 @@ def lq_scalar(z: Any, t: Any, q: Any) -> Any:
     return math.copysign(s, z)
 
 
-@_jit
+@jit
 def _look_up(scratch: Any, whole: Any, c: Any, cubics: Any, base: Any, shift: Any) -> Any:
     """The table at lane c of ``scratch``; -1 below its first piece, -2 above its last one (and for inf and NaN)."""
     bits = whole[c]
@@ -89,7 +87,7 @@ def _look_up(scratch: Any, whole: Any, c: Any, cubics: Any, base: Any, shift: An
     return cubics[at] + place * (cubics[at + 1] + place * (cubics[at + 2] + place * cubics[at + 3]))
 
 
-@_jit
+@jit
 def table_rest(zeta: Any, inverse: Any, prox: Any, scratch: Any, whole: Any) -> Any:
     """``zeta - prox(zeta)`` of ``t |.|^p``, 0 < p < 1; ``inverse`` is ``t^(-1/(2-p))``."""
     p, cubics, base, shift, jump, polish = prox[1], prox[2], prox[3], prox[4], prox[5], prox[6]
@@ -111,7 +109,7 @@ def table_rest(zeta: Any, inverse: Any, prox: Any, scratch: Any, whole: Any) -> 
     return zeta * load(scratch, 0)
 
 
-@_jit
+@jit
 def _polished(y: Any, share: Any, q: Any) -> Any:
     """One Newton step for ``u / y``, in u or in ``v = u^(q-1) = y - u``, whichever is the larger of the two."""
     if y >= 2:
@@ -125,7 +123,7 @@ def _polished(y: Any, share: Any, q: Any) -> Any:
     return (y - v) / y
 
 
-@_jit
+@jit
 def table_move(z: Any, inverse: Any, prox: Any, scratch: Any, whole: Any) -> Any:
     """The prox of ``t |.|^q``, 1 < q < 2; ``inverse`` is ``(q t)^(-1/(2-q))``."""
     q, cubics, base, shift, polish = prox[1], prox[2], prox[3], prox[4], prox[6]
@@ -145,7 +143,7 @@ def table_move(z: Any, inverse: Any, prox: Any, scratch: Any, whole: Any) -> Any
     return z * load(scratch, 0)
 
 
-@_jit
+@jit
 def _lq_each(z: Any, weight: Any, q: Any, scratch: Any) -> Any:
     """The prox of ``weight |.|^q`` for 1 < q < 2, lane by lane."""
     store(scratch, 0, z)
@@ -155,21 +153,21 @@ def _lq_each(z: Any, weight: Any, q: Any, scratch: Any) -> Any:
     return load(scratch, 0)
 
 
-@_jit
+@jit
 def rest(zeta: Any, threshold: Any, prox: Any, scratch: Any, whole: Any) -> Any:
     """``zeta - prox(zeta)`` of the penalty; see :func:`table_rest` for what ``threshold`` is for a table."""
-    if prox[0] == SOFT:
+    if len(prox[9]) == 1 or prox[0] == SOFT:
         return minimum(maximum(zeta, threshold * scratch.dtype.type(-1)), threshold)
     if prox[0] == HARD:
         return drop_above(zeta, threshold)
     return table_rest(zeta, threshold, prox, scratch, whole)
 
 
-@_jit
+@jit
 def move(b: Any, X: Any, weight: Any, prox: Any, scratch: Any, whole: Any) -> Any:
     """``U - X`` of the U-step; ``weight`` is ``1 / (1 + omega)`` for q = 2, ``omega / 2`` or that of a table."""
     z = b - X
-    if prox[0] == QUADRATIC:
+    if len(prox[9]) == 1 or prox[0] == QUADRATIC:
         return z * weight
     if prox[0] == SOFT:
         return z - minimum(maximum(z, weight * scratch.dtype.type(-1)), weight)
@@ -178,10 +176,10 @@ def move(b: Any, X: Any, weight: Any, prox: Any, scratch: Any, whole: Any) -> An
     return _lq_each(z, weight, prox[1], scratch)
 
 
-@_jit
+@jit
 def add_penalty(sums: Any, cost: Any, value: Any, prox: Any, scratch: Any) -> None:
     """``cost |value|^p``."""
-    if prox[0] == SOFT:
+    if len(prox[9]) == 1 or prox[0] == SOFT:
         size = maximum(value, value * scratch.dtype.type(-1))
         store(sums, 0, load(sums, 0) + size * cost)
         return
@@ -193,11 +191,11 @@ def add_penalty(sums: Any, cost: Any, value: Any, prox: Any, scratch: Any) -> No
             sums[c] += scratch[LANES + c] * (size ** prox[1] if prox[0] == TABLE else 1)
 
 
-@_jit
+@jit
 def add_fidelity(sums: Any, moved: Any, z: Any, weight: Any, prox: Any, scratch: Any) -> None:
     """``omega / 2 |U - X|^q = moved (z - moved) / q``, by the equation that ``moved`` solves."""
     one = scratch.dtype.type(1)
-    if prox[0] == QUADRATIC:
+    if len(prox[9]) == 1 or prox[0] == QUADRATIC:
         cost = z * z * (splat(one) - weight) * weight * scratch.dtype.type(0.5)
     else:
         cost = moved * (z - moved) * (one / prox[1])

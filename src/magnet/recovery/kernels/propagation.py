@@ -19,18 +19,15 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
 from numpy.typing import NDArray
 
 from magnet.graph import Graph
 from magnet.recovery.io.columns import FAR_OUT, ORDINARY_BITS
 from magnet.recovery.kernels.blocks import aligned, gather, kernel_matrix, run_blocks
-from magnet.recovery.kernels.simd import LANES, keep_where, load, splat, store
+from magnet.recovery.kernels.simd import LANES, jit, keep_where, load, splat, store
 
 #: Rows summed in the working precision before they are added to the float64 totals.
 FLUSH = 64
-
-_jit = njit(nogil=True, cache=True, error_model="numpy")
 
 
 def solve(
@@ -137,7 +134,7 @@ class _Run:
         return True
 
 
-@_jit
+@jit
 def _pack(
     x: Any,
     trust: Any,
@@ -175,7 +172,7 @@ def _pack(
     return fine
 
 
-@_jit
+@jit
 def _known(
     known: Any,
     w: Any,
@@ -222,7 +219,7 @@ def _known(
             X[at] = (root[i] * (known[at] - median[c]) if degree else known[at]) / scale[c]
 
 
-@_jit
+@jit
 def _trusted_median(known: Any, w: Any, c: Any, column: Any) -> Any:
     """See :func:`magnet.recovery.io.columns.trusted_median`: the lower of the two middle ones."""
     for least in (0.5, 0.0):
@@ -237,7 +234,7 @@ def _trusted_median(known: Any, w: Any, c: Any, column: Any) -> Any:
     return column.dtype.type(0)
 
 
-@_jit
+@jit
 def _diagonal(
     w: Any,
     component: Any,
@@ -256,7 +253,7 @@ def _diagonal(
             inverse[at] = 1 / d[at] if free else 0
 
 
-@_jit
+@jit
 def _add_up(vector: Any, scratch: Any, totals: Any) -> None:
     """Add the lanes of a vector to float64 totals."""
     store(scratch, 0, vector)
@@ -264,7 +261,7 @@ def _add_up(vector: Any, scratch: Any, totals: Any) -> None:
         totals[c] += scratch[c]
 
 
-@_jit
+@jit
 def _conjugate_gradients(
     indptr: Any,
     indices: Any,
@@ -363,7 +360,7 @@ def _conjugate_gradients(
         left[c] = np.sqrt(squared[c] / size[c]) if size[c] > 0 else 0
 
 
-@_jit
+@jit
 def _unpack(
     blocks: Any,
     root: Any,

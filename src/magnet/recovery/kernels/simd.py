@@ -4,24 +4,37 @@ Numba has no vector type, and its loop vectorizer gives up on our inner loops (a
 arrays that might overlap). A :class:`Vector` is an LLVM vector of ``LANES`` numbers: one row of a column
 block. It is kept in registers, so a sparse product accumulates without touching memory.
 
-Arrays are flat; positions count elements. (Numba's cache on disk does not notice a change of this file: after one,
-delete the ``*.nbi`` and ``*.nbc`` files beside the kernels.)
+Arrays are flat; positions count elements.
 """
 
 from __future__ import annotations
 
+import hashlib
 import operator
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
 
 #: Columns in a block: 16 float32 numbers are one 64-byte cache line.
 LANES = 16
+
+#: What the kernels are made of: Numba's cache on disk looks at the file of a function only, not at what it inlines.
+_SOURCES = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py")))).digest()
+
+
+def jit(function: Callable[..., Any]) -> Any:
+    """Compile a kernel; it is compiled again when any file of this folder has changed."""
+    compiled = njit(nogil=True, cache=True, error_model="numpy")(function)
+    if hasattr(compiled, "_cache"):  # not where compilation is switched off
+        file = compiled._cache._cache_file
+        file._source_stamp = (file._source_stamp, _SOURCES)
+    return compiled
 
 
 class Vector(types.Type):
