@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 from torch_geometric.data import Data
 
+from magnet.cluster import connected
 from magnet.detection.data.columns import Column
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.data.scales import Scales
@@ -65,6 +66,7 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
         columns: Sequence[Column] | None = None,
         trusted: Any = None,
         reference: Detector | Reference | None = None,
+        cluster: str | None = None,
     ) -> Self:
         """Find what is wrong in ``data``.
 
@@ -77,6 +79,9 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
             columns: what the features are. (default: :func:`~magnet.detection.infer_columns`)
             trusted: bool ``[n, d]`` or ``[n]``: cells, or rows, known to be right. They are never flagged.
             reference: a fitted detector whose column scales and thresholds are used.
+            cluster: work on ranges of features as tasks of a Ray cluster (extra ``cluster``): its address, or
+                ``"auto"`` for the one that runs here, or else a new one on this machine. Rows are judged here.
+                (default: none)
         """
         self.check_parameters()
         if isinstance(data, DetectionData):
@@ -85,8 +90,12 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
             scales = reference.scales_ if reference is not None else None
             prepared = DetectionData.from_data(data, columns, trusted, scales, self.device)
             home = getattr(data.x, "device", torch.device("cpu"))  # an array has none
+        if cluster is not None:
+            if prepared.device.type != "cpu":
+                raise ValueError(f"cluster is for features on the CPU; these are on {prepared.device}")
+            prepared = replace(prepared, cluster=cluster)
         # the largest dense arrays are the rows on their singular vectors
-        with threads_for(prepared.num_nodes * min(prepared.num_features, 128)):
+        with threads_for(prepared.num_nodes * min(prepared.num_features, 128)), connected(cluster):
             verdict = self._detect(prepared)
         self.verdict_: Verdict = replace(
             verdict,

@@ -154,12 +154,11 @@ class Verdict:
         data = self.data
         if data.matrix is None or dtype == torch.bool:
             out = torch.empty(data.num_nodes, data.num_features, dtype=dtype, device=self.device)
-            for first, last in data.ranges():
-                out[:, first:last] = getattr(self.block(first, last), name).to(out.device)
+            for first, last, block in data.over_ranges(self.block):
+                out[:, first:last] = getattr(block, name).to(out.device)
             return out
         parts = []
-        for first, last in data.ranges():
-            block = self.block(first, last)
+        for first, last, block in data.over_ranges(self.block):
             keep = (block.probability >= DATA.min_listed_probability) | (data.block(first, last) != 0)
             row, column = keep.nonzero(as_tuple=True)
             entry = (getattr(block, name)[keep].cpu().numpy(), (row.cpu().numpy(), column.cpu().numpy()))
@@ -190,17 +189,20 @@ class Verdict:
         if self._is_row_only:
             return (1 - self.row_probability).square()[:, None].expand(-1, data.num_features)
         out = torch.empty(data.num_nodes, data.num_features, device=self.device)
-        for first, last in data.ranges():
-            right = torch.ones(data.num_nodes, last - first, device=data.device)
-            if self.cells is not None:
-                right = right * (1 - self.cells(first, last)[1])
-            if self.p_row_swapped is not None:
-                right = right * (1 - self.p_row_swapped[:, None])
-            exempt = data.exempt(first, last)
-            if exempt is not None:
-                right = right.masked_fill(exempt, 1.0)
+        for first, last, right in data.over_ranges(self._right):
             out[:, first:last] = right.square().to(out.device)
         return self._without_missing(out)
+
+    def _right(self, first: int, last: int) -> Tensor:
+        """Probability ``[n, last - first]`` that neither the cell nor its row is wrong."""
+        data = self.data
+        right = torch.ones(data.num_nodes, last - first, device=data.device)
+        if self.cells is not None:
+            right = right * (1 - self.cells(first, last)[1])
+        if self.p_row_swapped is not None:
+            right = right * (1 - self.p_row_swapped[:, None])
+        exempt = data.exempt(first, last)
+        return right if exempt is None else right.masked_fill(exempt, 1.0)
 
     def _without_missing(self, trust: Tensor) -> Tensor:
         return trust if self.data.missing is None else trust.masked_fill(self.data.missing.to(trust.device), 0.0)
@@ -233,6 +235,6 @@ class Verdict:
     def flagged_nodes(self) -> Tensor:
         """Bool ``[n]``: rows judged to be swapped, and rows with a cell judged wrong."""
         flagged = self.flagged_rows.to(self.data.device)
-        for first, last in self.data.ranges():
-            flagged = flagged | self.block(first, last).flagged.any(dim=1)
+        for _, _, block in self.data.over_ranges(self.block):
+            flagged = flagged | block.flagged.any(dim=1)
         return flagged.to(self.device)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from magnet.recovery.cluster import Solved, solve_on_cluster
+from magnet.cluster import run_tasks
 from magnet.recovery.driver import History
 from magnet.recovery.io.columns import Columns, read_columns
 from magnet.recovery.io.output import Output, Record
 from magnet.recovery.result import RecoveryResult
+
+Solved: TypeAlias = Sequence[tuple[Tensor, Record]]
 
 
 class Job(Protocol):
@@ -57,6 +60,31 @@ def _solve_here(
 ) -> Iterator[tuple[int, Solved]]:
     for first in starts:
         yield first, job.solve(*read_columns(x, trust, first, min(first + width, x.shape[1])), first)
+
+
+def solve_on_cluster(
+    job: Job, x: Columns, trust: Columns, starts: Sequence[int], width: int, address: str
+) -> Iterator[tuple[int, Solved]]:
+    """The graph and the settings go into the object store once, a task gets the columns of its range."""
+
+    def pieces() -> Iterator[tuple[int, tuple[Any, ...]]]:
+        for first in starts:
+            block, weights = read_columns(x, trust, first, min(first + width, x.shape[1]))
+            same = weights.shape[1] > 1 and weights.stride(1) == 0  # one trust for the whole row
+            yield first, (_array(block), _array(weights[:, :1] if same else weights), first)
+
+    for first, solved in run_tasks(_solve_range, job.for_workers(), pieces(), address):
+        # arrays in the object store cannot be written to, and torch wants to be able to
+        yield first, [(torch.from_numpy(values.copy()), record) for values, record in solved]
+
+
+def _solve_range(job: Job, x: NDArray[Any], trust: NDArray[Any], first: int) -> list[tuple[NDArray[Any], Record]]:
+    block, weights = torch.from_numpy(x.copy()), torch.from_numpy(trust.copy())
+    return [(_array(values), record) for values, record in job.solve(block, weights.expand_as(block), first)]
+
+
+def _array(values: Tensor) -> NDArray[Any]:
+    return np.ascontiguousarray(values.detach().numpy())
 
 
 def gathered(output: Output, records: Sequence[Record], backend: str) -> RecoveryResult:

@@ -98,8 +98,8 @@ class CellModel:
                 support = w * (1 - self.node_probability)
             if data.matrix is None:
                 p_cell_wrong = torch.empty(data.num_nodes, data.num_features, device=data.device)
-                for first, last in data.ranges():
-                    p_cell_wrong[:, first:last] = self.probability(first, last)
+                for first, last, block in data.over_ranges(self.probability):
+                    p_cell_wrong[:, first:last] = block
 
     def judge(self, first: int, last: int) -> tuple[Tensor, Tensor]:
         """Scores and probabilities ``[n, last - first]``, which are the same here."""
@@ -117,26 +117,31 @@ class CellModel:
         if self.has_lengths:
             self._lengths = [(r, local) for local in (True, False) for r in CELLS.row_lengths]
         likelihood = torch.zeros(data.num_nodes, len(self._rates), len(self._lengths), device=device)
-        for first, last in data.ranges():
-            ratio, event = self._evidence(first, last)
-            plain = ratio.masked_fill(event, 0.0).expm1()
-            for k, e in enumerate(self._rates):
-                likelihood[:, k] += torch.log1p(e * plain).sum(dim=1, keepdim=True)
-            if not self.has_lengths:
-                continue
-            row, column = event.nonzero(as_tuple=True)
-            event_ratio = ratio[row, column]
-            for m, factor in enumerate(self._factors(first, last, row, column)):
-                wrong = _event_if_wrong(event_ratio, factor)
-                for k, e in enumerate(self._rates):
-                    likelihood[:, k, m].index_add_(0, row, ((1 - e) * factor + e * wrong).log())
-            # An untouched cell without an event is likely by a factor exp(-(pi' - pi)).
-            base = self._context.event_means(first, last)[0].sum()
-            expected = self._context.probability(first, last).sum(dim=1)
-            for m, (r, local) in enumerate(self._lengths):
-                likelihood[:, :, m] -= (r * (expected if local else base) - expected)[:, None]
+        for _, _, part in data.over_ranges(self._likelihood):
+            likelihood += part
         self._posterior, self.node_scores, self.share = fit_rates(likelihood)
         self.node_probability = torch.sigmoid(self.node_scores)
+
+    def _likelihood(self, first: int, last: int) -> Tensor:
+        """What a range of features adds to the log likelihoods ``[n, 1 + rates, lengths]``."""
+        ratio, event = self._evidence(first, last)
+        plain = ratio.masked_fill(event, 0.0).expm1()
+        by_rate = torch.stack([torch.log1p(e * plain).sum(dim=1) for e in self._rates], dim=1)
+        likelihood = by_rate[:, :, None].repeat(1, 1, len(self._lengths))
+        if not self.has_lengths:
+            return likelihood
+        row, column = event.nonzero(as_tuple=True)
+        event_ratio = ratio[row, column]
+        for m, factor in enumerate(self._factors(first, last, row, column)):
+            wrong = _event_if_wrong(event_ratio, factor)
+            for k, e in enumerate(self._rates):
+                likelihood[:, k, m].index_add_(0, row, ((1 - e) * factor + e * wrong).log())
+        # An untouched cell without an event is likely by a factor exp(-(pi' - pi)).
+        base = self._context.event_means(first, last)[0].sum()
+        expected = self._context.probability(first, last).sum(dim=1)
+        for m, (r, local) in enumerate(self._lengths):
+            likelihood[:, :, m] -= (r * (expected if local else base) - expected)[:, None]
+        return likelihood
 
     def _factors(self, first: int, last: int, row: Tensor, column: Tensor) -> list[Tensor]:
         """By how much an event is more likely under each length, for some cells of a range of features."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,12 +14,15 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from magnet.arrays import csr_tensor, is_sparse, to_scipy
+from magnet.cluster import run_tasks
 from magnet.detection.data.columns import Column, check_columns, feature_tensor, infer_columns, row_units
 from magnet.detection.data.scales import Scales, asinh_units, robust_scales
 from magnet.detection.options import DATA
 from magnet.graph import Graph
 
 NUMERIC_KINDS = ("count", "continuous")
+
+T = TypeVar("T")
 
 
 @dataclass(eq=False)
@@ -38,6 +41,7 @@ class DetectionData:
             agree with a wrong value as well as with a right one, so they are no evidence about single cells.
         units: what the rows ``[n]`` and the columns ``[d]`` were divided by, so that bags of words are 0/1 or counts
             here, whatever they were multiplied by; None for 1.
+        cluster: the Ray cluster that works on ranges of features, see :func:`magnet.cluster.connected`; None for none.
     """
 
     graph: Graph
@@ -49,6 +53,7 @@ class DetectionData:
     given_scales: Scales | None = None
     edges_from_rows: bool = False
     units: tuple[Tensor, Tensor] | None = None
+    cluster: str | None = None
 
     @classmethod
     def from_data(
@@ -161,6 +166,21 @@ class DetectionData:
                 first = c.start
         yield first, self.num_features
 
+    def over_ranges(self, work: Callable[[int, int], T]) -> Iterator[tuple[int, int, T]]:
+        """``work(first, last)`` of every range, in order. On a cluster every range is a task, but for the first one:
+        what ``work`` computes once and keeps is then there when it is sent."""
+        ranges = list(self.ranges())
+        if self.cluster is None:
+            yield from ((first, last, work(first, last)) for first, last in ranges)
+            return
+        done = {ranges[0]: work(*ranges[0])}
+        found = run_tasks(_work_on_range, work, ((each, each) for each in ranges[1:]), self.cluster)
+        for first, last in ranges:
+            while (first, last) not in done:
+                at, result = next(found)
+                done[at] = result
+            yield first, last, done.pop((first, last))
+
     def categories(self, first: int, last: int) -> Iterator[tuple[Column, slice]]:
         """The categorical columns of a range of features, and where they are in its block."""
         for c in self.columns:
@@ -244,6 +264,10 @@ class DetectionData:
                     part = robust_scales(block[:, at], unit[at + first], not is_numeric)
                     centre[at + first], spread[at + first] = part
         return Scales(centre, spread, unit)
+
+
+def _work_on_range(work: Callable[[int, int], T], first: int, last: int) -> T:
+    return work(first, last)
 
 
 def _divided(x: Tensor, row_unit: Tensor) -> Tensor:

@@ -1,0 +1,92 @@
+"""Independent pieces of work as tasks of a Ray cluster (extra ``cluster``).
+
+What the pieces share goes into the object store once. A task gets its own arguments and returns its result, which the
+caller uses as it comes. What Ray loses with a worker or a node it runs again elsewhere: that costs one piece. Tasks use
+one core each, so that a cluster works on as many pieces as it has cores.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+#: Tasks under way for each core: one in work, one waiting, so that no core waits for the caller and the arguments of
+#: few tasks are in memory.
+UNDER_WAY = 2
+#: A lost node may be lost again while the same task is repeated.
+RETRIES = 5
+
+Key = TypeVar("Key")
+
+
+@contextmanager
+def connected(address: str | None) -> Iterator[None]:
+    """A connection to a cluster as long as the block runs; one that there is already is used, and left open.
+
+    Args:
+        address: of a running cluster; ``"auto"`` is the one that runs here, or a new one on this machine; None for
+            none.
+    """
+    if address is not None and importlib.util.find_spec("ray") is None:
+        raise ValueError("cluster needs Ray: pip install 'magnet-gnn[cluster]'")
+    if address is None:
+        yield
+        return
+    import ray
+
+    if ray.is_initialized():
+        yield
+        return
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level="error")
+    except ConnectionError:
+        if address != "auto":
+            raise ValueError(f"cluster is {address!r}: no Ray cluster answers there") from None
+        ray.init(log_to_driver=False, logging_level="error", include_dashboard=False)
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def run_tasks(
+    work: Callable[..., Any], shared: Any, pieces: Iterable[tuple[Key, tuple[Any, ...]]], address: str
+) -> Iterator[tuple[Key, Any]]:
+    """``work(shared, *arguments)`` of every piece; yields their keys and results in the order in which they are done.
+
+    Args:
+        work: the nodes must be able to import it.
+        shared: what all pieces need; the nodes keep a copy.
+        pieces: keys and arguments, asked for when there is a core for them.
+        address: see :func:`connected`.
+    """
+    with connected(address):
+        import ray
+
+        task = ray.remote(num_cpus=1, max_retries=RETRIES)(_with_one_thread)
+        stored = ray.put((work, shared))
+        most = UNDER_WAY * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        waiting = iter(pieces)
+        running: dict[Any, Key] = {}
+        while True:
+            while len(running) < most and (piece := next(waiting, None)) is not None:
+                running[task.remote(stored, *piece[1])] = piece[0]
+            if not running:
+                return
+            (done,), _ = ray.wait(list(running), num_returns=1)
+            key = running.pop(done)
+            try:
+                result = ray.get(done)
+            except ray.exceptions.RayTaskError as error:
+                raise error.cause from None
+            yield key, result
+
+
+def _with_one_thread(stored: tuple[Callable[..., Any], Any], *arguments: Any) -> Any:
+    import torch
+
+    torch.set_num_threads(1)
+    work, shared = stored
+    return work(shared, *arguments)
