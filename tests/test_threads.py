@@ -4,7 +4,7 @@ import pytest
 import torch
 from threadpoolctl import threadpool_info
 
-from magnet.threads import CELLS_PER_THREAD, threads_for
+from magnet.threads import CELLS_PER_THREAD, map_threads, threads_for
 
 
 @pytest.fixture
@@ -41,3 +41,9 @@ def test_never_more_than_the_user_allows() -> None:
             assert threads == 1
     finally:
         torch.set_num_threads(before)
+
+
+def test_pieces_run_on_one_thread_each_and_come_back_in_order(two_threads: object) -> None:
+    found = map_threads(lambda item: (item, torch.get_num_threads()), [3, 1, 2], 2)
+    assert found == [(3, 1), (1, 1), (2, 1)]
+    assert torch.get_num_threads() == 2

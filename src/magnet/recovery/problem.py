@@ -12,6 +12,7 @@ from torch import Tensor
 from magnet import prox
 from magnet.framelets import FrameletTransform
 from magnet.recovery.io.columns import fill_missing
+from magnet.threads import map_threads
 
 Inner = Literal["closed", "cg", "gd"]
 
@@ -231,8 +232,9 @@ def penalty_weights(settings: Settings, transform: FrameletTransform, start: Ten
             sigma = _row_spread(transform.analysis(start))
         else:
             width = SPREAD_COLUMNS if start.device.type == "cpu" else start.shape[1]
-            parts = zip(start.split(width, dim=1), trust.split(width, dim=1), strict=True)
-            sigma = torch.cat([_spreads(transform.analysis(x.contiguous()), w > 0.5) for x, w in parts], dim=1)
+            parts = list(zip(start.split(width, dim=1), trust.split(width, dim=1), strict=True))
+            threads = torch.get_num_threads()
+            sigma = torch.cat(map_threads(lambda part: _spreads(transform, *part), parts, threads), dim=1)
         exponent = settings.q - (1.0 if settings.penalty == "group" else settings.p)
         return settings.strength * sigma**exponent * (levels > 0).unsqueeze(1)
 
@@ -258,8 +260,11 @@ def step_parameter(settings: Settings, d: Tensor, X: Tensor, trust: Tensor) -> T
         return base * torch.where(scale > 0, scale, torch.ones_like(scale)) ** (settings.q - 2)
 
 
-def _spreads(bands: Tensor, trusted: Tensor) -> Tensor:
-    """Robust standard deviation ``[bands, d]`` of each column: 1.4826 MAD, or the rms where that is tiny."""
+@torch.no_grad()
+def _spreads(transform: FrameletTransform, x: Tensor, trust: Tensor) -> Tensor:
+    """Robust standard deviation ``[bands, d]`` of the coefficients of some columns at trusted cells: 1.4826 MAD, or the
+    rms where that is tiny."""
+    bands, trusted = transform.analysis(x.contiguous()), trust > 0.5
     hidden = torch.where(trusted, bands, torch.nan)
     center = hidden.nanmedian(dim=1, keepdim=True).values
     mad = 1.4826 * (hidden - center).abs_().nanmedian(dim=1).values
