@@ -36,20 +36,28 @@ def tasks(options: argparse.Namespace) -> list[tuple[str, str]]:
     return [(m, d) for d in sorted(datasets, key=ORDER.index) for m in options.methods.split(",")]
 
 
-def study(options: argparse.Namespace, method: str, dataset: str) -> Any:
-    from magnet.experiments.tuning.search import Search
+def study(options: argparse.Namespace, method: str, dataset: str) -> Path:
+    """The file of a study, with one line for each finished trial."""
+    return options.studies / f"{method}-{dataset}-{options.corruption}.jsonl"
 
-    return Search(
-        method, dataset, options.corruption, options.studies / f"{method}-{dataset}-{options.corruption}.jsonl"
-    )
+
+def trials_of(path: Path) -> list[Any]:
+    from magnet.experiments.tuning.search import Trial
+
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    # a line that was cut off when the machine went down is no trial
+    return [Trial(**json.loads(line)) for line in lines if line.endswith("}")]
 
 
 def ask(options: argparse.Namespace) -> None:
+    from magnet.experiments.tuning.search import ask as next_settings
+
     batches = []
     for method, dataset in tasks(options):
-        search = study(options, method, dataset)
-        batch = search.ask(options.trials).as_dict()
-        batches.append({**batch, "known": [[trial.settings, trial.score] for trial in search.trials]})
+        trials = trials_of(study(options, method, dataset))
+        place = {"method": method, "dataset": dataset, "corruption": options.corruption}
+        known = [[trial.settings, trial.score] for trial in trials]
+        batches.append({**place, "settings": next_settings(method, trials, options.trials), "known": known})
     options.studies.mkdir(parents=True, exist_ok=True)
     (options.studies / "batch.json").write_text(json.dumps(batches), encoding="utf-8")
     print(f"{len(batches)} batches of {options.trials} settings in {options.studies / 'batch.json'}")
@@ -61,11 +69,12 @@ def evaluate(options: argparse.Namespace) -> None:
 
 
 def _evaluate_one(batch: dict[str, Any], options: argparse.Namespace) -> list[dict[str, Any]]:
-    from magnet.experiments.tuning.search import evaluate as scores_of
+    from magnet.experiments.tuning.search import Batch, race
 
     known = batch.pop("known", [])
     start = time.perf_counter()
-    scores = scores_of(batch, range(options.seeds), **_where(batch["dataset"], options))
+    raced = race([Batch(**batch)], range(options.seeds), prune=False, **_where(batch["dataset"], options))
+    scores = [trial.score for trial in raced[0]]
     results: list[dict[str, Any]] = [{**batch, "scores": scores, "seconds": time.perf_counter() - start}]
     if options.final:
         trials = [*known, *zip(batch["settings"], scores, strict=True)]
@@ -145,23 +154,24 @@ def _collect(results: Any, folder: Path, start: float, name: str) -> None:
 
 
 def tell(options: argparse.Namespace) -> None:
-    from magnet.experiments.tuning.search import Batch
+    from magnet.experiments.tuning.search import best
 
     for line in (options.out / "scores.jsonl").read_text(encoding="utf-8").splitlines():
         found = json.loads(line)
+        name = f"{found['method']} {found['dataset']}"
         if "error" in found:
-            print(f"{found['method']} {found['dataset']}: {found['error']}")
+            print(f"{name}: {found['error']}")
             continue
-        search = study(options, found["method"], found["dataset"])
-        batch = Batch(found["method"], found["dataset"], found["corruption"], found["settings"])
-        seen = [trial.settings for trial in search.trials]
-        if all(settings in seen for settings in batch.settings):
+        path = study(options, found["method"], found["dataset"])
+        seen = [trial.settings for trial in trials_of(path)]
+        if all(settings in seen for settings in found["settings"]):
             continue
-        search.tell(batch, found["scores"])
-        best = search.best()
-        print(
-            f"{search.method} {search.dataset}: {100 * best.score:.2f} of {len(search.trials)} trials, {best.settings}"
-        )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            for settings, score in zip(found["settings"], found["scores"], strict=True):
+                file.write(json.dumps({"settings": settings, "score": score, "pruned": False}) + "\n")
+        trials = trials_of(path)
+        print(f"{name}: {100 * best(trials).score:.2f} of {len(trials)} trials, {best(trials).settings}")
     keep(options)
 
 
@@ -169,26 +179,26 @@ def keep(options: argparse.Namespace) -> None:
     """The best of every study into ``settings.toml``."""
     import copy
 
+    from magnet.experiments.tuning.search import best
     from magnet.experiments.tuning.settings import SHIPPED, read, write
 
     found = copy.deepcopy(read(SHIPPED))
     for method, dataset in tasks(options):
-        search = study(options, method, dataset)
-        if search.trials:
-            entry = {"val_accuracy": round(search.best().score, 4), "trials": len(search.trials)}
+        trials = trials_of(study(options, method, dataset))
+        if trials:
+            entry = {"val_accuracy": round(best(trials).score, 4), "trials": len(trials)}
             place = found.setdefault(method, {}).setdefault(dataset, {})
-            place[options.corruption] = {**entry, "settings": search.best().settings}
+            place[options.corruption] = {**entry, "settings": best(trials).settings}
     write(found, SHIPPED)
 
 
 def final(options: argparse.Namespace) -> None:
     items = []
     for method, dataset in tasks(options):
-        search = study(options, method, dataset)
-        if not search.trials:
+        trials = [(trial.settings, trial.score) for trial in trials_of(study(options, method, dataset))]
+        if not trials:
             print(f"{method} {dataset}: no finished trial")
             continue
-        trials = [(trial.settings, trial.score) for trial in search.trials]
         row = {"method": method, "dataset": dataset, "corruption": options.corruption}
         items.append({**row, "candidates": _top(trials, options.top), "trials": len(trials)})
     _spread(_final_one, items, options, "final.jsonl")

@@ -18,7 +18,6 @@ from magnet.graph import Graph
 from magnet.recovery import propagate, recover
 
 Recovery = Literal["auto", "propagate", "framelet"]
-RECOVERIES: tuple[str, ...] = ("auto", "propagate", "framelet")
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,6 @@ from magnet.arrays import to_torch_csr
 from magnet.datasets.build import make_data, random_split, sorted_unique
 
 Kind = Literal["binary", "counts", "continuous", "mixed"]
-FloatArray = NDArray[np.float32]
 
 
 def synthetic(

@@ -41,7 +41,6 @@ class TableVerdict:
         roles: what each column holds.
         not_judged: columns that were left alone, and why.
         judged_in_part: columns in which only some kinds of errors can be found, and why.
-        error_rates: estimated share of wrong cells per column.
         repeated_rows: groups of rows that are equal in every column.
         repeated_keys: per identifier column, values that name several rows.
     """
@@ -50,7 +49,6 @@ class TableVerdict:
     roles: dict[str, Role]
     not_judged: dict[str, str]
     judged_in_part: dict[str, str] = field(default_factory=dict)
-    error_rates: dict[str, float] = field(default_factory=dict)
     repeated_rows: list[list[int]] = field(default_factory=list)
     repeated_keys: dict[str, dict[str, list[int]]] = field(default_factory=dict)
 

@@ -102,7 +102,6 @@ def judge_table(
         roles={c.name: c.role for c in table.columns},
         not_judged=dict(skip) if isinstance(skip, Mapping) else dict.fromkeys(skip, "left out by the user"),
         judged_in_part={n: why for n, why in (_weakly_judged(table) | table.not_judged).items() if n not in table.skip},
-        error_rates=_error_rates(table, cells),
         repeated_rows=_repeated_rows(table),
         repeated_keys=_repeated_keys(table),
     )
@@ -169,13 +168,6 @@ def _weakly_judged(table: CodedTable) -> dict[str, str]:
         elif column.role.name == "text":
             out[column.name] = "free text: only misspelled words and odd writings can be found"
     return out
-
-
-def _error_rates(table: CodedTable, cells: Cells) -> dict[str, float]:
-    total: Counter[str] = Counter()
-    for (_, j), finding in cells.items():
-        total[table.columns[j].name] += finding.probability  # type: ignore[assignment]
-    return {column.name: float(total[column.name]) / max(table.num_rows, 1) for column in table.columns}
 
 
 def _repeated_rows(table: CodedTable) -> list[list[int]]:

@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
-
-FloatArray = NDArray[np.float32]
 
 
 class Cooccurrence:

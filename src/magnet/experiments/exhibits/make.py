@@ -18,7 +18,7 @@ from magnet.experiments.protocol.registry import compute
 from magnet.experiments.store import Store, canonical_key
 from magnet.experiments.store.jobs import Config, Job, Runner, execute, missing
 from magnet.experiments.store.progress import Progress
-from magnet.experiments.tuning import studies
+from magnet.experiments.tuning import search as tuning
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,9 @@ def make_exhibits(
             if search:
                 if options.settings is None:
                     raise ValueError("a search needs a file to write the settings to")
-                planned += studies.plan(opened, searches(options), search)
+                planned += tuning.plan(opened, searches(options), search)
                 _run(opened, planned, runner, where, say)
-                chosen_for = studies.choose(opened, options.settings)
+                chosen_for = tuning.choose(opened, options.settings)
                 if say is not None:
                     say(f"settings of {chosen_for} studies in {options.settings}")
             jobs = _without_repeats([job for exhibit in found for job in exhibit.plan(options)])

@@ -61,8 +61,6 @@ def render(results: Results, options: Options) -> Document:
 
 
 def _words(value: Any) -> str:
-    if isinstance(value, tuple) and len(value) == 3:
-        return f"{value[0]:g} to {value[1]:g} ({value[2]})"
     if isinstance(value, list | tuple):
         return ", ".join(_words(part) for part in value)
     return f"{value:g}" if isinstance(value, float) else str(value)

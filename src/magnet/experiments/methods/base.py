@@ -81,7 +81,7 @@ class Method:
         name: what :func:`magnet.experiments.run_one` takes.
         title: what a table prints.
         defaults: every setting and its value.
-        space: what a search may choose from: ``{setting: list of choices, or (low, high, "log")}``.
+        space: what a search may choose from: ``{setting: list of choices}``.
         model: the network, where there is one.
         repair: ``(repetition, config) -> RepairCandidates``.
         repairs: the settings that only ``repair`` reads: models that differ in them can be trained side by side.

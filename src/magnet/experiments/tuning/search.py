@@ -1,22 +1,16 @@
-"""The search for settings: a batch is asked of Optuna, evaluated anywhere, and told back.
+"""The search for settings: Optuna is asked what to try, the settings are raced on any machine, the best are kept.
 
-The evaluating side needs no Optuna, and evaluates all settings of a batch at once::
-
-    search = Search("gcn", "cora", "none", "studies/gcn-cora.jsonl")
-    batch = search.ask(16)                    # a list of settings, as plain values
-    scores = evaluate(batch)                  # mean validation accuracies, on any machine
-    search.tell(batch, scores)                # kept in the file; a study that was interrupted goes on from there
-    search.best()
-
-Only validation accuracy is ever looked at.
+A search is a run in the result store, of kind ``"search"``: its config holds the settings to try, its result their
+validation accuracies. So it is resumed, spread over processes and machines, and exported like the rest, and the
+machine that runs it needs no Optuna. Only validation accuracy is ever looked at.
 """
 
 from __future__ import annotations
 
+import copy
 import json
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +18,18 @@ import numpy as np
 
 from magnet.experiments import methods
 from magnet.experiments.protocol.run import run_many
+from magnet.experiments.store import Store
+from magnet.experiments.store.jobs import Config, Job
+from magnet.experiments.tuning import settings
+
+#: Repetitions of every setting that is not pruned.
+REPEATS = 3
+#: Scores that differ by less are equal: an exported store holds six digits.
+EQUAL = 5e-6
+#: What is no setting.
+OUTSIDE = ("dataset", "corruption", "method", "corruption_options", "fixed_corruption")
+
+Study = tuple[str, str, str]  # method, dataset and corruption
 
 
 @dataclass(frozen=True)
@@ -45,121 +51,71 @@ class Batch:
     corruption: str
     settings: list[dict[str, Any]]
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
-
-class Search:
-    """A study of a method on a dataset, kept in a file with one line for each finished trial.
+def ask(method: str, trials: Sequence[Trial], count: int, seed: int = 0) -> list[dict[str, Any]]:
+    """The next settings to try: the defaults first, then what Optuna's sampler proposes, each setting once.
 
     Args:
-        method, dataset, corruption: as for :func:`magnet.experiments.run_one`.
-        path: the file; trials that it holds already are part of the study.
+        method: whose space is searched.
+        trials: what is known already.
+        count: how many settings, at most.
         seed: of the sampler. (default: ``0``)
-        space: what may be chosen. (default: the method's published space)
     """
-
-    def __init__(
-        self,
-        method: str,
-        dataset: str,
-        corruption: str = "none",
-        path: str | os.PathLike[str] | None = None,
-        seed: int = 0,
-        space: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.method, self.dataset, self.corruption, self.seed = method, dataset, corruption, seed
-        self.space = dict(methods.get(method).space if space is None else space)
-        self.path = None if path is None else Path(path)
-        self.trials: list[Trial] = []
-        if self.path is not None and self.path.is_file():
-            lines = self.path.read_text(encoding="utf-8").splitlines()
-            # A line that was cut off when the machine went down is no trial.
-            self.trials = [Trial(**json.loads(line)) for line in lines if line.endswith("}")]
-
-    def ask(self, count: int) -> Batch:
-        """The next settings to try: the defaults first, then what Optuna's sampler proposes, each setting once."""
-        study = self._study()
-        known = {_key(trial.settings) for trial in self.trials}
-        chosen: list[dict[str, Any]] = []
-        defaults = {name: methods.get(self.method).defaults[name] for name in self.space}
-        if not known:
-            known.add(_key(defaults))
-            chosen.append(defaults)
-        for _ in range(50 * count):
-            if len(chosen) >= count:
-                break
-            trial = study.ask()
-            settings = {name: _suggest(trial, name, choices) for name, choices in self.space.items()}
-            if _key(settings) not in known:
-                known.add(_key(settings))
-                chosen.append(settings)
-        return Batch(self.method, self.dataset, self.corruption, chosen[:count])
-
-    def tell(self, batch: Batch, scores: Sequence[float]) -> None:
-        """Take the scores of a batch into the study and its file."""
-        if len(scores) != len(batch.settings):
-            raise ValueError(f"scores holds {len(scores)} numbers; the batch has {len(batch.settings)} settings")
-        self.add([Trial(settings, float(score)) for settings, score in zip(batch.settings, scores, strict=True)])
-
-    def add(self, new: Sequence[Trial]) -> None:
-        """Take finished trials, such as those of :func:`race`, into the study and its file."""
-        self.trials += new
-        if self.path is not None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("a", encoding="utf-8") as file:
-                file.writelines(json.dumps(asdict(trial)) + "\n" for trial in new)
-
-    def best(self) -> Trial:
-        """The trial with the highest validation accuracy; the earlier one among equals."""
-        finished = [trial for trial in self.trials if not trial.pruned]
-        if not finished:
-            raise ValueError("the study has no finished trial; ask, evaluate and tell first")
-        return max(finished, key=lambda trial: trial.score)
-
-    def _study(self) -> Any:
-        try:
-            import optuna
-        except ImportError as error:
-            raise ImportError("the search needs optuna: pip install 'magnet-gnn[search]'") from error
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
-        # Trials already known are told anew, so the sampler must not repeat the draws that led to them.
-        sampler = optuna.samplers.TPESampler(seed=self.seed + len(self.trials), multivariate=True, n_startup_trials=12)
-        study = optuna.create_study(direction="maximize", sampler=sampler)
-        spread = {name: _distribution(choices) for name, choices in self.space.items()}
-        for trial in self.trials:
-            if all(_within(trial.settings.get(name), choices) for name, choices in self.space.items()):
-                settings = {name: trial.settings[name] for name in self.space}
-                state = optuna.trial.TrialState.PRUNED if trial.pruned else optuna.trial.TrialState.COMPLETE
-                told = optuna.trial.create_trial(
-                    params=settings,
-                    distributions=spread,
-                    state=state,
-                    value=trial.score,
-                    intermediate_values={0: trial.score} if trial.pruned else None,
-                )
-                study.add_trial(told)
-        return study
+    chosen = methods.get(method)
+    study = _study(chosen.space, trials, seed)
+    known = {_key(trial.settings) for trial in trials}
+    new: list[dict[str, Any]] = []
+    if not known:
+        new.append({name: chosen.defaults[name] for name in chosen.space})
+        known.add(_key(new[0]))
+    for _ in range(50 * count):
+        if len(new) >= count:
+            break
+        trial = study.ask()
+        given = {name: trial.suggest_categorical(name, choices) for name, choices in chosen.space.items()}
+        if _key(given) not in known:
+            known.add(_key(given))
+            new.append(given)
+    return new[:count]
 
 
-def evaluate(batch: Batch | Mapping[str, Any], seeds: Sequence[int] = (0, 1, 2), **options: Any) -> list[float]:
-    """Mean validation accuracy of every setting of a batch over some repetitions. Needs no Optuna.
+def _study(space: Mapping[str, list[Any]], trials: Sequence[Trial], seed: int) -> Any:
+    """An Optuna study that knows the trials."""
+    try:
+        import optuna
+    except ImportError as error:
+        raise ImportError("the search needs optuna: pip install 'magnet-gnn[search]'") from error
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    # Trials already known are told anew, so the sampler must not repeat the draws that led to them.
+    sampler = optuna.samplers.TPESampler(seed=seed + len(trials), multivariate=True, n_startup_trials=12)
+    study = optuna.create_study(direction="maximize", sampler=sampler)
+    spread = {name: optuna.distributions.CategoricalDistribution(choices) for name, choices in space.items()}
+    for trial in trials:
+        if all(trial.settings.get(name) in choices for name, choices in space.items()):
+            told = optuna.trial.create_trial(
+                params={name: trial.settings[name] for name in space},
+                distributions=spread,
+                state=optuna.trial.TrialState.PRUNED if trial.pruned else optuna.trial.TrialState.COMPLETE,
+                value=trial.score,
+                intermediate_values={0: trial.score} if trial.pruned else None,
+            )
+            study.add_trial(told)
+    return study
 
-    Args:
-        batch: a batch, or its ``as_dict()``.
-        seeds: of the repetitions. (default: ``0, 1, 2``)
-        prune: drop the worse half. (default: ``True``)
-        options: ``device`` and ``folder``, and further arguments of :func:`magnet.experiments.run_one` for all runs.
-    """
-    asked = batch if isinstance(batch, Batch) else Batch(**batch)
-    return [trial.score for trial in race([asked], seeds, prune=False, **options)[0]]
+
+def best(trials: Sequence[Trial]) -> Trial:
+    """The trial with the highest validation accuracy that was not pruned; the earlier one among equals."""
+    finished = [trial for trial in trials if not trial.pruned]
+    if not finished:
+        raise ValueError("there is no finished trial; ask for settings and race them first")
+    return max(finished, key=lambda trial: trial.score)
 
 
 def race(
     batches: Sequence[Batch], seeds: Sequence[int] = (0, 1, 2), prune: bool = True, **options: Any
 ) -> list[list[Trial]]:
-    """Like :func:`evaluate`, with hopeless settings pruned: after the first repetition the worse half of each batch is
-    dropped, and only the rest gets the other repetitions. Needs no Optuna.
+    """Mean validation accuracy of every setting over some repetitions, with hopeless settings pruned: after the first
+    repetition the worse half of each batch is dropped, and only the rest gets the other repetitions.
 
     Args:
         batches: of any methods, on one dataset; they are evaluated together.
@@ -193,25 +149,57 @@ def race(
     ]
 
 
-def _suggest(trial: Any, name: str, choices: Any) -> Any:
-    if isinstance(choices, list):
-        return trial.suggest_categorical(name, choices)
-    low, high, *scale = choices
-    return trial.suggest_float(name, low, high, log=scale == ["log"])
+def plan(store: Store, places: Sequence[Config], trials: int) -> list[Job]:
+    """Searches that bring every study to ``trials`` trials.
+
+    Args:
+        store: with the trials that are finished.
+        places: what is searched: ``dataset``, ``corruption``, ``method``, and settings that all trials have in common.
+        trials: number of trials of each.
+    """
+    finished = trials_in(store)
+    jobs = []
+    for place in places:
+        known = finished.get((place["method"], place["dataset"], place["corruption"]), [])
+        if len(known) < trials:
+            fixed = {name: value for name, value in place.items() if name not in (*OUTSIDE, "seed", "kind")}
+            asked = [{**each, **fixed} for each in ask(place["method"], known, trials - len(known))]
+            here = {name: place[name] for name in OUTSIDE if name in place}
+            jobs.append(Job(({"kind": "search", "seed": 0, **here, "trials": asked, "repeats": REPEATS},)))
+    return jobs
 
 
-def _distribution(choices: Any) -> Any:
-    from optuna.distributions import CategoricalDistribution, FloatDistribution
+def trials_in(store: Store) -> dict[Study, list[Trial]]:
+    """The finished trials of every study, without those of superseded code: a study is continued by the code that
+    began it, or anew."""
+    found: dict[Study, tuple[str, list[Trial]]] = {}
+    for run in store.runs():
+        if run.config["kind"] == "search":
+            study = (str(run.config["method"]), str(run.config["dataset"]), str(run.config["corruption"]))
+            code, trials = found.get(study, ("", []))
+            new = [Trial(**trial) for trial in run.result["trials"]]
+            found[study] = (run.code, [*trials, *new] if code == run.code else new)
+    return {study: trials for study, (_, trials) in found.items()}
 
-    if isinstance(choices, list):
-        return CategoricalDistribution(choices)
-    low, high, *scale = choices
-    return FloatDistribution(low, high, log=scale == ["log"])
+
+def choose(store: Store, path: Path) -> int:
+    """Write the best setting of every study in the store to the file of settings; the number of studies.
+
+    Where the file has a setting of a study that no other beats it stays: finished runs stand on it.
+    """
+    kept = copy.deepcopy(settings.read(path))
+    studies = trials_in(store)
+    for (method, dataset, corruption), trials in studies.items():
+        winner = best(trials)
+        entry = {"val_accuracy": round(winner.score, 4), "trials": len(trials), "pruned": sum(t.pruned for t in trials)}
+        equal = [winner, *(t for t in trials if not t.pruned and t.score > winner.score - EQUAL)]
+        found = [{name: trial.settings[name] for name in methods.get(method).space} for trial in equal]
+        places = kept.setdefault(method, {}).setdefault(dataset, {})
+        old = places.get(corruption, {}).get("settings")
+        places[corruption] = {**entry, "settings": old if old in found else found[0]}
+    settings.write(kept, path)
+    return len(studies)
 
 
-def _within(value: Any, choices: Any) -> bool:
-    return value in choices if isinstance(choices, list) else choices[0] <= value <= choices[1]
-
-
-def _key(settings: Mapping[str, Any]) -> str:
-    return json.dumps(settings, sort_keys=True)
+def _key(given: Mapping[str, Any]) -> str:
+    return json.dumps(given, sort_keys=True)
