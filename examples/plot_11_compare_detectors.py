@@ -19,8 +19,9 @@ cases = {
 names = ("auto", "context", "cell", "zscore", "cosine")
 
 # %%
-# Areas under the curves, against the truth.
+# Areas under the curves, against the truth: of rows where rows were swapped, of cells where cells were moved.
 
+measures = {"swapped rows": "node_auroc", "outlying cells": "cell_auroc"}
 lines = []
 for case, bad in cases.items():
     for name in names:
@@ -28,14 +29,14 @@ for case, bad in cases.items():
         areas = magnet.detection.metrics(detector, bad.cells)
         lines.append({"case": case, "detector": name, **areas})
 table = pd.DataFrame(lines)
-print(table[["case", "detector", "node_auroc", "cell_auprc", "share"]].round(3).to_string(index=False))
+print(table[["case", "detector", "node_auroc", "cell_auroc", "cell_auprc"]].round(3).to_string(index=False))
 
 # %%
 # Chance is an AUROC of 0.5.
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 2.8), sharey=True)
 for axis, (case, group) in zip(axes, table.groupby("case", sort=False), strict=True):
-    axis.barh(group["detector"], group["node_auroc"], color="#4c78a8")
+    axis.barh(group["detector"], group[measures[case]], color="#4c78a8")
     axis.axvline(0.5, color="#d1495b", linewidth=1)
-    axis.set(title=case, xlim=(0, 1), xlabel="node AUROC")
+    axis.set(title=case, xlim=(0, 1), xlabel=measures[case].replace("_auroc", " AUROC"))
 figure.tight_layout()

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from magnet.tables.channels.outlier import _context
 from magnet.tables.posterior import judge_table
 
 
@@ -64,3 +65,12 @@ def test_a_prediction_that_no_cell_holds_is_no_certain_replacement() -> None:
     assert [c.kind for c in cells] == ["outlier"]
     assert cells[0].suggested not in columns["rate"]
     assert cells[0].confidence <= 0.5
+
+
+def test_what_an_expectation_rests_on_is_said_in_words() -> None:
+    assert _context(()) == "the column"
+    assert _context(("row",)) == "the rest of the row"
+    blocks = ("links", "row", "squares", "group:state", "order")
+    assert (
+        _context(blocks) == "linked rows, the rest of the row, rows with the same state and the rows before and after"
+    )

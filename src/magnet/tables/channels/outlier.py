@@ -120,7 +120,7 @@ def _expectation(verdict: ColumnVerdict, row: int, writer: _NumberWriter | _Date
     """The most likely value, and the expectation in words."""
     low, high = verdict.expected(row)
     likely, *ends = (writer(v, high - low) for v in (verdict.suggestion[row], low, high))
-    return likely, f"{_speaker(verdict.blocks)} expects {ends[0]} to {ends[1]}"
+    return likely, f"by {_context(verdict.blocks)} one expects {ends[0]} to {ends[1]}"
 
 
 def _finding(column: CodedColumn, verdict: ColumnVerdict, row: int, writer: _NumberWriter | _DateWriter) -> Finding:
@@ -135,12 +135,13 @@ def _finding(column: CodedColumn, verdict: ColumnVerdict, row: int, writer: _Num
             confidence = min(confidence, UNATTESTED)
     else:
         likely = writer.divided(observed, FACTORS[kind])
-        said = f"{_speaker(verdict.blocks)} expects about {likely}"
+        said = f"by {_context(verdict.blocks)} one expects about {likely}"
         observed += " (the sign is lost)" if FACTORS[kind] < 0 else f" ({FACTORS[kind]:g} times as large)"
     return Finding(row, likely, probability, confidence, "outlier", f"{said}, this says {observed}: outlier")
 
 
-def _speaker(blocks: tuple[str, ...]) -> str:
+def _context(blocks: tuple[str, ...]) -> str:
+    """What an expectation rests on, in words."""
     said = {"row": "the rest of the row", "links": "linked rows", "linked rows": "linked rows", "squares": ""}
     words = []
     for name in blocks:
@@ -150,7 +151,7 @@ def _speaker(blocks: tuple[str, ...]) -> str:
         else:
             words.append("the rows before and after" if kind == "order" else said[kind])
     known = list(dict.fromkeys(w for w in words if w))
-    return " and ".join(known) + (" together" if len(known) > 1 else "") if known else "the column"
+    return " and ".join([", ".join(known[:-1]), known[-1]] if known[1:] else known) or "the column"
 
 
 def _oddness(column: CodedColumn) -> Floats:
