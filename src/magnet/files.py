@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from importlib import metadata
 from pathlib import Path
 
 try:
@@ -123,6 +124,14 @@ def refuse_overwriting(inputs: Iterable[Path | None], targets: Iterable[Path]) -
 def sha256_of(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def package_version(name: str) -> str | None:
+    """The version of an installed package, or None."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 @contextmanager

@@ -161,7 +161,7 @@ class Workspace:
             column: name of the column.
             edges: path of the links between rows, if there are any.
         """
-        from magnet.cli.check import plain
+        from magnet.tables.values import json_value
 
         result = self._judged(nodes, edges)
         frame, cells = result.table.frame, result.suspicious_cells
@@ -175,8 +175,8 @@ class Workspace:
         return {
             "suspicious": len(found) > 0,
             "cell": _cell(next(found.itertuples(index=False))) if len(found) else None,
-            "row": {str(name): plain(value) for name, value in frame.iloc[row].items()},
-            "linked_rows": [{"row": k, "value": plain(frame[column].iloc[k])} for k in around[:24]],
+            "row": {str(name): json_value(value) for name, value in frame.iloc[row].items()},
+            "linked_rows": [{"row": k, "value": json_value(frame[column].iloc[k])} for k in around[:24]],
         }
 
     def apply_decisions(
@@ -194,10 +194,10 @@ class Workspace:
             confirm: the code that the preview returned.
         """
         from magnet.cli.apply import accepted
-        from magnet.cli.check import plain
         from magnet.files import complete_or_absent, sha256_of
         from magnet.tables.readers.database import file_of
         from magnet.tables.readers.read import read_nodes
+        from magnet.tables.values import json_value
 
         path, target = self._inside(nodes), self._inside(output, new=True)
         suffix = file_of(path).suffix
@@ -207,7 +207,7 @@ class Workspace:
         source, _ = read_nodes(path)
         changes = accepted(cells, source, Path("decisions"))
         preview = [
-            {**cell, "observed": plain(source.frame[cell["column"]].iloc[cell["row"]]), "accept": True}
+            {**cell, "observed": json_value(source.frame[cell["column"]].iloc[cell["row"]]), "accept": True}
             for cell in cells
         ]
         plan = json.dumps([sha256_of(file_of(path)), str(target), preview], sort_keys=True, default=str)
@@ -222,7 +222,7 @@ class Workspace:
 
     def _with_suggestions(self, nodes: str, edges: str | None, decisions: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Decisions in the form of a decisions file, with suggested values where none was given."""
-        from magnet.cli.check import plain
+        from magnet.tables.values import json_value
 
         known: dict[tuple[int, str], Any] = {}
         if any("value" not in decision for decision in decisions):
@@ -234,7 +234,7 @@ class Workspace:
             key = (decision.get("row"), decision.get("column"))
             if "value" not in decision and key not in known:
                 raise ValueError(f"decision {place + 1}: nothing is suggested for row {key[0]}, {key[1]}; give a value")
-            value = plain(decision["value"] if "value" in decision else known[key])  # type: ignore[index]
+            value = json_value(decision["value"] if "value" in decision else known[key])  # type: ignore[index]
             cells.append({"row": key[0], "column": key[1], "suggested": value, "accept": True})
         return cells
 
@@ -273,7 +273,7 @@ class Workspace:
 
 
 def _cell(line: Any) -> dict[str, Any]:
-    from magnet.cli.check import plain
+    from magnet.tables.values import json_value
 
     names = ("row", "node", "column", "observed", "suggested", "probability", "kind", "reason")
-    return {name: plain(getattr(line, name)) for name in names}
+    return {name: json_value(getattr(line, name)) for name in names}

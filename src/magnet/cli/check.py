@@ -149,6 +149,7 @@ def report_of(result: CleanResult, path: Path, max_wrong: float) -> dict[str, An
     from magnet import __version__
     from magnet.files import sha256_of
     from magnet.tables.readers.database import file_of
+    from magnet.tables.values import json_value
 
     table, cells = result.table, result.suspicious_cells
     wrong = cells[cells["probability"] >= 0.5]
@@ -183,8 +184,8 @@ def report_of(result: CleanResult, path: Path, max_wrong: float) -> dict[str, An
                 "row": int(cell.row),
                 "node": str(cell.node),
                 "column": str(cell.column),
-                "observed": plain(cell.observed),
-                "suggested": plain(cell.suggested),
+                "observed": json_value(cell.observed),
+                "suggested": json_value(cell.suggested),
                 "probability": float(cell.probability),
                 "reason": str(cell.reason),
                 "kind": str(cell.kind),
@@ -192,17 +193,6 @@ def report_of(result: CleanResult, path: Path, max_wrong: float) -> dict[str, An
             for cell in wrong.head(MOST_LISTED).itertuples(index=False)
         ],
     }
-
-
-def plain(value: Any) -> Any:
-    """A cell as JSON: numbers, texts and truth values as they are, anything else as text, missing ones as null."""
-    import numpy as np
-    import pandas as pd
-
-    if value is None or value is pd.NA or (isinstance(value, float) and not np.isfinite(value)):
-        return None
-    value = value.item() if isinstance(value, np.generic) else value
-    return value if isinstance(value, str | int | float | bool) else str(value)
 
 
 def _lines(report: dict[str, Any], verbose: bool) -> list[str]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import platform
 import sys
-from importlib import metadata, util
+from importlib import util
 from typing import Any
 
 import typer
 
 from magnet.cli.errors import FAILED
 from magnet.cli.options import AsJson, Quiet, Verbose, command
+from magnet.files import package_version
 
 CORE = (
     "torch",
@@ -51,7 +52,9 @@ def doctor(
         for line in _lines(found):
             out.line(line)
         for name, (parts, use) in EXTRAS.items():
-            out.detail(f"extra {name} ({use}): " + ", ".join(f"{part} {_version(part) or 'missing'}" for part in parts))
+            out.detail(
+                f"extra {name} ({use}): " + ", ".join(f"{part} {package_version(part) or 'missing'}" for part in parts)
+            )
         if found["missing"]:
             raise typer.Exit(FAILED)
 
@@ -60,7 +63,7 @@ def examine() -> dict[str, Any]:
     """What ``magnet doctor`` prints, as plain values."""
     from magnet import __version__
 
-    packages = {name: _version(name) for name in CORE}
+    packages = {name: package_version(name) for name in CORE}
     extras = {name: all(util.find_spec(part) for part in parts) for name, (parts, _) in EXTRAS.items()}
     return {
         "magnet": __version__,
@@ -103,13 +106,6 @@ def _folders() -> dict[str, Any]:
         "found": names,
         "to download": sorted(set(DATASETS) - set(names)),
     }
-
-
-def _version(name: str) -> str | None:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def _lines(found: dict[str, Any]) -> list[str]:

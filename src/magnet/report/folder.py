@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import platform
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from magnet import __version__
+from magnet.files import package_version
 from magnet.report.page import write_report
 from magnet.tables.review import CleaningRecord, changes_of
 from magnet.tables.write import whole_folder, write_cells
@@ -50,7 +50,7 @@ def _run_record(record: CleaningRecord, run: dict[str, Any]) -> dict[str, Any]:
         "command": run.get("command"),
         "settings": run.get("settings"),
         "inputs": run.get("inputs"),
-        "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
+        "versions": {"python": platform.python_version(), **{name: package_version(name) for name in PACKAGES}},
         "table": {**table.facts, **table.links.facts, "links": table.links.kind},
         "columns": {name: role for name, (role, _) in record.roles.items()},
         "not_judged": dict(record.not_judged),
@@ -60,10 +60,3 @@ def _run_record(record: CleaningRecord, run: dict[str, Any]) -> dict[str, Any]:
         "limits": record.limits(),
         "seconds": run.get("seconds"),
     }
-
-
-def _version(name: str) -> str | None:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from magnet import __version__
 from magnet.tables.fields import numbers
 from magnet.tables.review import LIST_FROM, CleaningRecord
-from magnet.tables.values import cell_text, texts
+from magnet.tables.values import cell_text, json_value, texts
 
 MOST_CELLS = 50_000
 MAX_NEIGHBORS = 24
@@ -144,11 +144,11 @@ def _columns(cells: pd.DataFrame, place: dict[str, int]) -> dict[str, list[Any]]
     return {
         "node": [str(node) for node in cells["node"]],
         "column": [place[name] for name in cells["column"]],
-        "observed": [_json(value) for value in cells["observed"]],
-        "suggested": [_json(value) for value in cells["suggested"]],
+        "observed": [json_value(value) for value in cells["observed"]],
+        "suggested": [json_value(value) for value in cells["suggested"]],
         "action": [ACTIONS.index(action) for action in cells["action"]],
         "score": [_short(value) for value in cells["score"]],
-        "probability": [_json(value) for value in np.round(cells["probability"].to_numpy(float), DIGITS)],
+        "probability": [json_value(value) for value in np.round(cells["probability"].to_numpy(float), DIGITS)],
         "reason": list(cells["reason"]),
         "row": [int(row) for row in cells["row"]],
         "kind": [str(kind) for kind in cells["kind"]],
@@ -207,17 +207,3 @@ def _short(value: Any) -> Any:
     """Four digits are enough to draw with."""
     number = float(value)
     return float(f"{number:.4g}") if math.isfinite(number) else None
-
-
-def _json(value: Any) -> Any:
-    """A user's value as JSON has it; what JSON has no word for, and whole numbers that JavaScript would round, become
-    text."""
-    if value is None or value is pd.NA or value is pd.NaT:
-        return None
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 2**53:
-        return str(value)
-    return value if isinstance(value, bool | int | float | str) else cell_text(value)

@@ -19,8 +19,8 @@ from typing import Any
 
 from magnet.files import complete_or_absent
 from magnet.report.page import data_of, render
+from magnet.report.payload import ACTIONS
 
-ACTIONS = ("corrected", "filled", "kept")
 LONGEST_BODY = 64 * 1024  # bytes; one decision is below 100
 
 

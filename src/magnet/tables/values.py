@@ -7,6 +7,7 @@ an exponent where they are of usual size), dates are ISO 8601, and a cell withou
 from __future__ import annotations
 
 import datetime
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal, InvalidOperation
@@ -68,6 +69,20 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
         return value.item()
     return value
+
+
+def json_value(value: Any) -> Any:
+    """A user's value as JSON has it; what JSON has no word for, and whole numbers that JavaScript would round, become
+    text."""
+    if value is None or value is pd.NA or value is pd.NaT:
+        return None
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 2**53:
+        return str(value)
+    return value if isinstance(value, bool | int | float | str) else cell_text(value)
 
 
 def texts(series: pd.Series) -> list[str]:
