@@ -21,14 +21,14 @@ from magnet.arrays import checksum, dense_x
 from magnet.datasets.npz import save_arrays
 from magnet.files import damaged
 from magnet.graph import Graph
+from magnet.nn import members as voting
 from magnet.nn.committee import Committee
-from magnet.nn.members import Problem, average, best, mean_accuracy, on_best_features, restored, weights
 from magnet.nn.recipes import MODELS, recipes_of
 from magnet.recovery import propagate
 from magnet.recovery.candidates import AS_IT_IS, LAMBDAS, Candidate, repair_candidates
 from magnet.untrusted import open_npz
 
-FORMAT = "magnet-classifier-2"
+FORMAT = "magnet-classifier-3"
 #: Members of smaller weight do not change a probability in its third digit; they are not kept.
 MIN_WEIGHT = 1e-3
 #: Arguments that are settings of every network.
@@ -68,7 +68,8 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         progress: show a progress bar over the members. (default: ``False``)
 
     After :meth:`fit`: ``classes_``, ``members_`` and their ``weights_``, ``val_accuracy_`` of each member by name,
-    ``chosen_`` (the repair of the leading member), ``x_`` (its features), ``detector_``, ``remark_``.
+    ``chosen_`` (the repair of the leading member), ``x_`` (its features), ``detector_``, ``remark_``, and
+    ``temperature_``, by which the probabilities are calibrated on the validation nodes.
 
     Example:
         >>> from magnet.corruption import inject_attributes
@@ -143,17 +144,19 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         recipes = recipes_of(self.model, given, self.model_options, int(train.sum()))
         x, candidates = self._candidates(data, graph)
         self.n_features_in_, classes = int(x.shape[1]), len(self.classes_)
-        problem = Problem(graph, codes, train, val, self.n_features_in_, classes, self.seed, candidates, recipes)
+        problem = voting.Problem(graph, codes, train, val, self.n_features_in_, classes, self.seed, candidates, recipes)
         committee = Committee([problem], self._place(), self.initializations, keep_models=True, progress=self.progress)
         members = committee.train().members[0]
-        self.val_accuracy_ = mean_accuracy(members)
-        weight = weights(members, codes, val) if self.model == "auto" else on_best_features(members)
+        self.val_accuracy_ = voting.mean_accuracy(members)
+        weight = voting.weights(members, codes, val) if self.model == "auto" else voting.on_best_features(members)
         weight = np.where(weight < MIN_WEIGHT * weight.max(), 0.0, weight)
         self.weights_ = weight[weight > 0] / weight.sum()
         self.members_ = [member for member, share in zip(members, weight, strict=True) if share > 0]
-        self.chosen_ = members[best(members)].candidate
+        self.chosen_ = members[voting.best(members)].candidate
         self.x_ = next(candidate for candidate in candidates if candidate.name == self.chosen_).make()
-        self.probability_ = average(self.members_, self.weights_).numpy()
+        probability = voting.average(self.members_, self.weights_)
+        self.temperature_ = voting.calibration(probability[val], codes[val])
+        self.probability_ = voting.calibrated(probability, self.temperature_).numpy()
         self._known = _fingerprint(data)
         return self
 
@@ -229,19 +232,17 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         _, candidates = self._candidates(data, graph, needed and not isinstance(self.detector, Tensor | np.ndarray))
         self.detector_, self.remark_ = kept
         makes = {candidate.name: candidate.make for candidate in candidates}
-        total = np.zeros((graph.num_nodes, len(self.classes_)))
+        total = torch.zeros((graph.num_nodes, len(self.classes_)), dtype=torch.float64)
         for name in dict.fromkeys(member.candidate for member in self.members_):
             x = makes.get(name, makes[AS_IT_IS])()
             for member, share in zip(self.members_, self.weights_, strict=True):
                 if member.candidate == name:
-                    total += share * member.probability(x, graph, self._place()).numpy()
-        return total
+                    total += share * member.probability(x, graph, self._place())
+        return np.asarray(voting.calibrated(total, self.temperature_), dtype=np.float64)
 
     def predict(self, data: Data | None = None) -> NDArray[Any]:
         """The most probable class of every node."""
-        most = self.predict_proba(data).argmax(axis=1)
-        found: NDArray[Any] = self.classes_[most]
-        return found
+        return np.asarray(self.classes_[self.predict_proba(data).argmax(axis=1)])
 
     def score(self, data: Data, y: Any = None) -> float:
         """Accuracy on the nodes of ``test_mask``, or on all labelled nodes where there is none."""
@@ -279,6 +280,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "features": self.n_features_in_,
             "val_accuracy": self.val_accuracy_,
             "remark": self.remark_,
+            "temperature": self.temperature_,
             "known": self._known,
             "members": [member.described() for member in self.members_],
         }
@@ -303,7 +305,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.classes_, self.probability_ = arrays["classes"], arrays["probability"]
             self.chosen_, self.n_features_in_ = facts["chosen"], int(facts["features"])
             self.val_accuracy_, self.remark_ = facts["val_accuracy"], facts["remark"]
-            self._known, self.detector_ = facts["known"], None
+            self._known, self.detector_, self.temperature_ = facts["known"], None, float(facts["temperature"])
             self.weights_ = np.asarray(arrays["weights"], dtype=np.float64)
             described = facts["members"]
             if not 0 < len(described) <= MAX_MEMBERS or self.weights_.shape != (len(described),):
@@ -314,7 +316,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 state = {
                     name[len(prefix) :]: torch.from_numpy(arrays[name]) for name in arrays if name.startswith(prefix)
                 }
-                self.members_.append(restored(each, state, MODELS, self.n_features_in_, len(self.classes_)))
+                self.members_.append(voting.restored(each, state, MODELS, self.n_features_in_, len(self.classes_)))
         return self
 
 

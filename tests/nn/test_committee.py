@@ -12,7 +12,7 @@ from magnet.datasets import synthetic
 from magnet.graph import Graph
 from magnet.nn.committee import Committee
 from magnet.nn.features import unit_scaled
-from magnet.nn.members import Member, Problem, average, best, standard_error, weights
+from magnet.nn.members import Member, Problem, average, best, calibrated, calibration, standard_error, weights
 from magnet.nn.recipes import COMMITTEE, DECAYS, MODELS, default_recipes, default_settings
 from magnet.recovery.candidates import Candidate
 
@@ -67,6 +67,17 @@ def test_the_average_is_one_of_probabilities() -> None:
     high = float(torch.softmax(torch.tensor([4.0, 0.0]), 0)[0])
     assert found[0, 0] == pytest.approx(0.75 * high + 0.25 * (1 - high))
     assert best([member([1], 0.5), member([1], 0.7), member([1], 0.7)]) == 1
+
+
+def test_overconfident_probabilities_are_toned_down() -> None:
+    sure = torch.tensor([[0.99, 0.01]] * 400, dtype=torch.float64)
+    y = torch.tensor([0] * 320 + [1] * 80)  # right in 80 % of the cases
+    warm = calibration(sure, y)
+    assert calibrated(sure, warm)[0, 0] == pytest.approx(0.8, abs=0.01)
+    honest = calibrated(sure, warm)
+    assert calibration(honest, y) == pytest.approx(1.0, abs=0.05)
+    assert 0.9 < calibration(sure[:1], y[:1]) < 1.05  # one node says next to nothing
+    assert torch.equal(calibrated(sure, 3.0).argmax(dim=1), sure.argmax(dim=1))
 
 
 def test_every_network_on_the_surviving_candidates(small: Any) -> None:

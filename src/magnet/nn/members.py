@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import cross_entropy
 
 from magnet.graph import Graph
 from magnet.nn.features import row_normalized, unit_scaled
@@ -244,3 +245,23 @@ def average(members: Sequence[Member], weight: NDArray[np.float64]) -> Tensor:
         if share > 0:
             total += share * torch.softmax(member.logits.double(), dim=1)
     return total
+
+
+def calibration(probability: Tensor, y: Tensor) -> float:
+    r"""The temperature T for which :math:`p^{1/T}`, normalized, says best what labelled nodes are ("On Calibration of
+    Modern Neural Networks", Guo et al., ICML 2017): above 1 where the committee is too sure of itself.
+
+    Args:
+        probability: class probabilities of labelled nodes ``[nodes, classes]``.
+        y: their classes ``[nodes]``.
+    """
+    scores = probability.clamp(min=1e-12).log()
+    choices = torch.logspace(-1, 1, 101, dtype=scores.dtype)
+    # A standard normal prior on log T keeps a handful of nodes from deciding much.
+    loss = [cross_entropy(scores / t, y, reduction="sum") + t.log() ** 2 / 2 for t in choices]
+    return float(choices[torch.stack(loss).argmin()])
+
+
+def calibrated(probability: Tensor, temperature: float) -> Tensor:
+    """:math:`p^{1/T}`, normalized."""
+    return torch.softmax(probability.clamp(min=1e-12).log() / temperature, dim=1)
