@@ -152,7 +152,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weight = np.where(weight < MIN_WEIGHT * weight.max(), 0.0, weight)
         self.weights_ = weight[weight > 0] / weight.sum()
         self.members_ = [member for member, share in zip(members, weight, strict=True) if share > 0]
-        self.chosen_ = members[voting.best(members)].candidate
+        self.chosen_ = self.members_[self.weights_.argmax()].candidate
         self.x_ = next(candidate for candidate in candidates if candidate.name == self.chosen_).make()
         probability = voting.average(self.members_, self.weights_)
         self.temperature_ = voting.calibration(probability[val], codes[val])
@@ -242,7 +242,8 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, data: Data | None = None) -> NDArray[Any]:
         """The most probable class of every node."""
-        return np.asarray(self.classes_[self.predict_proba(data).argmax(axis=1)])
+        most = self.predict_proba(data).argmax(axis=1)
+        return np.asarray(self.classes_[most])
 
     def score(self, data: Data, y: Any = None) -> float:
         """Accuracy on the nodes of ``test_mask``, or on all labelled nodes where there is none."""

@@ -12,7 +12,18 @@ from magnet.datasets import synthetic
 from magnet.graph import Graph
 from magnet.nn.committee import Committee
 from magnet.nn.features import unit_scaled
-from magnet.nn.members import Member, Problem, average, best, calibrated, calibration, standard_error, weights
+from magnet.nn.members import (
+    TAUGHT_SHARE,
+    Member,
+    Problem,
+    average,
+    best,
+    calibrated,
+    calibration,
+    self_taught,
+    standard_error,
+    weights,
+)
 from magnet.nn.recipes import COMMITTEE, DECAYS, MODELS, default_recipes, default_settings
 from magnet.recovery.candidates import Candidate
 
@@ -80,39 +91,81 @@ def test_overconfident_probabilities_are_toned_down() -> None:
     assert torch.equal(calibrated(sure, 3.0).argmax(dim=1), sure.argmax(dim=1))
 
 
-def test_every_network_on_the_surviving_candidates(small: Any) -> None:
+def test_every_network_on_the_first_and_the_best_candidate(small: Any) -> None:
     noise = torch.rand(small.x.shape, generator=torch.Generator().manual_seed(0))
     made: list[str] = []
 
     def make(name: str, x: Any) -> Candidate:
         return Candidate(name, lambda: made.append(name) or x)
 
-    names = ["as it is", "same", "noise 1", "noise 2"]
+    names = ["noise 1", "same", "noise 2", "noise 3"]
     candidates = [make(n, noise if n.startswith("noise") else small.x) for n in names]
     recipes = default_recipes(("gcn", "mlp"), {"epochs": 20, "hidden": 8})
-    done = Committee([problem(small, candidates, recipes)], torch.device("cpu"), keep_models=True).train()
+    given = problem(small, candidates, recipes)
+    done = Committee([given], torch.device("cpu"), teach=False, keep_models=True).train()
     members = done.members[0]
     tried = {(each.candidate, each.recipe.split(",")[0]) for each in members}
     assert {name for name, recipe in tried if recipe == "gcn"} == set(names)
-    assert {name for name, recipe in tried if recipe == "mlp"} == {"as it is", "same"}
+    assert {name for name, recipe in tried if recipe == "mlp"} == {"noise 1", "same"}
     assert {each.kind for each in members} == {"GCN", "MLP"}
     assert len(members) == len(DECAYS) * (4 + 2)
     assert made == names  # each is made once
     assert done.make_seconds[0] > 0
-    kept = members[0].model
-    assert kept is not None
+    kept = next(each for each in members if each.candidate == "same")
+    assert kept.model is not None
     x = unit_scaled(small.x)
-    assert torch.allclose(kept.eval()(x, small.edge_index)[0], members[0].logits, atol=1e-4)
+    assert torch.allclose(kept.model.eval()(x, small.edge_index)[0], kept.logits, atol=1e-4)
+    everything = Committee([given], torch.device("cpu"), prune=False, teach=False).train().members[0]
+    assert len(everything) == len(DECAYS) * (4 + 4)
+
+
+def test_the_surest_predictions_become_labels(small: Any) -> None:
+    given = problem(small, [Candidate("as it is", lambda: small.x)], default_recipes(("gcn", "mlp")))
+    sure = torch.linspace(0, 3, 150)
+    logits = torch.zeros(150, 3)
+    logits[torch.arange(150), small.y] = sure  # right everywhere, and surer of the later nodes
+    said = Member("as it is", "gcn", 0, 1.0, 0.1, 1, logits, 0.0)
+    few = Problem(**{**vars(given), "train_mask": torch.arange(150) < 10})
+    taught = self_taught(few, [said], few.candidates)
+    assert taught is not None
+    new = taught.train_mask & ~few.train_mask
+    assert not (new & small.val_mask).any()
+    assert torch.equal(taught.y[taught.train_mask], small.y[taught.train_mask])
+    free = ~(few.train_mask | small.val_mask)
+    for group in range(3):
+        nodes = (free & (small.y == group)).nonzero().ravel()
+        assert torch.equal((new & (small.y == group)).nonzero().ravel(), nodes[-int(TAUGHT_SHARE * len(nodes)) :])
+    assert [recipe.name for recipe in taught.recipes] == [f"self-taught {recipe.name}" for recipe in few.recipes]
+    assert self_taught(given, [said], given.candidates) is None  # 28 new labels beside 30 are not worth it
+
+
+def test_a_committee_learns_from_its_own_predictions() -> None:
+    data = synthetic(nodes=400, features=40, classes=3, average_degree=6, signal=0.6, words=8, seed=0)
+    graph, index = Graph.from_edges(data.edge_index, 400), torch.arange(400)
+    train, val, test = index < 15, (index >= 15) & (index < 115), index >= 115
+    recipes = default_recipes(("gcn", "appnp"), {"epochs": 60, "hidden": 16}, train_nodes=15)
+    given = Problem(graph, data.y, train, val, 40, 3, 0, [Candidate("as it is", lambda: data.x)], recipes)
+    members = Committee([given], torch.device("cpu")).train().members[0]
+    taught = [each.recipe.startswith("self-taught") for each in members]
+    assert taught == [False] * 4 + [True] * 4
+    right = [float((each.logits.argmax(dim=1) == data.y)[test].float().mean()) for each in members]
+    assert np.mean(right[4:]) > np.mean(right[:4]) + 0.1
+    one = Problem(**{**vars(given), "recipes": recipes[:2]})
+    assert (
+        len(Committee([one], torch.device("cpu")).train().members[0]) == 2
+    )  # networks of one kind are left as they are
 
 
 def test_problems_side_by_side_are_each_alone(small: Any) -> None:
     recipes = default_recipes(("gcn", "appnp"), {"epochs": 15, "hidden": 8})
     candidates = [Candidate("as it is", lambda: small.x)]
     problems = [problem(small, candidates, recipes, seed) for seed in (0, 1)]
-    problems = [Problem(**{**vars(each), "graph": problems[0].graph}) for each in problems]
+    few = {"graph": problems[0].graph, "train_mask": torch.arange(150) < 10}
+    problems = [Problem(**{**vars(each), **few}) for each in problems]
     together = Committee(problems, torch.device("cpu")).train().members
     alone = Committee(problems[1:], torch.device("cpu")).train().members[0]
     assert [each.recipe for each in together[1]] == [each.recipe for each in alone]
+    assert any(each.recipe.startswith("self-taught") for each in alone)
     for left, right in zip(together[1], alone, strict=True):
         assert torch.allclose(left.logits, right.logits, atol=1e-3)
 

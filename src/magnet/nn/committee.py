@@ -1,4 +1,4 @@
-"""The training of a committee: as many members at once as fit, and hopeless ones given up early."""
+"""The training of a committee: as many members at once as fit, and few on features that promise little."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from magnet.nn.members import SCALINGS, SIDE_BY_SIDE, TRAINING, Member, Problem, single, temperature
+from magnet.nn.members import SCALINGS, SIDE_BY_SIDE, TRAINING, Member, Problem, self_taught, single
 from magnet.nn.memory import NotEnoughMemory, available
 from magnet.nn.training import fit
 from magnet.recovery.candidates import Candidate
@@ -21,8 +21,6 @@ from magnet.recovery.candidates import Candidate
 FEATURE_SHARE = 48
 #: Features are kept between the rungs of a committee while they take less than this part of the free memory.
 KEPT_SHARE = 6
-#: A kind of network whose best member is this many temperatures behind the leader (a weight of 2 %) is given up.
-REACH = 4.0
 
 
 @dataclass(frozen=True)
@@ -43,8 +41,10 @@ class Committee:
         problems: on graphs of one size; what they share is computed together.
         device: where to compute.
         initializations: networks of each kind on each candidate, with different random numbers. (default: ``1``)
-        prune: successive halving with three rungs: the first kind of network tries every candidate; the others the
-            first candidate and the best one; those still in reach the rest of the better half. (default: ``True``)
+        prune: the first kind of network tries every candidate, the others only the first and the best one.
+            (default: ``True``)
+        teach: train every network on the two best candidates once more, with the surest predictions as further labels
+            (:func:`magnet.nn.members.self_taught`); only where there are several kinds. (default: ``True``)
         keep_models: keep the networks.
         batch: feature matrices at once. (default: as many as fit on a GPU, on a CPU one for each problem)
         progress: show a progress bar over the members.
@@ -56,6 +56,7 @@ class Committee:
     device: torch.device
     initializations: int = 1
     prune: bool = True
+    teach: bool = True
     keep_models: bool = False
     batch: int | None = None
     progress: bool = False
@@ -71,10 +72,26 @@ class Committee:
             scouts = [r for r, recipe in enumerate(problem.recipes) if recipe.model is problem.recipes[0].model]
             first.append(self._jobs(p, range(len(problem.candidates)), scouts))
         self._train(first)
-        for rung in (2, 3):
-            self._train([self._surviving(p, rung) for p in range(len(self.problems))])
+        self._train([self._others(p) for p in range(len(self.problems))])
+        if self.teach:
+            self._teach()
         self._kept.clear()
         return self
+
+    def _teach(self) -> None:
+        """The second round of training; its members join the others."""
+        taught = {}
+        for p, problem in enumerate(self.problems):
+            chosen = [problem.candidates[c] for c in sorted(self._ranked(p)[:2])]
+            several = len({recipe.model for recipe in problem.recipes}) > 1
+            if several and (found := self_taught(problem, self.members[p], chosen)) is not None:
+                taught[p] = found
+        if taught:
+            options = (self.initializations, False, False, self.keep_models, self.batch, self.progress)
+            second = Committee(list(taught.values()), self.device, *options, _kept=self._kept).train()
+            for p, members, seconds in zip(taught, second.members, second.make_seconds, strict=True):
+                self.members[p] += members
+                self.make_seconds[p] += seconds
 
     def _jobs(self, problem: int, candidates: Sequence[int], recipes: Sequence[int]) -> list[_Job]:
         first = self.problems[problem].seed
@@ -84,27 +101,22 @@ class Committee:
     def _candidate(self, job: _Job) -> Candidate:
         return self.problems[job.problem].candidates[job.candidate]
 
-    def _surviving(self, p: int, rung: int) -> list[_Job]:
-        """What the kinds of networks that have not tried every candidate train on a rung: on the second the first
-        candidate and the best one, on the third the rest of the better half, if they are still in reach."""
-        problem, members = self.problems[p], self.members[p]
-        others = [r for r, recipe in enumerate(problem.recipes) if recipe.model is not problem.recipes[0].model]
+    def _ranked(self, p: int) -> list[int]:
+        """The candidates of a problem, those first on which its first kind of network is best."""
+        problem = self.problems[p]
         names = [candidate.name for candidate in problem.candidates]
-        if not self.prune:
-            return self._jobs(p, range(len(names)), others) if rung == 2 else []
-        scouted = [member for member in members if member.kind == problem.recipes[0].model.__name__]
         score = np.zeros(len(names))
-        for member in scouted:
-            score[names.index(member.candidate)] += member.val_accuracy
-        order = [int(place) for place in np.argsort(-score, kind="stable")]
-        second = sorted({0, order[0]})
-        if rung == 2:
-            return self._jobs(p, second, others)
-        reach = REACH * temperature(members, problem.y, problem.val_mask)
-        leader = max(member.val_accuracy for member in members)
-        alive = {member.kind for member in members if member.val_accuracy >= leader - reach}
-        going = [r for r in others if problem.recipes[r].model.__name__ in alive]
-        return self._jobs(p, sorted({*order[: (len(names) + 1) // 2]} - {*second}), going)
+        for member in self.members[p]:
+            if member.kind == problem.recipes[0].model.__name__:
+                score[names.index(member.candidate)] += member.val_accuracy
+        return [int(place) for place in np.argsort(-score, kind="stable")]
+
+    def _others(self, p: int) -> list[_Job]:
+        """What the kinds of networks train that have not tried every candidate."""
+        problem = self.problems[p]
+        others = [r for r, recipe in enumerate(problem.recipes) if recipe.model is not problem.recipes[0].model]
+        tried = sorted({0, self._ranked(p)[0]}) if self.prune else range(len(problem.candidates))
+        return self._jobs(p, tried, others)
 
     def _train(self, jobs: Sequence[Sequence[_Job]]) -> None:
         """Train jobs: those on the first candidate of every problem first, and so on."""
@@ -161,17 +173,17 @@ class Committee:
         options = {name: value for name, value in {**shared, **side}.items() if name not in TRAINING}
         seeds = [job.seed for job in ordered]
         model = recipes[0].model(first.inputs, first.outputs, seeds=seeds, **options).to(self.device)
-        masks = [getattr(first, name) for name in ("train_mask", "val_mask")]
+        names = ("y", "train_mask", "val_mask")
+        labels = [getattr(first, name) for name in names]
         if first.own_split:
-            own = [self.problems[job.problem] for job in ordered]
-            masks = [torch.stack([getattr(p, name).cpu() for p in own]) for name in ("train_mask", "val_mask")]
+            labels = [
+                torch.stack([getattr(self.problems[job.problem], name).cpu() for job in ordered]) for name in names
+            ]
         fitted = fit(
             model,
             _together(groups),
             first.graph,
-            first.y,
-            masks[0],
-            masks[1],
+            *labels,
             learning_rate=side["learning_rate"],
             weight_decay=side["weight_decay"],
             weight_decay_on=shared["weight_decay_on"],

@@ -70,7 +70,7 @@ def fit(
         model: S models; they are trained in place, where they are (``model.to("cuda")`` first for a GPU).
         x: the features: one matrix ``[n, d]``, or R matrices of which each serves S / R consecutive models.
         graph: a :class:`~magnet.graph.Graph`, a networkx graph or a scipy sparse matrix.
-        y: labels ``[n]``.
+        y: labels ``[n]``, or ``[S, n]`` where each model has its own.
         train_mask: training nodes, bool ``[n]``, or ``[S, n]`` where each model has its own.
         val_mask: validation nodes, likewise.
         learning_rate: learning rate. (default: ``0.01``)
@@ -155,7 +155,7 @@ class _Part:
     """The training or the validation nodes: what they need, their labels, and how much each counts for each model."""
 
     inputs: Inputs
-    target: Tensor  # [nodes]
+    target: Tensor  # [nodes, S or 1]
     weight: Tensor  # [nodes, S or 1], each column summing to 1
 
     @classmethod
@@ -176,8 +176,10 @@ class _Part:
         model.train(training)
         inputs = model.prepare(features, graph, nodes)
         weight = masks[masks].float().unsqueeze(1) if masks.dim() == 1 else masks.T.float()
-        target = y.cpu() if nodes is None else y.cpu()[nodes]
-        counted = target[(weight > 0).any(dim=1)]
+        labels = y.cpu().reshape(-1, graph.num_nodes).T
+        target = labels if nodes is None else labels[nodes]
+        wide = (target.shape[0], len(model.seeds))
+        counted = target.expand(wide)[weight.expand(wide) > 0]
         if int(counted.min()) < 0 or int(counted.max()) >= model.out_channels:
             bad = int(counted.min()) if int(counted.min()) < 0 else int(counted.max())
             raise ValueError(f"y holds class {bad} at a {name} node; classes are 0 to {model.out_channels - 1}")
@@ -187,12 +189,12 @@ class _Part:
     def losses(self, scores: Tensor) -> Tensor:
         """Mean cross-entropy of each model."""
         nodes, count, classes = scores.shape
-        target = self.target.unsqueeze(1).expand(nodes, count).reshape(-1)
+        target = self.target.expand(nodes, count).reshape(-1)
         each = cross_entropy(scores.reshape(-1, classes), target, reduction="none").view(nodes, count)
         return (each * self.weight).sum(dim=0)
 
     def accuracies(self, scores: Tensor) -> Tensor:
-        right = (scores.argmax(dim=2) == self.target.unsqueeze(1)).to(self.weight)
+        right = (scores.argmax(dim=2) == self.target).to(self.weight)
         return (right * self.weight).sum(dim=0)
 
 
@@ -263,8 +265,10 @@ def _check(model: Model, features: Features, graph: Graph, y: Tensor) -> None:
         raise ValueError(f"x has {features.nodes} rows; the graph has {graph.num_nodes} nodes")
     if features.columns != model.in_channels:
         raise ValueError(f"x has {features.columns} columns; the model was made for {model.in_channels}")
-    if y.shape != (graph.num_nodes,):
-        raise ValueError(f"y has shape {tuple(y.shape)}; it must be [{graph.num_nodes}]")
+    if y.shape not in ((graph.num_nodes,), (len(model.seeds), graph.num_nodes)):
+        raise ValueError(
+            f"y has shape {tuple(y.shape)}; it must be [{graph.num_nodes}], or one such row for each model"
+        )
 
 
 def _epochs(count: int, show: bool) -> Iterable[int]:

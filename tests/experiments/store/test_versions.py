@@ -16,12 +16,16 @@ import pytest
 import torch
 
 from magnet import corruption, detection, nn
-from magnet.datasets import load
+from magnet.datasets import load, synthetic
 from magnet.experiments.store import RESULT_VERSIONS, canonical_key, result_version, run_key
 from magnet.experiments.store.versions import components
 from magnet.framelets import FrameletTransform
 from magnet.graph import Graph
+from magnet.nn.committee import Committee
+from magnet.nn.members import Problem, average, weights
+from magnet.nn.recipes import default_recipes
 from magnet.recovery import propagate, recover
+from magnet.recovery.candidates import Candidate
 
 PATH = Path(__file__).with_name("references.json")
 #: Between builds of torch the values differ by less, after a change that matters by more.
@@ -103,6 +107,17 @@ def networks() -> Values:
     return values
 
 
+def committee() -> Values:
+    data = synthetic(nodes=400, features=40, classes=3, average_degree=6, signal=0.6, words=8, seed=0)
+    graph, index = Graph.from_edges(data.edge_index, 400), torch.arange(400)
+    train, val = index < 15, (index >= 15) & (index < 115)
+    recipes = default_recipes(given={"epochs": 20, "hidden": 8}, train_nodes=15)
+    asked = Problem(graph, data.y, train, val, 40, 3, 0, [Candidate("as it is", lambda: data.x)], recipes)
+    members = Committee([asked], torch.device("cpu")).train().members[0]
+    probability = average(members, weights(members, data.y, val))
+    return {"members": float(len(members)), "sum of squared probabilities": float(probability.square().sum())}
+
+
 def image() -> Values:
     from magnet.experiments.protocol.image import noisy_patches, pixel_graph, psnr
 
@@ -122,6 +137,7 @@ COMPONENTS: dict[str, Callable[[], Values]] = {
     "gae": gae,
     "recovery": recovery,
     "networks": networks,
+    "committee": committee,
     "image": image,
 }
 
@@ -152,14 +168,14 @@ RUN = {"kind": "classify", "dataset": "cora", "corruption": "inject-random", "me
 @pytest.mark.parametrize(
     ("config", "unused"),
     [
-        (RUN, {"detector", "gae", "recovery", "image"}),
-        ({**RUN, "corruption": "none"}, {"corruption", "detector", "gae", "recovery", "image"}),
+        (RUN, {"committee", "detector", "gae", "recovery", "image"}),
+        ({**RUN, "corruption": "none"}, {"committee", "corruption", "detector", "gae", "recovery", "image"}),
         ({**RUN, "method": "magnet"}, {"gae", "image"}),
-        ({**RUN, "method": "magnet-gae"}, {"detector", "image"}),
-        ({**RUN, "method": "magnet-gae", "detector": "auto"}, {"gae", "image"}),
-        ({**RUN, "kind": "detect", "method": "gae"}, {"detector", "networks", "recovery", "image"}),
-        ({**RUN, "kind": "image", "method": "bm3d"}, {"detector", "networks", "recovery", "gae"}),
-        ({**RUN, "kind": "search", "method": "appnp"}, {"detector", "recovery", "gae", "image"}),
+        ({**RUN, "method": "magnet-gae"}, {"committee", "detector", "image"}),
+        ({**RUN, "method": "magnet-gae", "detector": "auto"}, {"committee", "gae", "image"}),
+        ({**RUN, "kind": "detect", "method": "gae"}, {"committee", "detector", "networks", "recovery", "image"}),
+        ({**RUN, "kind": "image", "method": "bm3d"}, {"committee", "detector", "networks", "recovery", "gae"}),
+        ({**RUN, "kind": "search", "method": "appnp"}, {"committee", "detector", "recovery", "gae", "image"}),
         ({**RUN, "method": "a method of an older store"}, set()),
     ],
 )

@@ -22,6 +22,7 @@ RESULT_VERSIONS: Mapping[str, int] = {
     "gae": 1,
     "recovery": 1,
     "networks": 1,
+    "committee": 2,
     "image": 1,
 }
 
@@ -34,7 +35,7 @@ def components(config: Mapping[str, Any]) -> tuple[str, ...]:
         >>> components(plain)
         ('datasets', 'networks')
         >>> components({**plain, "corruption": "inject-random", "method": "magnet"})
-        ('datasets', 'corruption', 'detector', 'recovery', 'networks')
+        ('datasets', 'corruption', 'detector', 'recovery', 'networks', 'committee')
     """
     kind = config.get("kind")
     used = {"datasets"}
@@ -93,7 +94,7 @@ def _of_method(config: Mapping[str, Any]) -> set[str]:
     method = METHODS.get(str(config.get("method")))
     if method is None:  # of a store that is older than the method's end
         return set(RESULT_VERSIONS)
-    used = {"networks"}
+    used = {"networks", "committee"} if method.average else {"networks"}
     if method.repair is not untouched:
         used.add("recovery")
     detector = config.get("detector", method.defaults.get("detector", "none"))
