@@ -51,14 +51,14 @@ def _spaces(column: CodedColumn, held: list[int], counts: Codes) -> Iterator[tup
     odd = [k for k in held if column.values[k] != _tidy(column.values[k])]
     if counts[odd].sum() > 0.5 * counts[held].sum():
         return
-    confidence = _confidence(int(counts[odd].sum()), int(counts[held].sum()))
+    confidence = certainty(int(counts[odd].sum()), int(counts[held].sum()))
     for k in odd:
         text = _tidy(column.values[k])
         if counts[k] < HABIT or text in column.index:
             yield k, text, confidence, f"{column.values[k]!r} has white space that other cells do not have: format"
 
 
-def _confidence(hits: int, total: int) -> float:
+def certainty(hits: int, total: int) -> float:
     """A lone exception may be meant; several show a process of errors."""
     return CONFIDENCE if hits >= max(HABIT, PROCESS * total) else GUESSED
 
@@ -96,6 +96,6 @@ def _capitals(column: CodedColumn, held: list[int], counts: Codes) -> Iterator[t
             if own != "title" or known >= 0.5:  # others are abbreviations and names with capitals of their own
                 why = f"{most} of {total} cells are in {own} case, this is not: format"
                 found.append((k, better, own != "title" or known == 1, why))
-    confidence = _confidence(sum(int(counts[k]) for k, *_ in found), total)
+    confidence = certainty(sum(int(counts[k]) for k, *_ in found), total)
     for k, better, sure, why in found:
         yield k, better, confidence if sure else GUESSED, why

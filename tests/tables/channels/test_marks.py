@@ -1,0 +1,40 @@
+"""The same letters and digits with other marks."""
+
+from __future__ import annotations
+
+from magnet.tables.channels import marks
+from magnet.tables.coded import CodedTable
+from magnet.tables.options import DEFAULT
+from magnet.tables.roles import infer_role
+
+PHONES = [f"{310 + k % 3}-{200 + 7 * k}-{1000 + 13 * k}" for k in range(40)]
+GENRES = ["Drama,Comedy", "Comedy,Action", "Action,Drama", "Horror,Drama"] * 10
+JOURNALS = ["J. Clin. Med.", "Ann. Surg.", "Eur. Heart J.", "Acta Orthop."] * 10
+
+
+def better(texts: list[str]) -> dict[int, str | None]:
+    table = CodedTable.of({"x": texts})
+    table.columns[0].role = infer_role(table.columns[0], table)
+    return {f.row: f.suggested for _, f in marks.rewrite(table, DEFAULT)}
+
+
+def test_phones_take_the_frame_of_most() -> None:
+    found = better([*PHONES, "310/246-1501", "311.555.0000", "(312) 777-8888", "3104445555"])
+    assert found == {40: "310-246-1501", 41: "311-555-0000", 42: "312-777-8888", 43: "310-444-5555"}
+
+
+def test_lists_take_the_separator_of_most_if_their_parts_are_known() -> None:
+    found = better([*GENRES, "Comedy, Drama", "Action , Horror", "Drama, Horror", "Dram,a Horror"])
+    assert found == {40: "Comedy,Drama", 41: "Action,Horror", 42: "Drama,Horror"}
+
+
+def test_names_take_the_marks_of_the_frequent_text() -> None:
+    found = better([*JOURNALS, "J Clin Med", "Eur Heart J"])
+    assert found == {40: "J. Clin. Med.", 41: "Eur. Heart J."}
+
+
+def test_marks_that_mean_something_are_left_alone() -> None:
+    assert better(["A+", "A-", "A", "B+"] * 10 + ["B-"]) == {}
+    assert better(["http://www.ulm.org"] * 40 + ["https://www.ulm.org/"]) == {}
+    assert better(["version 1.5"] * 40 + ["version 15"]) == {}
+    assert better([f"{k},{k + 100}" for k in range(100, 140)] + ["1, 5"]) == {}
