@@ -93,13 +93,13 @@ def plain_loop(kind: str, data: Any, graph: Graph, seed: int, epochs: int) -> fl
     """Test accuracy at the best epoch on validation."""
     torch.manual_seed(seed)
     model = Plain(kind, graph, data.edge_index, data.x.shape[1], int(data.y.max()) + 1).to(data.x.device)
-    optimiser = torch.optim.Adam(model.parameters(), lr=5e-3, weight_decay=5e-3)
+    optimizer = torch.optim.Adam(model.parameters(), lr=5e-3, weight_decay=5e-3)
     best, test = -1.0, 0.0
     for _ in range(epochs):
         model.train()
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         cross_entropy(model(data.x)[data.train_mask], data.y[data.train_mask]).backward()
-        optimiser.step()
+        optimizer.step()
         model.eval()
         with torch.no_grad():
             right = (model(data.x).argmax(dim=1) == data.y).float()

@@ -15,11 +15,11 @@ def size(x, exponent):
 
 def brute_force(z, t, exponent):
     """The smallest value of 1/2 (x - z)^2 + t |x|^exponent over a grid that is refined around its best point."""
-    centre, width = 0.0, abs(z) + 0.1
+    center, width = 0.0, abs(z) + 0.1
     for _ in range(8):
-        x = np.append(np.linspace(centre - width, centre + width, 4001), [0.0, z])
+        x = np.append(np.linspace(center - width, center + width, 4001), [0.0, z])
         value = 0.5 * (x - z) ** 2 + t * size(x, exponent)
-        centre, width = x[value.argmin()], width / 200
+        center, width = x[value.argmin()], width / 200
     return value.min()
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 RECOVERIES = ("auto", "propagate", "framelet", "regression")
 #: Rows of a fitted table that are kept to judge other tables by; more would only cost time.
-MOST_REFERENCE_ROWS = 50_000
+MAX_REFERENCE_ROWS = 50_000
 
 
 class MAGnet(BaseEstimator):  # type: ignore[misc]
@@ -355,7 +355,7 @@ def _behind(before: int, trusted: NDArray[np.bool_] | None, rows: int, columns: 
 def _reference(columns: dict[str, list[str]], findings: Sequence[CellFinding]) -> dict[str, list[str]]:
     """Texts of the rows that were found right, to judge other tables by."""
     wrong = {c.row for c in findings}
-    rows = [row for row in range(len(next(iter(columns.values()), []))) if row not in wrong][:MOST_REFERENCE_ROWS]
+    rows = [row for row in range(len(next(iter(columns.values()), []))) if row not in wrong][:MAX_REFERENCE_ROWS]
     return {name: [texts[row] for row in rows] for name, texts in columns.items()}
 
 

@@ -60,11 +60,11 @@ def test_unrolled_training_is_gradient_descent_with_momentum() -> None:
     start = model.initial(5, torch.Generator().manual_seed(0))
     rows = model.train_rows @ x
     first, second = (w.clone().requires_grad_() for w in start)
-    optimiser = torch.optim.SGD([first, second], lr=0.1, momentum=0.9)
+    optimizer = torch.optim.SGD([first, second], lr=0.1, momentum=0.9)
     for _ in range(7):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         torch.nn.functional.cross_entropy(rows @ first @ second, data.y[data.train_mask]).backward()
-        optimiser.step()
+        optimizer.step()
     ours = model.fit(rows, data.y[data.train_mask], start)
     torch.testing.assert_close(ours, (first.detach(), second.detach()))
 

@@ -18,19 +18,19 @@ def town_table():
     rng = np.random.default_rng(0)
     graph = datasets.synthetic(1200, 16, 4, 8.0, 0.95, seed=0)
     town = graph.y.numpy()
-    colour, price = town.copy(), rng.normal(100 * town, 15)
+    color, price = town.copy(), rng.normal(100 * town, 15)
     flag = (rng.random(1200) < np.where(town < 2, 0.02, 0.98)).astype(float)
     wrong = rng.choice(1200, 60, replace=False)
     truth = np.zeros((1200, 6), bool)
-    colour[wrong[:20]] = (town[wrong[:20]] + 2) % 4
+    color[wrong[:20]] = (town[wrong[:20]] + 2) % 4
     truth[wrong[:20], :4] = True
     price[wrong[20:40]] = rng.normal(100 * ((town[wrong[20:40]] + 2) % 4), 15)
     truth[wrong[20:40], 4] = True
     flag[wrong[40:]] = 1 - flag[wrong[40:]]
     truth[wrong[40:], 5] = True
-    x = np.hstack([np.eye(4)[colour], price[:, None], flag[:, None]])
+    x = np.hstack([np.eye(4)[color], price[:, None], flag[:, None]])
     columns = [
-        Column("colour", "categorical", 0, 4),
+        Column("color", "categorical", 0, 4),
         Column("price", "continuous", 4, 5),
         Column("flag", "binary", 5, 6),
     ]

@@ -90,7 +90,7 @@ def test_reference_gives_the_scales_and_the_threshold(fitted):
     first = fitted("zscore", data, contamination=0.02)
     again = detection.make("zscore").fit(other, reference=first)
     assert again.threshold_ == first.threshold_
-    assert torch.equal(again.scales_.centre, first.scales_.centre)
+    assert torch.equal(again.scales_.center, first.scales_.center)
     assert float(again.scores_.median()) > 3 * float(first.scores_.median())
     with pytest.raises(ValueError, match="knows 6 features"):
         detection.make("zscore").fit(datasets.synthetic(100, 7, kind="continuous"), reference=first)

@@ -16,10 +16,10 @@ def test_explanations_say_what_was_expected(town_table):
     cells = table[table["kind"] == "cell"].set_index(["node", "column"])
     assert len(cells) == int(found.flagged_[:, [0, 4, 5]].sum())
     graph = datasets.synthetic(1200, 16, 4, 8.0, 0.95, seed=0)
-    neighbours = np.bincount(graph.edge_index[0].numpy(), minlength=1200)
+    neighbors = np.bincount(graph.edge_index[0].numpy(), minlength=1200)
     right = 0
     for (node, column), line in cells.iterrows():
-        assert line["neighbors"] == neighbours[node]
+        assert line["neighbors"] == neighbors[node]
         assert line["unusual"] > 0
         if column == 0:
             assert line["observed"] == int(data.x[node, :4].argmax())

@@ -224,7 +224,7 @@ def test_one_step_of_air_by_hand(path_matrix: torch.Tensor) -> None:
     assert expected[0] != h[0]
 
 
-def test_guard_on_features_that_are_alike_is_the_mean_over_the_neighbourhood() -> None:
+def test_guard_on_features_that_are_alike_is_the_mean_over_the_neighborhood() -> None:
     model = nn.GNNGuard(1, 1, layers=1).eval()
     set_identity(model)
     # alike in direction, so that the guard is the same everywhere while the values differ

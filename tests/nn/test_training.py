@@ -100,13 +100,13 @@ def test_one_model_without_dropout_is_a_plain_loop(small: Any) -> None:
         nn.GCN(40, 3, hidden=8, dropout=0.0, seeds=2), data, graph, learning_rate=0.02, weight_decay=1e-3, epochs=15
     )
     model = nn.GCN(40, 3, hidden=8, dropout=0.0, seeds=2)
-    optimiser = torch.optim.Adam(model.parameters(), lr=0.02, weight_decay=1e-3)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02, weight_decay=1e-3)
     losses, accuracies = [], []
     for _ in range(15):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss = cross_entropy(model(data.x, data.edge_index)[data.train_mask], data.y[data.train_mask])
         loss.backward()
-        optimiser.step()
+        optimizer.step()
         right = model(data.x, data.edge_index).argmax(dim=1) == data.y
         losses.append(loss.item())
         accuracies.append(right[data.val_mask].float().mean().item())
@@ -127,16 +127,16 @@ def test_the_same_in_distribution_as_pyg_models_one_by_one(small: Any) -> None:
 def _pyg(data: Any, seed: int) -> float:
     torch.manual_seed(seed)
     one, two = GCNConv(40, 16, cached=True), GCNConv(16, 3, cached=True)
-    optimiser = torch.optim.Adam([*one.parameters(), *two.parameters()], lr=0.01, weight_decay=5e-4)
+    optimizer = torch.optim.Adam([*one.parameters(), *two.parameters()], lr=0.01, weight_decay=5e-4)
     best = (-1.0, 0.0, 0.0)
 
     def forward(training: bool) -> torch.Tensor:
         return two(dropout(one(data.x, data.edge_index).relu(), 0.5, training), data.edge_index)
 
     for _ in range(40):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         cross_entropy(forward(True)[data.train_mask], data.y[data.train_mask]).backward()
-        optimiser.step()
+        optimizer.step()
         with torch.no_grad():
             scores = forward(False)
         right = (scores.argmax(dim=1) == data.y).float()

@@ -129,7 +129,7 @@ def test_search_filters_and_headers_sort(page: Any) -> None:
     assert [text.split("\n")[0].strip() for text in rows(page)] == sorted(names, reverse=True)
 
 
-def test_a_click_shows_the_neighbours(page: Any) -> None:
+def test_a_click_shows_the_neighbors(page: Any) -> None:
     page.locator("#space .row").first.click()
     assert page.locator("#detail h3").inner_text() == f"{EVIL}: age"
     assert page.locator("#detail svg.strip circle.trusted").count() == 2
@@ -176,9 +176,9 @@ def test_decisions_are_exported_and_applied(page: Any, folder: Path, tmp_path: P
 def test_dark_mode_is_dark(browser: Any, folder: Path) -> None:
     page = browser.new_page(color_scheme="dark")
     page.goto((folder / "out/report.html").as_uri())
-    colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    color = page.evaluate("getComputedStyle(document.body).backgroundColor")
     ink = page.evaluate("getComputedStyle(document.body).color")
-    light = [sum(int(part) for part in text.strip("rgb()").split(",")) for text in (colour, ink)]
+    light = [sum(int(part) for part in text.strip("rgb()").split(",")) for text in (color, ink)]
     assert light[0] < 120
     assert light[1] > 600
     page.close()

@@ -168,7 +168,7 @@ def test_codes_that_look_like_numbers_are_categories(text: bool) -> None:
 def test_whole_numbers_that_are_written_with_a_point_stay_whole() -> None:
     visits = pd.Series([f"{k}.0" for k in (0, 1, 2, 3, 5, 8) * 5], name="visits")
     field = infer_field(visits)
-    code = (np.array([[1.9], [5.2]]) - field.centre) / field.scale
+    code = (np.array([[1.9], [5.2]]) - field.center) / field.scale
     assert (field.kind, field.decode(code)) == ("count", ["2.0", "5.0"])
     assert field.decode(field.encode(visits)[0]) == [str(v) for v in visits]
 

@@ -38,7 +38,7 @@ def test_the_error_that_is_promised_is_the_error_that_is_made(noise: float) -> N
     assert torch.equal(found.x[trust > 0], x[trust > 0])
 
 
-def test_a_column_with_too_few_trusted_cells_takes_what_the_neighbours_say() -> None:
+def test_a_column_with_too_few_trusted_cells_takes_what_the_neighbors_say() -> None:
     x, columns = table(0.1)
     trust = torch.ones_like(x)
     trust[20:, 1] = 0

@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from magnet.datasets.build import make_data, random_split
 
-NEIGHBOURS = 8
+NEIGHBORS = 8
 
 
 def read(name: str, folder: Path, split: int) -> Data:
@@ -22,7 +22,7 @@ def read(name: str, folder: Path, split: int) -> Data:
     from sklearn.datasets import load_digits
 
     digits = load_digits()
-    edges = _nearest(digits.data.astype(np.int64), NEIGHBOURS)
+    edges = _nearest(digits.data.astype(np.int64), NEIGHBORS)
     x = torch.from_numpy(digits.data / 16).to(torch.float32)
     return make_data(x, edges, digits.target, random_split(digits.target, seed=split))
 

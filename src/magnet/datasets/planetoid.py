@@ -55,7 +55,7 @@ def read(name: str, folder: Path, split: int) -> Data:
         y[:known] = part["ally"].argmax(axis=1)
         y[test] = part["ty"].argmax(axis=1)
     with damaged(folder / f"ind.{name}.graph"):
-        degree = [len(neighbours) for neighbours in part["graph"].values()]
+        degree = [len(neighbors) for neighbors in part["graph"].values()]
         edges = np.stack([np.repeat(list(part["graph"]), degree), np.concatenate(list(part["graph"].values()))])
         train = len(part["y"])
         index = (np.arange(train), np.arange(train, train + 500), test)

@@ -274,7 +274,7 @@
   $("search").addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(select, 120); });
   for (const id of ["column", "action", "above"]) $(id).addEventListener("change", select);
 
-  // one cell and its neighbours
+  // one cell and its neighbors
   function detail(i) {
     const box = $("detail"), f = D.fields[C.column[i]];
     box.replaceChildren(el("h3", `${C.node[i]}: ${f.name}`), el("p", C.reason[i]));

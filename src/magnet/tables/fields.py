@@ -45,8 +45,8 @@ class Field:
         high: the largest; no suggestion lies above.
         log: numbers are encoded on a log scale.
         unit: with ``log``, numbers are encoded as ``asinh(v / unit)``.
-        centre: numbers are encoded as ``(v - centre) / scale``.
-        scale: see ``centre``.
+        center: numbers are encoded as ``(v - center) / scale``.
+        scale: see ``center``.
         values: the two values of a binary column (0, 1), or the categories.
         missing: text that means "missing", in lower case.
     """
@@ -65,7 +65,7 @@ class Field:
     high: float = np.inf
     log: bool = False
     unit: float = 1.0
-    centre: float = 0.0
+    center: float = 0.0
     scale: float = 1.0
     values: tuple[Any, ...] = ()
     missing: tuple[str, ...] = MISSING
@@ -97,12 +97,12 @@ class Field:
         number[~np.isfinite(number)] = np.nan
         if self.log:
             number = np.arcsinh(number / self.unit)
-        code = (number / self.scale - self.centre / self.scale).clip(-WILDEST, WILDEST)
+        code = (number / self.scale - self.center / self.scale).clip(-WILDEST, WILDEST)
         return code[:, None], missing, np.isnan(number) & ~missing
 
     def quantity(self, x: FloatArray) -> FloatArray:
         """Encoded numbers back in the user's units, not rounded."""
-        value = np.asarray(x, dtype=np.float64) * self.scale + self.centre
+        value = np.asarray(x, dtype=np.float64) * self.scale + self.center
         return np.sinh(value) * self.unit if self.log else value
 
     def decode(self, x: FloatArray) -> list[Any]:

@@ -31,7 +31,7 @@ PAIRS = (
     ("head", "tail"),
 )
 MANY_UNKNOWN = 0.05  # share of edges to ids that no row has, from which on the user is warned
-MOST_UNKNOWN = 0.5  # from here on the edges are taken for those of another table
+MAX_UNKNOWN = 0.5  # from here on the edges are taken for those of another table
 LARGEST_WEIGHT = 1e30  # beyond it (or its inverse) sums and squares of weights leave the range of float32
 WEIGHTS = ("weight", "weights", "w")
 
@@ -106,7 +106,7 @@ def link(
 
     Edges to unknown ids, self-loops and edges without a usable weight are dropped, pairs that occur again (in either
     direction) are merged with their largest weight, and all of that is counted. Where two rows have one id, edges go
-    to the first. Edges of which more than :data:`MOST_UNKNOWN` name ids that no row has are taken for the wrong file,
+    to the first. Edges of which more than :data:`MAX_UNKNOWN` name ids that no row has are taken for the wrong file,
     unless ``allow_unknown_ids``; more than :data:`MANY_UNKNOWN` are worth a :class:`TableWarning`.
     """
     first, second = find_edge_columns(edges, source, target)
@@ -152,7 +152,7 @@ def link(
                 "name the id column"
             )
         said = f"{int((~known).sum())} of the {rows.size} edges ({share:.0%}) name {example}"
-        if share > MOST_UNKNOWN and not allow_unknown_ids:
+        if share > MAX_UNKNOWN and not allow_unknown_ids:
             raise BadTable(f"{said}; is it the wrong file, or the wrong id column? --allow-unknown-ids goes on")
         warnings.warn(f"{said}; these edges are left out", TableWarning, stacklevel=3)
     return finish(np.stack([rows[keep], cols[keep]]), value[keep] if weight else None, len(ids), facts)
@@ -171,7 +171,7 @@ def finish(
     facts |= {
         "pairs that occur again": int(edges.shape[1]) - pairs,
         "edges used": pairs,
-        "nodes without neighbours": int(graph.isolated.sum()),
+        "nodes without neighbors": int(graph.isolated.sum()),
     }
     return Links(index, None if bool((value == 1).all()) else value, facts, kind, nodes)
 
@@ -186,7 +186,7 @@ def _in_range(weight: NDArray[Any] | None) -> NDArray[Any] | None:
     return np.maximum(weight.astype(np.float64) / largest, 1 / LARGEST_WEIGHT)
 
 
-def nearest(x: NDArray[Any], neighbours: int) -> Links:
+def nearest(x: NDArray[Any], neighbors: int) -> Links:
     """A graph that joins each row with the rows most like it, for tables without edges.
 
     Unlike given edges it is made from the values that are to be judged: it sees what disagrees with the rest of the
@@ -195,13 +195,13 @@ def nearest(x: NDArray[Any], neighbours: int) -> Links:
     from sklearn.neighbors import NearestNeighbors
 
     nodes = x.shape[0]
-    count = min(neighbours, nodes - 1)
+    count = min(neighbors, nodes - 1)
     if count < 1:
         return finish(np.zeros((2, 0), dtype=np.int64), None, nodes, {"edges read": 0}, "nearest")
     rows = np.clip(np.nan_to_num(x), -3, 3)  # one wild cell must not decide who is near
     found = NearestNeighbors(n_neighbors=count).fit(rows).kneighbors(return_distance=False)
     edges = np.stack([np.repeat(np.arange(nodes), count), found.ravel()])
-    return finish(edges, None, nodes, {"neighbours asked for": count}, "nearest")
+    return finish(edges, None, nodes, {"neighbors asked for": count}, "nearest")
 
 
 def _places(ids: pd.Series) -> tuple[pd.Index, NDArray[np.int64], pd.Index, NDArray[np.int64]]:

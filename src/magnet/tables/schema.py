@@ -125,18 +125,18 @@ def _scaled(field: Field, finite: FloatArray, log: bool) -> Field:
     """With the code of these numbers, on a log scale or not."""
     unit = natural_unit(finite) if log else 1.0
     code = np.arcsinh(finite / unit) if log else finite
-    centre, scale = _middle(code)
-    return replace(field, log=log, unit=unit, centre=centre, scale=scale)
+    center, scale = _middle(code)
+    return replace(field, log=log, unit=unit, center=center, scale=scale)
 
 
 def _middle(code: FloatArray) -> tuple[float, float]:
     """Median and robust spread (the standard deviation where more than half of the values are one and the same)."""
     unit = max(1.0, float(np.abs(code).max()) / 1e100)  # so that the largest floats do not overflow
-    low, centre, high = np.quantile(code / unit, [0.25, 0.5, 0.75])
+    low, center, high = np.quantile(code / unit, [0.25, 0.5, 0.75])
     scale = (high - low) / 1.349
-    if scale <= 1e-9 * max(1e-300, abs(centre)):
+    if scale <= 1e-9 * max(1e-300, abs(center)):
         scale = float(np.std(code / unit)) or 1.0
-    return float(centre * unit), float(scale * unit)
+    return float(center * unit), float(scale * unit)
 
 
 def _decimals(finite: FloatArray) -> int | None:

@@ -156,10 +156,10 @@ def _related(c: Column, filled: FloatArray) -> NDArray[np.intp]:
     others = np.array([k for k in range(filled.shape[1]) if not c.start <= k < c.stop], dtype=np.intp)
     if len(others) <= MAX_OTHERS:
         return others
-    centred = filled - filled.mean(axis=0)
-    size = np.linalg.norm(centred, axis=0)
+    centered = filled - filled.mean(axis=0)
+    size = np.linalg.norm(centered, axis=0)
     size[size == 0] = np.inf
-    link = np.abs(centred.T @ centred[:, c.start : c.stop] / size[:, None] / size[c.start : c.stop]).max(axis=1)
+    link = np.abs(centered.T @ centered[:, c.start : c.stop] / size[:, None] / size[c.start : c.stop]).max(axis=1)
     link[c.start : c.stop] = -1
     return np.sort(np.argsort(-link, kind="stable")[:MAX_OTHERS])
 
@@ -170,9 +170,9 @@ def _ridge(features: FloatArray, target: FloatArray, wanted: FloatArray) -> tupl
     With :math:`X = Z V^\top`, :math:`X^\top X = V \Lambda V^\top`, the row left out is predicted with the error
     :math:`r_i / (1 - h_i)`, :math:`h_i = 1/n + \sum_k Z_{ik}^2 / (\Lambda_k + \alpha)`.
     """
-    centre, spread = features.mean(axis=0), features.std(axis=0)
+    center, spread = features.mean(axis=0), features.std(axis=0)
     spread[spread < 1e-9] = 1.0
-    X, mean = (features - centre) / spread, target.mean(axis=0)
+    X, mean = (features - center) / spread, target.mean(axis=0)
     values, V = np.linalg.eigh(X.T @ X)
     values = values.clip(0)
     Z = X @ V
@@ -187,4 +187,4 @@ def _ridge(features: FloatArray, target: FloatArray, wanted: FloatArray) -> tupl
         if error < best:
             best, coefficients = error, inverse[:, None] * projected
             usual = 1.4826 * np.median(np.abs(left_out), axis=0)
-    return mean + ((wanted - centre) / spread) @ (V @ coefficients), usual
+    return mean + ((wanted - center) / spread) @ (V @ coefficients), usual

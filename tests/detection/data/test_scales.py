@@ -13,10 +13,10 @@ def test_scales_are_robust_and_know_skewed_columns():
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(1000, 3, generator=generator) * torch.tensor([1.0, 5.0, 0.0]) + 2
     x[:20] = 1e6
-    centre, spread = robust_scales(x, torch.zeros(3), indicator=False)
+    center, spread = robust_scales(x, torch.zeros(3), indicator=False)
     assert abs(float(spread[0]) - 1) < 0.15
     assert abs(float(spread[1]) - 5) < 0.6
-    assert abs(float(centre[0]) - 2) < 0.15
+    assert abs(float(center[0]) - 2) < 0.15
     income = torch.cat(
         [
             torch.exp(torch.randn(500, 1, generator=generator) + 10),

@@ -29,20 +29,20 @@ def test_features_of_pairs_are_those_of_the_equations(sparse, small_data):
 
     A = torch.from_numpy(data.graph.adjacency.toarray())
     wd = w.double()
-    centred = z - (wd[:, None] * z).sum(0) / wd.sum()
+    centered = z - (wd[:, None] * z).sum(0) / wd.sum()
     r = (A * A).sum(1)
     cosine = torch.nn.functional.cosine_similarity
     for i in range(30):
         if A[i].sum() == 0:
             continue
-        c1 = sum(A[i, j] * wd[j] * centred[j] for j in range(30))
+        c1 = sum(A[i, j] * wd[j] * centered[j] for j in range(30))
         c2 = (
-            sum(A[i, j] * A[j, k] * wd[k] * centred[k] for j in range(30) for k in range(30))
-            - r[i] * wd[i] * centred[i]
+            sum(A[i, j] * A[j, k] * wd[k] * centered[k] for j in range(30) for k in range(30))
+            - r[i] * wd[i] * centered[i]
         )
         for place, k in [(None, i), *enumerate(probes.tolist())]:
-            best = max(wd[j] * cosine(centred[j], centred[k], dim=0) for j in range(30) if A[i, j] > 0)
-            expected = torch.stack([cosine(c1, centred[k], dim=0), cosine(c2, centred[k], dim=0), best]).float()
+            best = max(wd[j] * cosine(centered[j], centered[k], dim=0) for j in range(30) if A[i, j] > 0)
+            expected = torch.stack([cosine(c1, centered[k], dim=0), cosine(c2, centered[k], dim=0), best]).float()
             found = real[i] if place is None else permuted[i, place]
             torch.testing.assert_close(found, expected, atol=2e-4, rtol=1e-3)
 

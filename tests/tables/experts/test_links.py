@@ -40,7 +40,7 @@ def test_several_linked_rows_that_agree_speak_with_one_voice() -> None:
     assert votes[0] == 6
 
 
-def test_a_row_is_not_its_own_neighbour_and_no_links_make_no_expert() -> None:
+def test_a_row_is_not_its_own_neighbor_and_no_links_make_no_expert() -> None:
     table = CodedTable.of({"x": TEXTS})
     assert fit(FitContext(table, 0, DEFAULT)) == []
     table.links = sp.csr_array(EDGES + sp.eye_array(4))

@@ -31,8 +31,8 @@ class Cosine(Detector):
         for first, block in rows.blocks():
             total = data.adjacency @ block.contiguous()
             if self.centered:
-                centre = mean[first : first + block.shape[1]]
-                block, total = block - centre, total - degree * centre
+                center = mean[first : first + block.shape[1]]
+                block, total = block - center, total - degree * center
             dot += (total * block).sum(dim=1)
             near += total.square().sum(dim=1)
             own += block.square().sum(dim=1)

@@ -174,7 +174,7 @@ class ContextModel:
             parts += self.event_means(first, last, CONTEXT.weak_shrinkage)[1:]
         if self.regression is not None:
             scales, least = self.data.scales, CONTEXT.min_linear_probability
-            linear = self.regression[0][:, first:last] * scales.spread[first:last] + scales.centre[first:last]
+            linear = self.regression[0][:, first:last] * scales.spread[first:last] + scales.center[first:last]
             parts.append(torch.where(self.data.numeric[first:last], parts[1], linear.clamp(least, 1 - least)))
         return parts
 

@@ -91,8 +91,8 @@ class DetectionData:
                     f"data.x holds {dense[row, column].item()} at node {row}, feature {column}; only NaN (missing) may"
                 )
             dense = dense / unit if bool((unit != 1).any()) else dense
-        if scales is not None and scales.centre.numel() != x.shape[1]:
-            raise ValueError(f"the fitted detector knows {scales.centre.numel()} features; x has {x.shape[1]}")
+        if scales is not None and scales.center.numel() != x.shape[1]:
+            raise ValueError(f"the fitted detector knows {scales.center.numel()} features; x has {x.shape[1]}")
         if trusted is not None:
             trusted = torch.as_tensor(trusted, dtype=torch.bool, device=where)
             trusted = trusted[:, None] if trusted.dim() == 1 else trusted
@@ -252,7 +252,7 @@ class DetectionData:
     def scales(self) -> Scales:
         if self.given_scales is not None:
             return self.given_scales
-        centre, spread, unit = (torch.zeros(self.num_features, device=self.device) for _ in range(3))
+        center, spread, unit = (torch.zeros(self.num_features, device=self.device) for _ in range(3))
         for first, last in self.ranges():
             block = self.block(first, last)
             at = torch.nonzero(self.numeric[first:last]).flatten()
@@ -262,8 +262,8 @@ class DetectionData:
                 at = torch.nonzero(self.numeric[first:last] == is_numeric).flatten()
                 if at.numel():
                     part = robust_scales(block[:, at], unit[at + first], not is_numeric)
-                    centre[at + first], spread[at + first] = part
-        return Scales(centre, spread, unit)
+                    center[at + first], spread[at + first] = part
+        return Scales(center, spread, unit)
 
 
 def _work_on_range(work: Callable[[int, int], T], first: int, last: int) -> T:

@@ -21,7 +21,7 @@ class Scales:
     :func:`magnet.scales.asinh_unit`; a unit of 0 stands for a linear scale.
     """
 
-    centre: Tensor
+    center: Tensor
     spread: Tensor
     unit: Tensor
 
@@ -34,11 +34,11 @@ class Scales:
         unit, spread = self.unit[features], self.spread[features]
         if bool((unit > 0).any()):
             values = _asinh_scale(values, unit)
-        return torch.where(spread > 0, (values - self.centre[features]) / spread.clamp_min(1e-30), values * 0)
+        return torch.where(spread > 0, (values - self.center[features]) / spread.clamp_min(1e-30), values * 0)
 
     def restore(self, z: Tensor, features: Tensor) -> Tensor:
         """Back from the common scale to the units of ``x``: values ``z`` of the given feature numbers."""
-        value = z * self.spread[features] + self.centre[features]
+        value = z * self.spread[features] + self.center[features]
         unit = self.unit[features]
         return torch.where(unit > 0, value.sinh() * unit, value)
 
@@ -60,8 +60,8 @@ def robust_scales(block: Tensor, unit: Tensor, indicator: bool) -> tuple[Tensor,
         mean = block.nanmean(dim=0).nan_to_num()
         return mean, (mean * (1 - mean)).clamp_min(0).sqrt()
     values = _asinh_scale(block, unit)
-    centre = values.nanmedian(dim=0).values
-    spread = 1.4826 * (values - centre).abs().nanmedian(dim=0).values
+    center = values.nanmedian(dim=0).values
+    spread = 1.4826 * (values - center).abs().nanmedian(dim=0).values
     for j in torch.nonzero(~(spread > 0)).flatten().tolist():
         column = values[:, j]
         column = column[~column.isnan()].sort().values
@@ -69,5 +69,5 @@ def robust_scales(block: Tensor, unit: Tensor, indicator: bool) -> tuple[Tensor,
         middle = column[trimmed : column.numel() - trimmed]
         chosen = middle if middle.numel() and bool(middle[0] != middle[-1]) else column
         if chosen.numel():
-            centre[j], spread[j] = chosen.mean(), chosen.std(correction=0)
-    return centre.nan_to_num(), spread.nan_to_num()
+            center[j], spread[j] = chosen.mean(), chosen.std(correction=0)
+    return center.nan_to_num(), spread.nan_to_num()

@@ -43,7 +43,7 @@ class PairFeatures:
         self.edge = self.rows.dots(left, right)
 
     def _centring(self, w: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Weighted mean ``[k]``, each row's product with it ``[n]``, its square, and the norms of the centred rows."""
+        """Weighted mean ``[k]``, each row's product with it ``[n]``, its square, and the norms of the centerd rows."""
         mean = self.rows.mean(w)
         along = self.rows.times(mean[:, None])[:, 0]
         offset = mean @ mean
@@ -53,8 +53,8 @@ class PairFeatures:
         """Features ``[n, 3]`` of the real pairs (k = i) and ``[n, probes, 3]`` of the permuted ones."""
         data = self.data
         mean, along, offset, length = self._centring(w)
-        centred = self.gram - along[:, None] - along[self.probes] + offset
-        n, k = centred.shape
+        centered = self.gram - along[:, None] - along[self.probes] + offset
+        n, k = centered.shape
 
         norm1, norm2, dot1, dot2 = (torch.zeros(n, device=data.device) for _ in range(4))
         for first, block in self.rows.blocks():
@@ -73,7 +73,7 @@ class PairFeatures:
         real = torch.stack([dot1 / (norm1 * length), dot2 / (norm2 * length), nearest], dim=1)
 
         permuted = torch.empty(n, k, 3, device=data.device)
-        weighted = w[:, None] * centred
+        weighted = w[:, None] * centered
         c1, c2 = data.neighbor_sums(weighted)
         permuted[:, :, 0] = c1 / (norm1[:, None] * length[self.probes])
         permuted[:, :, 1] = c2 / (norm2[:, None] * length[self.probes])

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 #: Colors that stay apart in print and for the color-blind (Okabe and Ito).
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 
 _STYLE = {
     "font.size": 8,

@@ -82,7 +82,7 @@ def _draw_level(path: Path, results: Results, grid: Grid) -> None:
     }
     with draw.figure(path, 1, len(datasets)) as axes:
         for axis, dataset in zip(axes[0], datasets, strict=True):
-            for k, (method, colour) in enumerate(zip(methods, draw.COLOURS, strict=False)):
+            for k, (method, color) in enumerate(zip(methods, draw.COLORS, strict=False)):
                 boxes, places = [], []
                 for place, level in enumerate(levels):
                     found = values[dataset, method, level]
@@ -91,7 +91,7 @@ def _draw_level(path: Path, results: Results, grid: Grid) -> None:
                         boxes.append(found)
                         places.append(where)
                     else:
-                        axis.plot([where] * len(found), found, "o", ms=4, color=colour)
+                        axis.plot([where] * len(found), found, "o", ms=4, color=color)
                 if not boxes:
                     continue
                 drawn = axis.boxplot(
@@ -103,8 +103,8 @@ def _draw_level(path: Path, results: Results, grid: Grid) -> None:
                     flierprops={"markersize": 2},
                 )
                 for box in drawn["boxes"]:
-                    box.set(facecolor=colour, alpha=0.7, linewidth=0.6)
-                axis.plot([], [], color=colour, linewidth=5, alpha=0.7, label=TITLES[method])
+                    box.set(facecolor=color, alpha=0.7, linewidth=0.6)
+                axis.plot([], [], color=color, linewidth=5, alpha=0.7, label=TITLES[method])
             axis.set_xticks(range(len(levels)), [f"{level:g}" for level in levels])
             axis.set_title(Setting(dataset, "inject-random").title)
             axis.set_xlabel("ratio of injected rows")
@@ -131,7 +131,7 @@ def _draw_loss(path: Path, cells: list[Cell]) -> None:
             places = [j + (k - 0.5) * 0.36 for j, _ in found]
             means = [ours.mean for _, ours in found]
             half = [max(0.0, ours.high - ours.mean) if ours.high == ours.high else 0.0 for _, ours in found]
-            axis.bar(places, means, 0.34, yerr=half, label=title, color=draw.COLOURS[k], error_kw={"linewidth": 0.8})
+            axis.bar(places, means, 0.34, yerr=half, label=title, color=draw.COLORS[k], error_kw={"linewidth": 0.8})
         axis.set_xticks(range(len(columns)), [c.replace(" (", "\n(") for c in columns], fontsize=6)
         axis.set_ylabel("test accuracy, %")
         lows = [c.ours.low if c.ours.low == c.ours.low else c.ours.mean for c in cells if c.ours]

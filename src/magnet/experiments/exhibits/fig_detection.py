@@ -89,13 +89,13 @@ def render_sparsity(results: Results, options: Options) -> Document:
 def _draw_sparsity(path: Path, results: Results, options: Options) -> None:
     with draw.figure(path) as axes:
         axis = axes[0, 0]
-        for dataset, colour in zip(names(options, SPARSITY_DATASETS), draw.COLOURS, strict=False):
+        for dataset, color in zip(names(options, SPARSITY_DATASETS), draw.COLORS, strict=False):
             found = results.all(*_configs(options, dataset, "mse"))
             if found:
                 shares = np.array([np.array(r["above"]) / r["cells"] for r in found])
-                axis.plot(found[0]["taus"], 100 * shares.mean(axis=0), color=colour, label=column_title(dataset))
+                axis.plot(found[0]["taus"], 100 * shares.mean(axis=0), color=color, label=column_title(dataset))
                 truth = 100 * np.mean([r["true_cells"] / r["cells"] for r in found])
-                axis.axhline(truth, color=colour, linestyle=":", linewidth=0.8)
+                axis.axhline(truth, color=color, linestyle=":", linewidth=0.8)
         axis.set_yscale("symlog", linthresh=0.01)
         axis.set_ylim(bottom=0)
         axis.set_xlabel("threshold tau")
@@ -160,7 +160,7 @@ def _draw_errors(path: Path, results: Results, options: Options) -> None:
         for axis in axes.ravel()[len(drawn) :]:
             axis.set_axis_off()
         for axis, dataset in zip(axes.ravel(), drawn, strict=False):
-            for (loss, title), colour in zip(LOSSES.items(), draw.COLOURS, strict=False):
+            for (loss, title), color in zip(LOSSES.items(), draw.COLORS, strict=False):
                 runs = found[dataset, loss]
                 if not runs:
                     continue
@@ -168,12 +168,12 @@ def _draw_errors(path: Path, results: Results, options: Options) -> None:
                 above = np.array([r["above"] for r in runs], dtype=float)
                 recall = hit / np.array([[r["true_cells"]] for r in runs], dtype=float)
                 tau = runs[0]["taus"]
-                axis.plot(tau, recall.mean(axis=0), color=colour, label=title)
-                axis.plot(tau, (1 - recall).mean(axis=0), color=colour, linestyle="--")
+                axis.plot(tau, recall.mean(axis=0), color=color, label=title)
+                axis.plot(tau, (1 - recall).mean(axis=0), color=color, linestyle="--")
                 precision = np.where(above > 0, hit / np.maximum(above, 1), np.nan)
                 known = (above > 0).sum(axis=0)
                 mean = np.where(known > 0, np.nansum(precision, axis=0) / np.maximum(known, 1), np.nan)
-                axis.plot(tau, mean, color=colour, linestyle=":")
+                axis.plot(tau, mean, color=color, linestyle=":")
             axis.set_title(column_title(dataset))
             axis.set_ylim(0, 1)
             axis.set_xlabel("tau")

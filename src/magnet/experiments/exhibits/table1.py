@@ -83,7 +83,7 @@ def render(results: Results, options: Options) -> Document:
                 "paper; grey: not comparable."
             )
             name = f"table1-{corruption}"
-            parts.append(Figure(name, caption, lambda path, cells=cells: colour_table(path, cells)))  # type: ignore[misc]
+            parts.append(Figure(name, caption, lambda path, cells=cells: color_table(path, cells)))  # type: ignore[misc]
     clean = [cell(results, options, setting, m) for m in ON_CLEAN if m in methods for setting in _clean(options)]
     tables = [part for part in parts if isinstance(part, Table)]
     if clean:
@@ -139,7 +139,7 @@ def _rising(found: list[dict[str, Any]], asked: list[dict[str, Any]]) -> bool:
     return bool(best) and sum(best) / len(best) > RISING * planned
 
 
-def colour_table(path: Path, cells: list[Cell]) -> None:
+def color_table(path: Path, cells: list[Cell]) -> None:
     """The table as the paper prints it: colored by the relative score."""
     rows = list(dict.fromkeys(c.row for c in cells))
     columns = list(dict.fromkeys(c.column for c in cells))
@@ -158,8 +158,8 @@ def colour_table(path: Path, cells: list[Cell]) -> None:
                 if c is None:
                     continue
                 if c.score is not None and abs(c.score) >= 0.005:
-                    colour = (0.85, 0.15, 0.1) if c.score > 0 else (0.1, 0.55, 0.2)
-                    rectangle = _box(j, i, colour, min(0.75, 0.08 + 0.6 * abs(c.score)))
+                    color = (0.85, 0.15, 0.1) if c.score > 0 else (0.1, 0.55, 0.2)
+                    rectangle = _box(j, i, color, min(0.75, 0.08 + 0.6 * abs(c.score)))
                     axis.add_patch(rectangle)
                 known = c.ours is not None and c.ours.std == c.ours.std
                 text = "—" if c.ours is None else f"{c.ours.mean:.2f}" + (f" ± {c.ours.std:.2f}" if known else "")
@@ -167,10 +167,10 @@ def colour_table(path: Path, cells: list[Cell]) -> None:
                 axis.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=6.5, color=grey)
 
 
-def _box(left: float, top: float, colour: Any, opacity: float) -> Any:
+def _box(left: float, top: float, color: Any, opacity: float) -> Any:
     from matplotlib.patches import Rectangle
 
-    return Rectangle((left, top), 1, 1, facecolor=colour, alpha=opacity, edgecolor="none")
+    return Rectangle((left, top), 1, 1, facecolor=color, alpha=opacity, edgecolor="none")
 
 
 EXHIBITS = (Exhibit("table1", TITLE, plan, render),)

@@ -14,7 +14,7 @@ from magnet.tables.options import TableOptions
 from magnet.tables.roles.patterns import blank
 
 DETERMINED = 0.95  # share of filled cells that agree with the leading value of their group, each cell left out
-MOST_BLANK = 0.5
+MAX_BLANK = 0.5
 CHANCE = 0.85  # a scattered blank in a determined column
 OTHERS = 2  # filled rows of the group that must say the same
 FEW_BLANKS, ENOUGH = 0.2, 5  # highest share and lowest number of blanks whose place can be tested
@@ -36,7 +36,7 @@ def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Findi
         if column.name in table.skip or column.role.name == "empty":
             continue
         empty = np.array([blank(v) for v in column.values])[column.current]
-        if not 0 < empty.mean() <= MOST_BLANK or (~empty).sum() < options.min_rows:
+        if not 0 < empty.mean() <= MAX_BLANK or (~empty).sum() < options.min_rows:
             continue
         best: tuple[float, int, Codes] | None = None
         for a, other in enumerate(table.columns):

@@ -20,7 +20,7 @@ from magnet.tables.values import Change, cell_text
 
 DELIMITERS = ",;\t|"
 ROWS_AT_A_TIME = 50_000
-MOST_BLANK = 10_000  # lines in front of the header
+MAX_BLANK = 10_000  # lines in front of the header
 _SEPARATOR = re.compile(r"sep=([,;\t|])", re.I)
 
 
@@ -88,7 +88,7 @@ def read_delimited(path: Path, encoding: str | None = None, delimiter: str | Non
     """Read a CSV or TSV file with a header line; every cell stays text."""
     text = read_text(path, encoding)
     lines = list(io.StringIO(text.characters, newline=""))
-    filled = [k for k, line in enumerate(itertools.islice(lines, MOST_BLANK)) if line.strip("\r\n\ufeff \t")]
+    filled = [k for k, line in enumerate(itertools.islice(lines, MAX_BLANK)) if line.strip("\r\n\ufeff \t")]
     if not filled:
         raise BadTable(f"{path} is empty; a header line and at least one row are needed")
     start = filled[0]
