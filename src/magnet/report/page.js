@@ -415,6 +415,7 @@
   })();
 
   if (D.review) {
+    $("served").hidden = true;
     for (const [i, yes] of D.review.decided) decision[i] = yes ? 1 : 2;
     if (D.review.threshold !== null) { threshold = D.review.threshold; moved = true; $("threshold").value = threshold; }
     $("saved").textContent = "decisions are saved as you make them";
