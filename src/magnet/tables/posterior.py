@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from magnet.tables.channels import AUDITS, REWRITES, make_channels
 from magnet.tables.coded import CodedTable, Codes, joint
 from magnet.tables.findings import CellFinding, Finding, TableVerdict
-from magnet.tables.mixture import ColumnJudgement, ColumnModel, Rates
+from magnet.tables.mixture import ColumnJudgement, ColumnModel
 from magnet.tables.options import DEFAULT, TableOptions
+from magnet.tables.prior import Rates
 from magnet.tables.roles import Role, infer_role
 from magnet.tables.rules import Decision, Rule, broken, read_rules
 

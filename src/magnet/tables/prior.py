@@ -1,0 +1,176 @@
+"""What is likely in a cell before its text is weighed: experts, column frequency and the base measure."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from magnet.tables.channels.base import UNKNOWN, Channel
+from magnet.tables.channels.typo import near_pairs
+from magnet.tables.coded import CodedTable, Codes, Floats
+from magnet.tables.experts import EXPERTS, Expert, FitContext, Frequency, Novelty
+from magnet.tables.experts.novelty import tokens_of
+from magnet.tables.options import TableOptions
+from magnet.tables.roles.patterns import number
+
+EM_STEPS = 30
+STRICT = 1e-3  # weight left to the other experts beside one that holds in truth
+
+
+@dataclass(eq=False)
+class Rates:
+    """Share of cells hit, by rate name, for one column."""
+
+    typo: float
+    disagreement: float
+    missing: float
+    affix: float
+
+    def of(self, name: str) -> float:
+        return float(getattr(self, name))
+
+
+@dataclass(eq=False)
+class ColumnPrior:
+    r"""The prior of one column.
+
+    .. math:: P(v \mid i) = \lambda_0 F_{-i}(v) + \sum_k \lambda_k P_k(v \mid i) + \lambda_B B(v)
+
+    with weights by EM on the leave-one-out likelihood of the repaired column.
+    """
+
+    table: CodedTable
+    position: int
+    channels: list[Channel]
+    rates: Rates
+    options: TableOptions
+    memory: dict[str, object]
+    fresh: bool
+    shared: dict[str, object]
+
+    def __post_init__(self) -> None:
+        column = self.column = self.table.columns[self.position]
+        self.counts, self.read_counts = column.counts(), column.read_counts()
+        self.frequency = Frequency(column)
+        self.novelty = self._novelty()
+        context = FitContext(self.table, self.position, self.options, self.memory, self.fresh, self.shared)
+        self.experts: list[Expert] = [e for fit in EXPERTS.values() for e in fit(context)]
+        self._base: Floats = np.zeros(0)
+        self._exceptions: Floats | None = None
+        parts = [np.maximum(self.frequency.own(), 0), *(e.own() for e in self.experts), self.base(column.current)]
+        self.weights = mixture_weights(np.column_stack(parts) + 1e-300)
+        strict = [k for k, e in enumerate(self.experts) if e.strict]
+        if strict:
+            self.weights *= STRICT
+            self.weights[[k + 1 for k in strict]] += (1 - STRICT) / len(strict)
+
+    def _novelty(self) -> Novelty:
+        """The base measure, kept from the last pass if no value of the column was repaired since."""
+        held = np.flatnonzero(self.counts)
+        state = hash((held.tobytes(), self.counts[held].tobytes()))
+        if self.memory.get("novelty_state") == state:
+            return self.memory["novelty"]  # type: ignore[return-value]
+        values = self.column.values
+        self.novelty = Novelty({values[k]: int(self.counts[k]) for k in held.tolist()}, self.options.letters)
+        self._forget_repeated_typos()
+        self.memory["novelty"], self.memory["novelty_state"] = self.novelty, state
+        return self.novelty
+
+    def base(self, codes: Codes) -> Floats:
+        """Base measure of values by code."""
+        values = self.column.values
+        if len(self._base) < len(values):
+            grown = np.full(len(values), np.nan)
+            grown[: len(self._base)] = self._base
+            self._base = grown
+        for k in np.unique(codes):
+            if np.isnan(self._base[k]):
+                self._base[k] = self.novelty(values[k])
+        return self._base[codes]
+
+    def prior(self, rows: Codes, codes: Codes) -> Floats:
+        """``P(v | i)`` for pairs of rows and values."""
+        total = self.weights[0] * self.frequency.probability(rows, codes) + self.weights[-1] * self.base(codes)
+        for weight, expert in zip(self.weights[1:-1], self.experts, strict=True):
+            total += weight * expert.probability(rows, codes)
+        return total
+
+    def _forget_repeated_typos(self) -> None:
+        """Words that are repeated misspellings of a far more frequent word make no value likely."""
+        words: Counter[str] = Counter()
+        n = len(self.column.current)
+        for value, k in self.column.index.items():
+            if k < len(self.counts) and self.counts[k]:
+                for t in set(tokens_of(value)[0]):
+                    if len(t) >= 4 and t.isalpha():
+                        words[t] += int(self.counts[k])
+        common = [t for t, c in words.items() if c >= 10]
+        rare = [t for t, c in words.items() if c <= 0.1 * n]
+        channel = self.channels[0]
+        for a, b in near_pairs(rare, common, 4_000_000):
+            word, known = rare[a], common[b]
+            count = words[word]
+            if count * 5 >= words[known]:
+                continue
+            chance = channel.likelihood(word, known)
+            as_typo = count * math.log(self.rates.typo * chance * words[known] / n + 1e-300)
+            as_word = -len(word) * math.log(self.options.letters) + math.lgamma(count) - (count - 1) * math.log(n)
+            if as_typo > as_word + 2:
+                self.novelty.forget(word)
+
+    def fillings(self) -> dict[int, tuple[int, float]]:
+        """For every blank the likeliest value and its probability among filled cells."""
+        column = self.column
+        rows = np.flatnonzero(column.current == column.blank)
+        counts = self.counts.copy()
+        if not len(rows) or column.blank < 0:
+            return {}
+        counts[column.blank] = 0
+        if not counts.sum():
+            return {}
+        usual = int(counts.argmax())
+        if column.role.name == "quantity":
+            order = sorted(
+                (x, k) for k in np.flatnonzero(counts).tolist() if (x := number(column.values[k])) is not None
+            )
+            at = np.searchsorted(np.cumsum([counts[k] for _, k in order]), 0.5 * counts.sum()) if order else 0
+            usual = order[min(int(at), len(order) - 1)][1] if order else usual
+        best, score = np.full(len(rows), usual), np.zeros(len(rows))
+        offers = [np.full(len(rows), usual), *(c[rows] for e in self.experts for c in e.proposals().T)]
+        for codes in offers:
+            chance = np.where((codes >= 0) & (codes != column.blank), self.prior(rows, np.maximum(codes, 0)), 0.0)
+            best, score = np.where(chance > score, codes, best), np.maximum(chance, score)
+        filled = 1 - self.prior(rows, np.full(len(rows), column.blank))
+        share = np.minimum(score / np.maximum(filled, 1e-9), 1.0)
+        return {int(r): (int(c), float(p)) for r, c, p in zip(rows, best, share, strict=True)}
+
+    def reason(self, row: int, code: int, kind: str) -> str:
+        observed = self.column.values[self.column.read[row]]
+        if code == UNKNOWN:
+            return f"{observed!r} is written unlike the other values of the column: {kind}"
+        rows, codes = np.array([row]), np.array([code])
+        said = self.weights[0] * self.frequency.probability(rows, codes)[0]
+        speaker: Expert | Frequency = self.frequency
+        for weight, expert in zip(self.weights[1:-1], self.experts, strict=True):
+            if weight * expert.probability(rows, codes)[0] > said:
+                said, speaker = weight * expert.probability(rows, codes)[0], expert
+        shown = "is blank" if not observed else f"says {observed!r}"
+        return f"{speaker.evidence(row, code)}, this {shown}: {kind}"
+
+
+def mixture_weights(likelihood: Floats) -> Floats:
+    r"""Weights of a mixture by EM: :math:`\lambda_k \propto \tfrac12 + \sum_i r_{ik}`.
+
+    Args:
+        likelihood: leave-one-out likelihood of each row under each expert, ``[rows, experts]``.
+    """
+    n, parts = likelihood.shape
+    weights = np.full(parts, 1 / parts)
+    for _ in range(EM_STEPS):
+        share = likelihood * weights
+        share /= share.sum(1, keepdims=True)
+        weights = (share.sum(0) + 0.5) / (n + 0.5 * parts)
+    return weights
