@@ -93,3 +93,16 @@ def test_of_columns_that_predict_each_other_the_wrong_one_is_blamed() -> None:
     listed = {(int(row), j) for j, v in enumerate(found) for row in np.flatnonzero(v.wrong >= 0.5)}
     assert len(listed - planted) <= 1
     assert len(listed & planted) >= 12
+
+
+def test_a_value_just_below_zero_is_no_lost_sign() -> None:
+    rng = np.random.default_rng(0)
+    height = rng.normal(0, 1, 1500)
+    temperature = np.maximum(np.round(12 - 4 * height + rng.normal(0, 0.6, 1500), 1), 0.4)
+    row = int(height.argmax())
+    temperature[row] = -1.0
+    x = np.column_stack([temperature, np.round(1013 - 12 * height + rng.normal(0, 1.5, 1500), 1)])
+    below, flipped = judge_numbers(x, [0.1, 0.1])[0].wrong, 10
+    assert below[row] < 0.5
+    x[flipped, 0] = -12.0
+    assert judge_numbers(x, [0.1, 0.1])[0].wrong[flipped] > 0.9

@@ -21,7 +21,7 @@ KNOWN = 10.0  # wrong cells of a column that count as much as the broad density 
 COUNTED = 0.05  # probability from which a cell tells where wrong values lie
 BINS, BINS_PER_SPREAD = 60, 4  # bins of the histogram of wrong values to each side of the median
 PERCENT = re.compile(r"percent|pct|%|(^|[^a-z])(rate|share)($|[^a-z])", re.I)  # names of columns that end at 100
-BOUND_ODDS = 4.0  # odds that a bound which all other values keep is one that right values never cross
+BOUND_ODDS = 2.0  # odds that a bound which all other values keep is one that right values never cross
 MAX_BEYOND, MAX_BEYOND_SHARE = 2, 0.01  # values beyond a bound; with more it is none
 MAX_BOUND_EVIDENCE = 7.0  # nats
 # tolerance, in steps, for a number to count as one that the column could hold; and of its last binary digits
@@ -144,7 +144,7 @@ def beyond_bounds(x: Floats, name: str = "") -> Floats:
     Sizes are not negative, and shares not above 100. For a value at distance d beyond the bound, let m and m' other
     values lie in the first and second interval of length d inside it. If there were no bound, about
     :math:`e = m^2 / (2 m')` values would lie beyond, and seeing none has the chance :math:`\exp(-e)`; so the odds are
-    multiplied by :math:`1 + 4 \exp(e)`.
+    multiplied by :math:`1 + 2 \exp(e)`.
 
     Args:
         x: numbers, NaN where there is none.

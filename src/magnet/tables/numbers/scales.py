@@ -12,6 +12,7 @@ from magnet.tables.numbers.tails import log_far, log_t
 NORMAL_MAD = 1.4826  # a normal distribution's standard deviation over its median absolute deviation
 MAX_FIT = 5_000  # values that choose the scale
 POSITIVE = 0.98  # share of non-negative values from which a column counts as a size
+ORDINARY = 0.05  # quantile of the sizes from which one with a minus is taken for a lost sign
 GAIN = 3.0  # nats that a bent scale must gain over a straight one
 FAR_SHARE = 0.01  # of values that the scale need not explain
 DEGREES = (1.0, 2.0, 4.0, 10.0, 30.0)
@@ -102,9 +103,10 @@ def fit_scale(x: Floats, step: float = 0.0, linear: bool = False) -> Scale | Non
     if known.size > MAX_FIT:
         known = known[np.linspace(0, known.size - 1, MAX_FIT).astype(int)]
     candidates = [Scale("linear")]
-    if not linear and np.mean(known >= 0) >= POSITIVE and known[known > 0].size > 1:
-        known = known[known >= 0]  # sizes with a wrong sign do not tell how the right ones spread
-        size = known[known > 0]
+    size = known[known > 0]
+    if not linear and size.size > 1 and np.mean(known >= 0) >= POSITIVE:
+        # an ordinary size with a wrong sign does not tell how the right ones spread; a value just below 0 does
+        known = known[(known >= 0) | (-known < np.quantile(size, ORDINARY))]
         # without zeros the values are logarithms nearly throughout; with zeros the smallest sizes are linear
         candidates.append(Scale("root"))
         candidates.append(Scale("log", 0.0, float(np.quantile(size, 0.02)) / (1 if np.mean(known == 0) > 0.02 else 4)))
