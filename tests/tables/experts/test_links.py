@@ -45,3 +45,15 @@ def test_a_row_is_not_its_own_neighbor_and_no_links_make_no_expert() -> None:
     assert fit(FitContext(table, 0, DEFAULT)) == []
     table.links = sp.csr_array(EDGES + sp.eye_array(4))
     assert fit(FitContext(table, 0, DEFAULT))[0].own()[2] == pytest.approx(0.0)
+
+
+def test_links_that_tell_no_more_than_frequency_make_no_expert() -> None:
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(20), 10)
+    table = CodedTable.of({"x": ["abcd"[g % 4] for g in groups]})
+    same = sp.csr_array((groups[:, None] == groups[None]).astype(float))
+    order = rng.permutation(200)
+    table.links = same
+    assert len(fit(FitContext(table, 0, DEFAULT))) == 1
+    table.links = sp.csr_array(same[order][:, order])
+    assert fit(FitContext(table, 0, DEFAULT)) == []

@@ -10,6 +10,8 @@ from magnet.tables.experts.base import Expert, FitContext
 from magnet.tables.experts.frequency import Frequency
 from magnet.tables.experts.groups import CLEAR, LARGE, TOP
 
+TINY = 1e-9  # probability of a value that occurs nowhere else
+
 
 class Links:
     r"""The values of the linked rows, smoothed to column frequency.
@@ -68,12 +70,16 @@ class Links:
 
 
 def fit(context: FitContext) -> list[Expert]:
-    """One expert if the table has links and the values of linked rows can agree, which identifiers do not; a row is
-    never linked to itself."""
+    """One expert if the table has links and the values of linked rows tell more than column frequency does, by the
+    same gain per row that a group needs; a row is never linked to itself."""
     if context.table.links is None or context.table.columns[context.position].role.name == "identifier":
         return []
     links = sp.csr_array(context.table.links, dtype=np.float64)
     links.setdiag(0)
     links.eliminate_zeros()
     column = context.table.columns[context.position]
-    return [Links(column, links, kappa) for kappa in context.options.smoothing[1:2]]
+    expert, filled = Links(column, links, context.options.smoothing[1]), column.current != column.blank
+    if not filled.any():
+        return []
+    gain = np.log(np.maximum(expert.own(), TINY)) - np.log(np.maximum(Frequency(column).own(), TINY))
+    return [expert] if float(gain[filled].mean()) > context.options.group_gain else []
