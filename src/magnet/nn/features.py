@@ -58,7 +58,8 @@ class Features:
         share = max(_density(part) for part in parts)
         if share < SPARSE_BELOW.get(like.device.type, 0.05):
             return cls(None, weave([to_scipy(part) for part in parts]), len(parts), like)
-        stacked = torch.stack([_dense(part, like) for part in parts])
+        dense = [_dense(part, like) for part in parts]
+        stacked = torch.stack(dense) if len(dense) > 1 else dense[0].unsqueeze(0)
         return cls(stacked, None, len(parts), like)
 
     @property

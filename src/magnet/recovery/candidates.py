@@ -67,7 +67,6 @@ def repair_candidates(
         >>> [candidate.name for candidate in repair_candidates(ones, graph, ones, ones, lambdas=(3,))]
         ['as it is', 'feature propagation', 'propagation 3', 'framelet 1']
     """
-    weights = soft_trust.square()
 
     def framelet(strength: float) -> Tensor:
         return recover(
@@ -84,7 +83,7 @@ def repair_candidates(
         ).x
 
     def smoothed(lam: float) -> Tensor:
-        return propagate(x, weights, graph, lam=lam).x
+        return propagate(x, soft_trust.square(), graph, lam=lam).x
 
     return [
         Candidate(AS_IT_IS, lambda: x),

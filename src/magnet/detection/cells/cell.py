@@ -214,6 +214,7 @@ class CellModel:
         if first in self._probabilities:
             return self._probabilities[first]
         ratio = self._log_ratio(first, last)
+        self._ratios.pop(first, None)  # not needed again
         size = ratio.clamp(-CELLS.max_log_ratio, CELLS.max_log_ratio).exp()
         out = torch.zeros_like(ratio)
         by_rate = self._posterior.sum(dim=2)

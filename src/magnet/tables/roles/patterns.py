@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 
 NUMBER = re.compile(r"[-+]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
 UNIT_NUMBER = re.compile(
@@ -23,6 +24,7 @@ SENTINELS = frozenset(t.strip() for t in SENTINEL_TEXTS.split(","))
 PHONE = re.compile(r"\+?\d{0,3}[\s.-]?\(?\d{3}\)?[\s./-]{0,2}\d{3}[\s.-]?\d{4}(?:\s*(?:x|ext\.?)\s*\d+)?")
 
 
+@lru_cache(1 << 18)  # every step asks for the same texts again
 def number(text: str) -> float | None:
     """The number a text is, or None; underscores, infinities and words are not numbers.
 
