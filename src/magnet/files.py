@@ -145,4 +145,4 @@ def damaged(path: Path) -> Iterator[None]:
         if isinstance(error, ValueError) and str(error).startswith("damaged file"):
             raise
         reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise ValueError(f"damaged file {path} ({reason}); replace it by the published one") from None
+        raise ValueError(f"damaged file {path} ({reason}); replace it by an intact copy") from None

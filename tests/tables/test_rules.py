@@ -11,9 +11,24 @@ def test_parse() -> None:
     assert parse_rule("age in 0..") == Rule("age", low=0.0)
 
 
-@pytest.mark.parametrize("text", ["zip city", "-> city", "zip matches [", "age in .."])
+@pytest.mark.parametrize(
+    "text", ["zip city", "-> city", "zip matches [", "age in ..", "age in 1e400..2", "age in 1-2..5"]
+)
 def test_what_is_no_rule(text: str) -> None:
     with pytest.raises(ValueError, match=re.escape(repr(text))):
+        parse_rule(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("age in 5..1", "no number is at least 5 and at most 1"),
+        ("age, zip -> age", "cannot determine itself"),
+        ("zip matches " + "(" * 5000, "holds no regular expression"),
+    ],
+)
+def test_rules_that_nothing_can_keep(text: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
         parse_rule(text)
 
 

@@ -32,6 +32,12 @@ class Rule:
     low: float | None = None
     high: float | None = None
 
+    def __post_init__(self) -> None:
+        if self.low is not None and self.high is not None and not self.low <= self.high:
+            raise ValueError(f"rule '{self}': no number is at least {self.low:g} and at most {self.high:g}")
+        if self.column in self.determined_by:
+            raise ValueError(f"rule '{self}': a column cannot determine itself")
+
     def __str__(self) -> str:
         if self.determined_by:
             return f"{', '.join(self.determined_by)} -> {self.column}"
@@ -69,13 +75,14 @@ def parse_rule(text: str) -> Rule:
     if matched:
         try:
             re.compile(matched["pattern"])
-        except re.error as error:
-            raise ValueError(f"rule {text!r}: {matched['pattern']!r} is no regular expression ({error})") from error
+        except (re.error, RecursionError, OverflowError) as error:
+            raise ValueError(f"rule {text[:80]!r} holds no regular expression ({error})") from None
         return Rule(matched["column"], pattern=matched["pattern"])
     ranged = re.fullmatch(r"\s*(?P<column>.+?)\s+in\s+(?P<low>[-+.\de]*?)\.\.(?P<high>[-+.\de]*)\s*", text)
     if ranged and (ranged["low"] or ranged["high"]):
-        bounds = [number(ranged[k]) if ranged[k] else None for k in ("low", "high")]
-        return Rule(ranged["column"], low=bounds[0], high=bounds[1])
+        low, high = (number(ranged[k]) if ranged[k] else None for k in ("low", "high"))
+        if (low is not None or not ranged["low"]) and (high is not None or not ranged["high"]):
+            return Rule(ranged["column"], low=low, high=high)
     raise ValueError(
         f"rule {text!r} is not understood; write 'zip -> city', 'zip matches [0-9]{{5}}' or 'age in 0..120'"
     )

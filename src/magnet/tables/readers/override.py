@@ -65,7 +65,7 @@ def _rules_of(column: str, entry: dict[str, Any], where: str) -> list[Rule]:
     if pattern is not None:
         try:
             re.compile(pattern)
-        except (re.error, TypeError) as error:
+        except (re.error, TypeError, RecursionError, OverflowError) as error:
             raise ValueError(f"{where}: pattern {pattern!r} is no regular expression ({error})") from None
         found.append(Rule(column, pattern=pattern))
     bounds = [entry.get(name) for name in ("min", "max")]
