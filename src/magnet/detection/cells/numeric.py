@@ -119,8 +119,33 @@ class NumericModel:
         spiked = torch.nonzero(self.data.numeric[first:last] & ~spike.isnan()).flatten()
         if spiked.numel():
             distance = self.data.block(first, last)[:, spiked] - spike[spiked]
-            out[:, spiked] = spiked_log_ratio(distance, probability[:, spiked])
+            out[:, spiked] = spiked_log_ratio(distance, probability[:, spiked], self._row_level)
         return out
+
+    @cached_property
+    def _row_level(self) -> Tensor | None:
+        """By how much the values of a bag's row are larger than those of other rows ``[n]``, on the log scale: words
+        weigh more in short texts. The median over the row's words of ``log |x| -`` the column's median, shrunk by the
+        part of its variance that a median of so few words has anyway; None for other data."""
+        data = self.data
+        if not data.is_bag:
+            return None
+        rows, values = [], []
+        for first, last in data.ranges():
+            size = _log_size(data.block(first, last) - self.context.spike[first:last])
+            row, column = (~size.isnan()).nonzero(as_tuple=True)
+            rows.append(row)
+            values.append(size[row, column] - size.nanmedian(dim=0).values[column])
+        row, value = torch.cat(rows), torch.cat(values)
+        order = value.argsort(stable=True)
+        order = order[row[order].argsort(stable=True)]
+        count = torch.bincount(row, minlength=data.num_nodes)
+        filled = count > 0
+        middle = torch.zeros(data.num_nodes, device=data.device)
+        middle[filled] = value[order][(count.cumsum(0) - count + count // 2)[filled]]
+        within = _robust_spread(value - middle[row]).square()
+        between = _robust_spread(middle[filled] - middle[filled].median()).square().clamp_min(1e-12)
+        return middle / (1 + math.pi / 2 * within / (between * count.clamp_min(1)))
 
     def expected(self, row: Tensor, feature: Tensor) -> tuple[Tensor, Tensor]:
         """What the context expects in some cells of columns without a spike, in the units of ``x``, and how many
@@ -135,19 +160,25 @@ class NumericModel:
         return self.data.scales.restore(plain, feature), distance / spread[row, place]
 
 
-def spiked_log_ratio(distance: Tensor, probability: Tensor) -> Tensor:
+def _log_size(distance: Tensor) -> Tensor:
+    """``log |x - spike|``, NaN on the spike."""
+    return torch.where(distance != 0, distance.abs(), torch.full_like(distance, float("nan"))).log()
+
+
+def spiked_log_ratio(distance: Tensor, probability: Tensor, row_level: Tensor | None = None) -> Tensor:
     """``log p(x | wrong) - log p(x | right)`` for distances ``[n, c]`` from a spike, given the probability of not being
-    on it."""
-    event = (distance != 0) & ~distance.isnan()
-    size = torch.where(event, distance.abs(), torch.full_like(distance, float("nan"))).log()
+    on it, and by how much each row ``[n]`` is larger than others on the log scale."""
+    size = _log_size(distance)
+    event = ~size.isnan()
     centre = size.nanmedian(dim=0).values.nan_to_num()
-    spread = _robust_spread(size - centre).clamp_min(NUMERIC.min_log_spread)
-    nu = fit_t_dof((size - centre) / spread)
+    residual = size - centre if row_level is None else size - centre - row_level[:, None]
+    spread = _robust_spread(residual).clamp_min(NUMERIC.min_log_spread)
+    nu = fit_t_dof(residual / spread)
     count = event.sum(dim=0)
     up = ((distance > 0).sum(dim=0) + 0.5) / (count + 1)
     side = torch.where(distance > 0, up, 1 - up)
     # densities with respect to the distance from the spike, in units of its median
-    right = log_t_density((size - centre) / spread, nu) - spread.log() - (size - centre)
+    right = log_t_density(residual / spread, nu) - spread.log() - (size - centre)
     scale = NUMERIC.wrong_scale
     wrong = math.log(2 / (math.pi * scale)) - torch.log1p(((size - centre).exp() / scale).square())
     filled = count / (~distance.isnan()).sum(dim=0).clamp_min(1)
