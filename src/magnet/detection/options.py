@@ -80,7 +80,7 @@ class RowOptions:
             much, as if its floored share were 0.00001. By hand, on the meta attack.
         null_quantiles: quantiles of the null below which values are counted for the null proportion: the lower ones
             are less biased and the upper ones less noisy. By hand, on clean parts of Cora (``tests``).
-        duplicate_quantiles: the same for rows that occur more than once, of which there are few.
+        start_share: where expectation maximization starts for the share of swapped rows among equal ones.
         right_quantiles: quantiles of the right values that give their centre and width. By hand.
         histogram_bins: of the densities of the local false discovery rate. From design.md 2.6.
         null_sample: null values that are used for densities and areas. Set by run time.
@@ -99,7 +99,7 @@ class RowOptions:
     cell_confidence: float = 0.9
     silent_expert_weight: float = 0.01
     null_quantiles: tuple[float, ...] = (0.1, 0.2, 0.3, 0.5)
-    duplicate_quantiles: tuple[float, ...] = (0.3, 0.5)
+    start_share: float = 0.3
     right_quantiles: tuple[float, float] = (0.5, 0.1)
     histogram_bins: int = 60
     null_sample: int = 200_000

@@ -124,7 +124,7 @@ def swapped_rows(table: Table, seed: int = 0, progress: bool = False) -> list[Ce
     """
     if table.links.kind != "given" or len(table.used) < 2:
         return []
-    rows = detection.make("context", gated=True, seed=seed, progress=progress)
+    rows = detection.make("context", seed=seed, progress=progress)
     judged = judge_as_graph(table, rows)
     own = judged.verdict.detector.node_probability_.cpu().numpy()
     reason = "the whole row does not fit the rows that it is linked to"

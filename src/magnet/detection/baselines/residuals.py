@@ -19,7 +19,8 @@ from magnet.recovery import propagate
 @dataclass(kw_only=True, eq=False, repr=False)
 class FPResidual(Detector):
     """Each tenth of the nodes is hidden in turn and filled in by Feature Propagation (Rossi et al., 2022) from the
-    others; the score is the distance to the observed value, in spreads of the column.
+    others; the score is the distance to the observed value, in spreads of the column. Cells are flagged only in rows
+    whose distance as a whole stands out: in wide tables every row has some cell that does.
 
     Args:
         folds: number of parts. (default: ``10``)
@@ -42,15 +43,21 @@ class FPResidual(Detector):
         middle = sample.median()
         spread = (1.4826 * (sample - middle).abs().median()).clamp_min(1e-6)
         prior = log_odds(max(tail_probability(sample)[1], 1e-6))
-        cells = partial(_judge, residual, middle, spread, prior)
+        cells = partial(_judge, residual, middle, spread, prior, node_probability)
         return Verdict(data, node_scores, node_probability, share, cells=cells)
 
 
 def _judge(
-    residual: _HeldOutResidual, middle: Tensor, spread: Tensor, prior: float, first: int, last: int
+    residual: _HeldOutResidual,
+    middle: Tensor,
+    spread: Tensor,
+    prior: float,
+    p_row: Tensor,
+    first: int,
+    last: int,
 ) -> tuple[Tensor, Tensor]:
     distance = residual(first, last)
-    return distance, torch.sigmoid(upper_log_ratio((distance - middle) / spread) + prior)
+    return distance, p_row[:, None] * torch.sigmoid(upper_log_ratio((distance - middle) / spread) + prior)
 
 
 @dataclass(eq=False)

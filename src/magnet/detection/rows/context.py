@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.special import expit
 from torch import Tensor
 
 from magnet.detection.base import Detector, track
@@ -19,6 +20,7 @@ from magnet.detection.rows.local_fdr import FloatArray, local_fdr, null_overlap,
 from magnet.detection.rows.logistic import CrossFit
 from magnet.detection.rows.other_places import compare_with_other_places
 from magnet.detection.rows.pair_features import PairFeatures, permuted_pairs
+from magnet.detection.thresholds import empirical_bayes_share, log_odds
 from magnet.detection.verdict import Verdict
 
 BoolArray = NDArray[np.bool_]
@@ -37,9 +39,10 @@ class Context(Detector):
        duplicates of one row do not outvote the others, against permuted ones. The logits of the permuted pairs are the
        null distribution; in the last round, those of the same rows at other nodes, see
        :mod:`~magnet.detection.rows.other_places`.
-    5. Local false discovery rate, separately among rows that occur once, twice and more often:
-       :math:`\rho = \min(1, \pi_0 f_0 / f)`, see :mod:`~magnet.detection.rows.local_fdr`; right rows that fit badly, as
-       there are in every graph, are taken off :math:`\pi_0`. Back to 2.
+    5. For rows that occur once, the local false discovery rate :math:`\rho = \min(1, \pi_0 f_0 / f)`, see
+       :mod:`~magnet.detection.rows.local_fdr`; right rows that fit badly, as there are in every graph, are taken off
+       :math:`\pi_0`. Among rows that occur twice, or more often, with a share :math:`\pi` found by expectation
+       maximization and the logit :math:`\ell`, :math:`\rho = \pi / (\pi + (1 - \pi) e^\ell)`. Back to 2.
 
     Nodes without neighbors and empty rows have no evidence, so they are trusted.
 
@@ -47,8 +50,8 @@ class Context(Detector):
         rounds: how often the weights are renewed. (default: ``4``)
         probes: rows that serve as the permuted ones, at every node. (default: ``128``, fewer for large graphs)
         rank: of ``S``. (default: ``128``)
-        gated: flag nothing where the context carries no information about the rows. (default: ``False``; ``gate_`` is
-            judged in any case)
+        gated: flag nothing where the context carries no information about the rows. (default: ``True``; ``False`` is
+            for measuring the gate itself, see ``benchmarks/gate.py``)
 
     Example:
         >>> from magnet import corruption, datasets
@@ -61,7 +64,7 @@ class Context(Detector):
     rounds: int = 4
     probes: int = 128
     rank: int = 128
-    gated: bool = False
+    gated: bool = True
 
     def _detect(self, data: DetectionData) -> Verdict:
         rows = judge_rows(data, self.rounds, self.probes, self.rank, self.seed, self.progress)
@@ -141,13 +144,14 @@ def judge_rows(
     places = places[torch.randperm(places.numel(), generator=generator)[: max(2, count // 2)]].to(data.device)
     elsewhere = permuted_pairs(data, places) & (R.square > 0)[:, None]
     pairs = [PairFeatures(data, rows, chosen) for rows in (R, S) if rows is not None]
-    strata = _strata(duplicates, known)
+    single, *repeated = _strata(duplicates, known)
     trusted = _trusted_rows(data)
 
     def posterior(shares: Sequence[float]) -> Tensor:
         p = np.zeros(real.size)
-        for members, null, share in zip(strata, nulls, shares, strict=True):
-            p[members] = local_fdr(real[members], null, share)
+        p[single] = local_fdr(real[single], null, shares[0])
+        for members, share in zip(repeated, shares[1:], strict=True):
+            p[members] = expit(log_odds(share) - real[members])
         out = torch.zeros(data.num_nodes, device=data.device)
         out[known] = torch.from_numpy(p).float().to(data.device)
         out[trusted] = 0.0
@@ -168,11 +172,11 @@ def judge_rows(
         logit, null_logit = model.logit(at_home, half), torch.empty(permuted.shape[:2], device=data.device)
         for k in range(chosen.numel()):
             null_logit[:, k] = model.logit(_expand(permuted[:, k], amount), half)
-        null = null_logit[allowed].double().cpu().numpy()
-        nulls = [null] * len(strata)
+        real, null = logit[known].double().cpu().numpy(), null_logit[allowed].double().cpu().numpy()
+        shares = [_share_of_single_rows(real[single], null), *(_share_of_repeated_rows(real[m]) for m in repeated)]
         if turn == 0:
             at_nodes = torch.where(allowed, null_logit, torch.nan)[known].double().cpu().numpy()
-            power, error = power_and_error(logit[known].double().cpu().numpy(), at_nodes)
+            power, error = power_and_error(real, at_nodes)
         if turn + 1 == rounds:
             at_places = torch.cat([p.elsewhere(w, places) for p in pairs], dim=2)
             of_row = torch.empty(at_places.shape[:2], device=data.device)
@@ -182,34 +186,30 @@ def judge_rows(
             logit, of_row = compare_with_other_places(
                 logit, (null_logit, allowed, chosen), (of_row, elsewhere, places), weight, known, half, training
             )
-            use = elsewhere[known].cpu().numpy()
-            known_rows = of_row[known].double().cpu().numpy()
-            nulls = [known_rows[members][use[members]] for members in strata]
-        real = logit[known].double().cpu().numpy()
-        shares = _swapped_shares(real, nulls, strata)
+            real[single] = logit[known].double().cpu().numpy()[single]
+            null = of_row[known][single][elsewhere[known][single]].double().cpu().numpy()
+            shares[0] = min(shares[0], _share_of_single_rows(real[single], null))  # both nulls must show it
         p_row_swapped = posterior(shares)
     ranking = posterior([max(ROWS.min_ranking_share, share) for share in shares])
-    share = float(np.dot(shares, [members.sum() for members in strata]) / data.num_nodes)
+    share = float(np.dot(shares, [members.sum() for members in (single, *repeated)]) / data.num_nodes)
     gate = judge_gate(GateEvidence(power, error, share))
     return RowJudgment(p_row_swapped, ranking, logit, duplicates, known, share, gate)
 
 
-def _swapped_shares(real: FloatArray, nulls: Sequence[FloatArray], strata: Sequence[BoolArray]) -> list[float]:
-    """The share of swapped rows in each stratum. Equal rows are evidence by themselves; among rows that occur once, the
-    lower limit (one standard error) counts, so that small graphs must show more."""
-    parts = [real[members] for members in strata]
-    found = [
-        null_proportion(part, null, ROWS.null_quantiles if stratum == 0 else ROWS.duplicate_quantiles)
-        for stratum, (part, null) in enumerate(zip(parts, nulls, strict=True))
-    ]
-    # How right rows look shows best in the stratum that has most of them.
-    best = int(np.argmax([(1 - each.share) * part.size for each, part in zip(found, parts, strict=True)]))
-    shares = []
-    for stratum, each in enumerate(found):
-        overlap = null_overlap(parts[best], nulls[best], found[best].share, each.quantile)
-        share = without_overlap(each.share, overlap)
-        shares.append(share if stratum else max(0.0, share - each.error))
-    return shares
+def _share_of_single_rows(real: FloatArray, null: FloatArray) -> float:
+    """The share of swapped rows among those that occur once, without right rows that fit badly. The lower limit (one
+    standard error) counts, so that small graphs must show more."""
+    found = null_proportion(real, null)
+    share = without_overlap(found.share, null_overlap(real, null, found.share, found.quantile))
+    return max(0.0, share - found.error)
+
+
+def _share_of_repeated_rows(real: FloatArray) -> float:
+    """The share of swapped rows among those that occur equally often. Copies of one row may be neighbors, and then
+    agree better than a null of random places. So the logit itself, the log ratio of real to permuted pairs, decides."""
+    return empirical_bayes_share(
+        lambda share: float(expit(log_odds(share) - real).mean()), start=ROWS.start_share, bounds=(1e-4, 1 - 1e-4)
+    )
 
 
 def _strata(duplicates: Tensor, known: Tensor) -> list[BoolArray]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,9 +24,7 @@ class NullProportion:
     quantile: float
 
 
-def null_proportion(
-    real: FloatArray, null: FloatArray, quantiles: Sequence[float] = ROWS.null_quantiles
-) -> NullProportion:
+def null_proportion(real: FloatArray, null: FloatArray) -> NullProportion:
     r""":math:`\pi_0 = F(t) / F_0(t)`: the share of real values that come from the null.
 
     The lower ``t`` is, the fewer values of the other group lie below it, but the noisier is the estimate. Of some
@@ -41,8 +38,8 @@ def null_proportion(
         (0.3, True)
     """
     if real.size == 0 or null.size == 0:
-        return NullProportion(0.0, 0.0, quantiles[-1])
-    found = []
+        return NullProportion(0.0, 0.0, 0.5)
+    found, quantiles = [], ROWS.null_quantiles
     for quantile, t in zip(quantiles, np.quantile(null, quantiles), strict=True):
         below, expected = int((real < t).sum()), real.size * max(float((null < t).mean()), 1e-12)
         found.append(NullProportion(min(1.0, below / expected), float(np.sqrt(below + 1)) / expected, quantile))

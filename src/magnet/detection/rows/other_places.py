@@ -47,18 +47,24 @@ def compare_with_other_places(
     row_mean, row_spread, without = _moments(of_row, elsewhere)
     node_mean, node_spread, _ = _moments(at_node, allowed)
 
-    def features(*parts: Tensor) -> Tensor:
-        return torch.stack(torch.broadcast_tensors(*parts), dim=-1)
+    def features(own: Tensor, *parts: Tensor) -> Tensor:
+        return torch.stack(torch.broadcast_tensors(own, *parts), dim=-1)
 
     real = features(logit, row_mean, row_spread, node_mean, node_spread)
     other = features(of_row, without, row_spread[:, None], node_mean[places], node_spread[places])
-    first = rows[:training]
-    probe = features(
-        at_node[:, :training], row_mean[first], row_spread[first], node_mean[:, None], node_spread[:, None]
-    )
-    permuted = [(other[:, :training], elsewhere[:, :training]), (probe, allowed[:, :training])]
+    probe = features(at_node, row_mean[rows], row_spread[rows], node_mean[:, None], node_spread[:, None])
+    permuted = [_some_of_each(*pairs, training) for pairs in ((other, elsewhere), (probe, allowed))]
     model = CrossFit.of(real, weight, permuted, known, half)
     return model.logit(real, half), model.logit(other, half)
+
+
+def _some_of_each(features: Tensor, use: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Features ``[n, count, f]`` and their use of so many pairs of each node, which differ from node to node, so that
+    all rows or places take part."""
+    n, pairs = use.shape
+    index = torch.arange(n, device=use.device)[:, None]
+    column = (index + torch.arange(min(count, pairs), device=use.device)) % pairs
+    return features[index, column], use[index, column]
 
 
 def _moments(values: Tensor, use: Tensor) -> tuple[Tensor, Tensor, Tensor]:
