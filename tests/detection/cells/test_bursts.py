@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from magnet import datasets, detection
-from magnet.detection.cells.bursts import BurstModel
+from magnet.detection.cells.bursts import BurstModel, repeated_maxima
 from magnet.detection.metrics import areas
 
 
@@ -84,3 +84,18 @@ def test_short_rows_of_a_normalized_bag_are_no_bursts():
     weighted = weighted / weighted.sum(dim=1, keepdim=True).clamp_min(1e-12)
     weighted[:12] *= 0.9  # a few rows are not normalized
     assert not bool((judge(with_features(data, weighted), 1)[1] > 0.5).any())
+
+
+def test_weights_moved_to_the_end_of_their_column_are_known_by_each_other():
+    data = datasets.synthetic(600, 80, 4, 6.0, 0.85, signal=0.6, words=12.0, seed=1)
+    generator = torch.Generator().manual_seed(0)
+    x = data.x * (0.2 + torch.rand(data.x.shape, generator=generator))
+    assert repeated_maxima(detection.DetectionData.from_data(with_features(data, x)), torch.full((600,), 0.3)) is None
+    cells = torch.zeros(600, 80, dtype=torch.bool)
+    for row in torch.randperm(600, generator=generator)[:15].tolist():
+        cells[row, torch.randperm(80, generator=generator)[:5]] = True
+    model, scores = judge(with_features(data, torch.where(cells, x.amax(dim=0), x)), 0)
+    assert areas(cells.flatten(), scores.flatten())[1] > 0.75
+    # where values are rounded, the second largest are repeated as often
+    rounded = with_features(data, (4 * x).round() / 4)
+    assert repeated_maxima(detection.DetectionData.from_data(rounded), torch.full((600,), 0.3)) is None

@@ -15,6 +15,9 @@ from magnet.detection.options import CELLS
 from magnet.detection.thresholds import empirical_bayes_share, log_odds, upper_log_ratio
 
 
+Maxima = tuple[Tensor, Tensor, Tensor]
+
+
 class BurstModel:
     r"""Probabilities that cells were added to their row.
 
@@ -30,7 +33,8 @@ class BurstModel:
     error as such. A row is a burst with the probability :math:`P_i` that its mass comes from a Cauchy distribution and
     not from the normal bulk, on the plain or on the log scale, whichever says less; their share is an empirical-Bayes
     estimate, so that data without bursts have none. Where many rows are long, that is how the data are.
-    :math:`P(\text{cell } ij \text{ is wrong}) = P_i q_{ij}`.
+    :math:`P(\text{cell } ij \text{ is wrong}) = P_i q_{ij}`. Weights that were moved to the end of their column are also
+    known by each other: see :func:`repeated_maxima`.
 
     Args:
         data: the data; other than bags have no bursts.
@@ -44,6 +48,7 @@ class BurstModel:
         self.row_probability = self.row_ranking = torch.zeros(data.num_nodes, device=data.device)
         self.share = 0.0
         self._found = data.is_bag
+        self._maxima: Maxima | None = None
         if not self._found:
             return
         self._words = all(kind == "binary" for kind in data.kinds)
@@ -58,6 +63,8 @@ class BurstModel:
             return
         middle = filled.median()
         self.excess = (1 - middle / mass.clamp_min(1e-30)).clamp_min(0)
+        if not self._words:
+            self._maxima = repeated_maxima(data, self.excess)
         least = CELLS.min_burst_spread
         ratio = torch.minimum(
             _tail_log_ratio(mass, filled, least * float(middle)),
@@ -70,8 +77,13 @@ class BurstModel:
             self._found = False
             return
         self.share = float((torch.sigmoid(ratio + log_odds(share)) > 0.5).float().mean())
-        self.row_probability = torch.sigmoid(ratio + log_odds(share))
+        self.row_probability = self._p_long = torch.sigmoid(ratio + log_odds(share))
         self.row_ranking = torch.sigmoid(ratio + log_odds(max(share, CELLS.min_share)))
+        if self._maxima is not None:
+            row, _, p = self._maxima
+            moved = torch.zeros_like(mass).scatter_reduce_(0, row, p, "amax")
+            self.share = float((torch.maximum(self.row_probability, moved) > 0.5).float().mean())
+            self.row_probability = 1 - (1 - self.row_probability) * (1 - moved)
         if self._words:
             # rows must not vouch for what was added to them, nor long rows for each other
             weights = (middle / mass.clamp_min(1e-30)).clamp_max(1).square()
@@ -112,7 +124,55 @@ class BurstModel:
         exempt = self.data.exempt(first, last)
         if exempt is not None:
             share = share.masked_fill(exempt, 0.0)
-        return self.row_ranking[:, None] * share, self.row_probability[:, None] * share
+        scores, probability = self.row_ranking[:, None] * share, self._p_long[:, None] * share
+        if self._maxima is not None:
+            row, column, p = self._maxima
+            here = (column >= first) & (column < last)
+            at = row[here], column[here] - first
+            scores[at], probability[at] = torch.maximum(scores[at], p[here]), torch.maximum(probability[at], p[here])
+            if exempt is not None:
+                scores, probability = scores.masked_fill(exempt, 0.0), probability.masked_fill(exempt, 0.0)
+        return scores, probability
+
+
+def repeated_maxima(data: DetectionData, excess: Tensor) -> Maxima | None:
+    r"""Rows, columns and probabilities of the cells that were moved to the maximum of a continuous column.
+
+    The maximum of continuous values occurs once; a value that was moved to the end of the range occurs there a second
+    time. Chance, or rounding, repeats the second largest value as often as the largest, so that of the :math:`K_1`
+    cells that repeat a maximum :math:`K_1 - K_2` are not chance, if :math:`K_2` cells repeat a second largest value
+    (less one standard error). One cell of each group is the true maximum, most likely that of the row with the smallest
+    excess :math:`\epsilon`: it is cell i with a probability proportional to :math:`(1 - \epsilon_i) / \epsilon_i`.
+
+    Args:
+        data: a bag.
+        excess: the share of each row ``[n]`` that its mass does not explain.
+
+    Returns:
+        None where there is no such cell.
+    """
+    rows, columns, repeated, by_chance = [], [], 0, 0
+    for first, last in data.ranges():
+        block = data.block(first, last).nan_to_num()
+        continuous = torch.tensor([kind == "continuous" for kind in data.kinds[first:last]], device=data.device)
+        largest = block.amax(dim=0)
+        at_top = (block == largest) & (largest > 0) & continuous
+        below = block.masked_fill(at_top, 0.0)
+        second = below.amax(dim=0)
+        repeated += int((at_top.sum(dim=0) - 1).clamp_min(0).sum())
+        by_chance += int((((below == second) & (second > 0) & continuous).sum(dim=0) - 1).clamp_min(0).sum())
+        at_top &= at_top.sum(dim=0) > 1
+        row, column = at_top.nonzero(as_tuple=True)
+        rows.append(row)
+        columns.append(column + first)
+    moved = repeated - by_chance - (repeated + by_chance) ** 0.5
+    if moved <= 0:
+        return None
+    row, column = torch.cat(rows), torch.cat(columns)
+    e = excess[row].clamp(CELLS.min_burst_spread, 1 - CELLS.min_burst_spread)
+    odds = (1 - e) / e
+    total = torch.zeros(data.num_features, device=data.device).index_add_(0, column, odds)
+    return row, column, moved / repeated * (1 - odds / total[column])
 
 
 def _tail_log_ratio(values: Tensor, known: Tensor, least: float) -> Tensor:
