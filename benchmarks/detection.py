@@ -37,7 +37,7 @@ FLIPS = [
 ]
 OUTLIERS = [("outliers 30 % x 5 %", "cells-outlier", {"node_share": 0.3, "ratio": 0.05})]
 CLEAN = [("clean", None, {})]
-META = [("meta attack", "meta", {})]
+META = [("meta attack", "meta", {}), ("meta attack, 3 cells a row", "meta", {"per_row": 3})]
 CASES: dict[str, list[tuple[str, str | None, dict[str, Any]]]] = {
     "cora": ROWS + FLIPS + META + CLEAN,
     "citeseer": ROWS + FLIPS + META + CLEAN,

@@ -94,7 +94,7 @@ def test_weights_moved_to_the_end_of_their_column_are_known_by_each_other():
     cells = torch.zeros(600, 80, dtype=torch.bool)
     for row in torch.randperm(600, generator=generator)[:15].tolist():
         cells[row, torch.randperm(80, generator=generator)[:5]] = True
-    model, scores = judge(with_features(data, torch.where(cells, x.amax(dim=0), x)), 0)
+    _, scores = judge(with_features(data, torch.where(cells, x.amax(dim=0), x)), 0)
     assert areas(cells.flatten(), scores.flatten())[1] > 0.75
     # where values are rounded, the second largest are repeated as often
     rounded = with_features(data, (4 * x).round() / 4)

@@ -14,7 +14,6 @@ from magnet.detection.data.dataset import DetectionData
 from magnet.detection.options import CELLS
 from magnet.detection.thresholds import empirical_bayes_share, log_odds, upper_log_ratio
 
-
 Maxima = tuple[Tensor, Tensor, Tensor]
 
 
@@ -33,7 +32,7 @@ class BurstModel:
     error as such. A row is a burst with the probability :math:`P_i` that its mass comes from a Cauchy distribution and
     not from the normal bulk, on the plain or on the log scale, whichever says less; their share is an empirical-Bayes
     estimate, so that data without bursts have none. Where many rows are long, that is how the data are.
-    :math:`P(\text{cell } ij \text{ is wrong}) = P_i q_{ij}`. Weights that were moved to the end of their column are also
+    :math:`P(\text{cell } ij \text{ is wrong}) = P_i q_{ij}`. Weights that were moved to the end of their column are
     known by each other: see :func:`repeated_maxima`.
 
     Args:
