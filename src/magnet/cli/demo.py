@@ -59,11 +59,8 @@ def _demo(folder: Path, share: float, ratio: float, seed: int, out: Output) -> d
     )
     torch.set_num_threads(1)  # for so small a table a second thread costs more than it brings
     began = time.perf_counter()
-    with out.progress() as stage:
-        stage("finding and repairing wrong pixels")
-        result = magnet.clean(
-            _frame(observed), _links(data), id="digit", detector=magnet.detection.make("auto"), fix="all"
-        )
+    detector = magnet.detection.make("auto", progress=out.draws)
+    result = magnet.clean(_frame(observed), _links(data), id="digit", detector=detector, fix="all")
     seconds = time.perf_counter() - began
     names = result.cleaned.columns[1:]
     repaired = result.cleaned[names].to_numpy(dtype=np.float64)

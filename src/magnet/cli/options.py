@@ -53,6 +53,13 @@ class Output:
         """Whether text is printed."""
         return not (self.quiet or self.as_json)
 
+    @property
+    def draws(self) -> bool:
+        """Whether bars are drawn: on the error stream, where that is a terminal."""
+        from rich.console import Console
+
+        return not self.quiet and Console(stderr=True).is_terminal
+
     def line(self, text: str) -> None:
         """A line on standard output, whatever characters it holds."""
         if self.talks:
@@ -80,12 +87,18 @@ class Output:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-        console = Console(stderr=True)
-        if self.quiet or not console.is_terminal:  # older versions of rich end even a disabled bar with an empty line
+        if not self.draws:  # older versions of rich end even a disabled bar with an empty line
             yield lambda name, share=None: None
             return
-        shown = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24), TimeElapsedColumn())
-        with Progress(*shown, TextColumn("left:"), TimeRemainingColumn(), console=console, transient=True) as bar:
+        shown: tuple[Any, ...] = (
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TimeElapsedColumn(),
+        )
+        with Progress(
+            *shown, TextColumn("left:"), TimeRemainingColumn(), console=Console(stderr=True), transient=True
+        ) as bar:
             task = bar.add_task("starting", total=None)
 
             def stage(name: str, share: float | None = None) -> None:

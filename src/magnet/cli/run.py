@@ -46,16 +46,15 @@ def run(
 def _run(config: dict[str, Any], store: Path | None, device: str | None, folder: str | None, out: Output) -> None:
     from contextlib import nullcontext
 
-    from magnet.experiments.protocol.registry import compute
+    from magnet.experiments.protocol.run import run_many
     from magnet.experiments.store import Store
     from magnet.experiments.store.store import plain
 
     with nullcontext() if store is None else Store(store) as kept:
         found = None if kept is None else kept.get(config)
         if found is None:
-            with out.progress() as stage:
-                stage(f"{config['method']} on {config['dataset']}")
-                result = next(iter(compute([config], device, folder)))[1]
+            asked = {name: value for name, value in config.items() if name != "kind"}
+            result = next(run_many([asked], device, folder, progress=out.draws))[1]
             if kept is not None:
                 kept.add(config, result)
         else:
