@@ -29,7 +29,9 @@ def test_a_polars_frame_keeps_its_types_and_values():
 def test_pandas_frames_are_not_copied_and_other_things_are_refused():
     frame = pd.DataFrame({"a": [1]})
     assert to_pandas(frame) is frame
-    assert to_pandas(None) is None
+    for other in (None, pd.Series([1, 2]), pa.array([1])):
+        with pytest.raises(ValueError, match="is no data frame"):
+            magnet.clean(other)
     with pytest.raises(ValueError, match="a list is no data frame; pandas, polars and Arrow tables are read"):
         to_pandas([1, 2])
 

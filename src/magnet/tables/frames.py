@@ -18,7 +18,7 @@ from magnet.tables.values import Change
 def to_pandas(frame: Any) -> Any:
     """A pandas frame as it is; any other eager frame that narwhals knows, and whatever hands over Arrow (a Hugging Face
     ``Dataset``), as a pandas one."""
-    if frame is None or isinstance(frame, pd.DataFrame):
+    if isinstance(frame, pd.DataFrame):
         return frame
     import narwhals as nw
 
@@ -37,7 +37,7 @@ def to_pandas(frame: Any) -> Any:
 def to_edges(edges: Any) -> pd.DataFrame | Links | None:
     """Edges as a frame of node names; those of a matrix, whose nodes are the rows in their order, as links."""
     if not is_whole_graph(edges):
-        return to_pandas(edges)
+        return None if edges is None else to_pandas(edges)
     ends, weight, names = edge_list(edges)
     if isinstance(edges, Graph) or issparse(edges):
         return finish(ends, weight, len(names), {"edges read": ends.shape[1]})
@@ -52,7 +52,10 @@ def _arrow(frame: Any) -> ArrowTable | None:
     if hasattr(frame, "with_format"):  # a Hugging Face Dataset; this keeps its selection and order of rows
         table = frame.with_format("arrow")[:]
     elif hasattr(frame, "__arrow_c_stream__"):
-        table = pa.table(frame)
+        try:
+            table = pa.table(frame)
+        except (pa.ArrowException, TypeError):  # a single column
+            return None
     else:
         table = getattr(getattr(frame, "data", None), "table", None)
     return ArrowTable(Path("the table"), table) if isinstance(table, pa.Table) else None
