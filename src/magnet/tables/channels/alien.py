@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-import numpy as np
-
-from magnet.tables.coded import CodedTable
+from magnet.tables.channels.base import Odd, per_value
+from magnet.tables.coded import CodedColumn, CodedTable, Codes
 from magnet.tables.findings import Finding
 from magnet.tables.options import TableOptions
 from magnet.tables.roles.dates import parse_moment
-from magnet.tables.roles.patterns import UNIT_NUMBER, blank, disguised_blank, number
+from magnet.tables.roles.patterns import UNIT_NUMBER, disguised_blank, number
 
 BOUND = re.compile(
     r"\s*[<>≤≥~≈±=].*|.*\d\s*(?:[-–/+]|to|or)\s*(?:\d.*|more|less|)", re.S
@@ -37,21 +36,16 @@ READERS: dict[str, Callable[[str], bool]] = {
 def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
     """Cells of columns of dates, times and numbers that are none. Texts that come back are values of their own (a
     grade, a word for none), and so are bounds and ranges of numbers. The right text is not known."""
-    for j, column in enumerate(table.columns):
-        read = READERS.get(column.role.name)
-        if column.name in table.skip or read is None:
-            continue
-        counts = column.read_counts()
-        held = [k for k in np.flatnonzero(counts).tolist() if not blank(column.values[k])]
-        alien = [k for k in held if not read(column.values[k])]
-        filled = int(counts[held].sum()) if held else 0
-        known = filled - (int(counts[alien].sum()) if alien else 0)
-        if filled < MIN_ROWS or known < READ * filled:
-            continue
-        for k in alien:
-            text = column.values[k]
-            if counts[k] >= REPEATS or disguised_blank(text) or (column.role.arithmetic and BOUND.fullmatch(text)):
-                continue
-            why = f"{known} of {filled} cells can be read as a {column.role.name}, {text!r} cannot: typo"
-            for row in np.flatnonzero(column.read == k).tolist():
-                yield j, Finding(row, None, PROBABILITY, 0.0, "typo", why)
+    return per_value(table, options, _unreadable, "typo", PROBABILITY, READERS)
+
+
+def _unreadable(column: CodedColumn, held: list[int], counts: Codes, options: TableOptions) -> Iterator[Odd]:
+    read, filled = READERS[column.role.name], int(counts[held].sum())
+    alien = [k for k in held if not read(column.values[k])]
+    known = filled - (int(counts[alien].sum()) if alien else 0)
+    if filled < MIN_ROWS or known < READ * filled:
+        return
+    for k in alien:
+        text = column.values[k]
+        if counts[k] < REPEATS and not disguised_blank(text) and not (column.role.arithmetic and BOUND.fullmatch(text)):
+            yield k, None, 0.0, f"{known} of {filled} cells can be read as a {column.role.name}, {text!r} cannot: typo"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-import numpy as np
-
-from magnet.tables.coded import CodedTable
+from magnet.tables.channels.base import Odd, per_value
+from magnet.tables.coded import CodedColumn, CodedTable, Codes
 from magnet.tables.findings import Finding
 from magnet.tables.options import TableOptions
 
@@ -45,12 +45,12 @@ def repair(text: str) -> str:
 
 def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
     """Cells whose text was decoded with the wrong code page."""
-    for j, column in enumerate(table.columns):
-        if column.name in table.skip:
-            continue
-        for code, text in enumerate(column.values[: int(column.read.max(initial=-1)) + 1]):
-            fixed = repair(text)
-            if fixed != text:
-                for row in np.flatnonzero(column.read == code).tolist():
-                    why = f"{text!r} is {fixed!r} read with the wrong code page: encoding"
-                    yield j, Finding(row, fixed, PROBABILITY, CONFIDENCE, "encoding", why)
+    return per_value(table, replace(options, min_rows=1), _garbled, "encoding", PROBABILITY)
+
+
+def _garbled(column: CodedColumn, held: list[int], counts: Codes, options: TableOptions) -> Iterator[Odd]:
+    for code in held:
+        text = column.values[code]
+        fixed = repair(text)
+        if fixed != text:
+            yield code, fixed, CONFIDENCE, f"{text!r} is {fixed!r} read with the wrong code page: encoding"

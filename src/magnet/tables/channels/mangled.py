@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import numpy as np
-
+from magnet.tables.channels.base import Odd, per_value
 from magnet.tables.coded import CodedColumn, CodedTable, Codes
 from magnet.tables.findings import Finding
 from magnet.tables.options import TableOptions
 from magnet.tables.roles.dates import MONTHS
-from magnet.tables.roles.patterns import blank, number
+from magnet.tables.roles.patterns import number
 
 _MONTH = "|".join(MONTHS)
 MONTH_FIRST = re.compile(rf"(?P<month>{_MONTH})-(?P<other>\d{{1,4}})", re.I)
@@ -31,20 +30,15 @@ def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Fin
     exponent cut off are lost, so the number is suggested, but not with confidence. Exponents of numbers that are too
     small or too large to be written out are no errors.
     """
-    for j, column in enumerate(table.columns):
-        if column.name in table.skip or column.role.name == "empty":
-            continue
-        counts = column.read_counts()
-        held = [k for k in np.flatnonzero(counts).tolist() if not blank(column.values[k])]
-        filled = int(counts[held].sum()) if held else 0
-        if filled < options.min_rows:
-            continue
-        for code, text, confidence, why in (*_months(column, held, counts), *_exponents(column, held, counts)):
-            for row in np.flatnonzero(column.read == code).tolist():
-                yield j, Finding(row, text, PROBABILITY, confidence, "format", why)
+    return per_value(table, options, _exceptions, "format", PROBABILITY)
 
 
-def _months(column: CodedColumn, held: list[int], counts: Codes) -> Iterator[tuple[int, str, float, str]]:
+def _exceptions(column: CodedColumn, held: list[int], counts: Codes, options: TableOptions) -> Iterator[Odd]:
+    yield from _months(column, held, counts)
+    yield from _exponents(column, held, counts)
+
+
+def _months(column: CodedColumn, held: list[int], counts: Codes) -> Iterator[Odd]:
     values = column.values
     odd = {k: m for k in held if (m := MONTH_FIRST.fullmatch(values[k]) or MONTH_LAST.fullmatch(values[k]))}
     ranges = {k: m for k in held if (m := RANGE.fullmatch(values[k]))}
@@ -65,7 +59,7 @@ def _months(column: CodedColumn, held: list[int], counts: Codes) -> Iterator[tup
         yield k, f"{first}{mark}{second}", share, why
 
 
-def _exponents(column: CodedColumn, held: list[int], counts: Codes) -> Iterator[tuple[int, str, float, str]]:
+def _exponents(column: CodedColumn, held: list[int], counts: Codes) -> Iterator[Odd]:
     values = column.values
     odd = [k for k in held if EXPONENT.fullmatch(values[k].strip())]
     plain = [abs(x) for k in held if k not in odd and (x := number(values[k])) is not None for _ in range(counts[k])]

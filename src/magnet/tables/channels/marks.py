@@ -9,11 +9,12 @@ from collections.abc import Iterator
 import numpy as np
 from rapidfuzz.distance import OSA
 
-from magnet.tables.channels.writing import CONFIDENCE, PROBABILITY, TIMES, certainty
+from magnet.tables.channels.base import Odd, per_value
+from magnet.tables.channels.writing import PROBABILITY, TIMES, certainty
 from magnet.tables.coded import CodedColumn, CodedTable, Codes
 from magnet.tables.findings import Finding
 from magnet.tables.options import TableOptions
-from magnet.tables.roles.patterns import blank
+from magnet.tables.roles.base import ROLES
 
 RUN = re.compile(r"[^\W_]+")
 LIST_MARK = re.compile(r"(?<!\d)\s*([,;|])\s*|\s*([,;|])\s*(?!\d)")  # separators, but not those within numbers
@@ -31,20 +32,15 @@ def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Fin
     together (phones, codes); separators of a list have other spaces than most; a far more frequent text has the same
     letters and the same numbers.
     """
-    for j, column in enumerate(table.columns):
-        if column.name in table.skip or column.role.name in ("empty", "quantity", "unit", "date", "time"):
-            continue
-        counts = column.read_counts()
-        held = [k for k in np.flatnonzero(counts).tolist() if not blank(column.values[k])]
-        total = int(counts[held].sum()) if held else 0
-        if total < options.min_rows:
-            continue
-        better = _by_letters(column, held, counts) | _spacing(column, held, counts) | _frames(column, held, counts)
-        confidence = certainty(sum(int(counts[k]) for k in better), total)
-        for code, text in better.items():
-            why = f"{column.values[code]!r} has other marks than {text!r}, as most write it: format"
-            for row in np.flatnonzero(column.read == code).tolist():
-                yield j, Finding(row, text, PROBABILITY, min(confidence, CONFIDENCE), "format", why)
+    roles = [role for role in ROLES if role not in ("quantity", "unit", "date", "time")]
+    return per_value(table, options, _exceptions, "format", PROBABILITY, roles)
+
+
+def _exceptions(column: CodedColumn, held: list[int], counts: Codes, options: TableOptions) -> Iterator[Odd]:
+    better = _by_letters(column, held, counts) | _spacing(column, held, counts) | _frames(column, held, counts)
+    confidence = certainty(sum(int(counts[k]) for k in better), int(counts[held].sum()))
+    for code, text in better.items():
+        yield code, text, confidence, f"{column.values[code]!r} has other marks than {text!r}, as most write it: format"
 
 
 def _frames(column: CodedColumn, held: list[int], counts: Codes) -> dict[int, str]:

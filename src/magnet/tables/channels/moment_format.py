@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-import numpy as np
-
-from magnet.tables.coded import CodedColumn, CodedTable
+from magnet.tables.channels.base import Odd, per_value
+from magnet.tables.coded import CodedColumn, CodedTable, Codes
 from magnet.tables.findings import Finding
 from magnet.tables.options import TableOptions
 from magnet.tables.roles.dates import Moment, Style, parse_moment, write_moment
@@ -24,17 +23,10 @@ def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Fin
     Which of two numbers is the day follows from the values that allow one reading only. Where the writing itself does
     not say, the suggestion is uncertain.
     """
-    for j, column in enumerate(table.columns):
-        if column.name in table.skip or column.role.name not in ("date", "time"):
-            continue
-        for code, text, confidence, why in _exceptions(column, options):
-            for row in np.flatnonzero(column.read == code).tolist():
-                yield j, Finding(row, text, PROBABILITY, confidence, "format", why)
+    return per_value(table, options, _exceptions, "format", PROBABILITY, ("date", "time"))
 
 
-def _exceptions(column: CodedColumn, options: TableOptions) -> Iterator[tuple[int, str, float, str]]:
-    counts = column.read_counts()
-    held = np.flatnonzero(counts).tolist()
+def _exceptions(column: CodedColumn, held: list[int], counts: Codes, options: TableOptions) -> Iterator[Odd]:
     day_first = _day_first([column.values[k] for k in held])
     parsed: dict[int, tuple[Moment, Style]] = {}
     for k in held:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from magnet.tables.coded import CodedColumn, CodedTable
+from magnet.tables.channels.base import Odd, per_value
+from magnet.tables.coded import CodedColumn, CodedTable, Codes
 from magnet.tables.findings import Finding
 from magnet.tables.options import TableOptions
 
@@ -23,16 +24,13 @@ PROBABILITY, CONFIDENCE = 0.95, 0.94
 
 def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
     """``7000.0`` among whole numbers, and ``1234`` among ``1,234``, take the writing of the majority."""
-    for j, column in enumerate(table.columns):
-        if column.name in table.skip or column.role.name not in ("quantity", "code", "unit", "identifier"):
-            continue
-        for code, text, why in (
-            *_decimals(column, options),
-            *_separators(column, options),
-            *_leading_zeros(column, options),
-        ):
-            for row in np.flatnonzero(column.read == code).tolist():
-                yield j, Finding(row, text, PROBABILITY, CONFIDENCE, "format", why)
+    return per_value(table, options, _exceptions, "format", PROBABILITY, ("quantity", "code", "unit", "identifier"))
+
+
+def _exceptions(column: CodedColumn, held: list[int], counts: Codes, options: TableOptions) -> Iterator[Odd]:
+    for test in (_decimals, _separators, _leading_zeros):
+        for code, text, why in test(column, options):
+            yield code, text, CONFIDENCE, why
 
 
 def _share(column: CodedColumn, pattern: re.Pattern[str]) -> tuple[list[int], int]:

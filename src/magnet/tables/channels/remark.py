@@ -8,12 +8,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from magnet.tables.channels.base import Odd, per_value
 from magnet.tables.coded import CodedColumn, CodedTable, Codes
 from magnet.tables.experts.groups import dispersion
 from magnet.tables.findings import Finding
 from magnet.tables.options import TableOptions
 from magnet.tables.roles.dates import parse_moment
-from magnet.tables.roles.patterns import blank, number
+from magnet.tables.roles.patterns import number
 
 BEHIND = re.compile(
     r"(?P<core>.*[^\W_][.)\]%]?)"
@@ -36,12 +37,7 @@ def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Fin
     some of them (dispersion): an error process strikes values in proportion to how frequent they are. Numbers and
     dates need not occur bare themselves, if the column is one of numbers or dates.
     """
-    for j, column in enumerate(table.columns):
-        if column.name in table.skip or column.role.name == "empty":
-            continue
-        for code, core, why in _remarks(column, options):
-            for row in np.flatnonzero(column.read == code).tolist():
-                yield j, Finding(row, core, PROBABILITY, CONFIDENCE, "format", why)
+    return per_value(table, options, _remarks, "format", PROBABILITY)
 
 
 def _kind(text: str) -> str:
@@ -49,12 +45,8 @@ def _kind(text: str) -> str:
     return "number" if number(text) is not None else "moment" if parse_moment(text) else "words"
 
 
-def _remarks(column: CodedColumn, options: TableOptions) -> Iterator[tuple[int, str, str]]:
-    counts = column.read_counts()
-    held = [k for k in np.flatnonzero(counts).tolist() if not blank(column.values[k])]
-    filled = int(counts[held].sum()) if held else 0
-    if filled < options.min_rows:
-        return
+def _remarks(column: CodedColumn, held: list[int], counts: Codes, options: TableOptions) -> Iterator[Odd]:
+    filled = int(counts[held].sum())
     found: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for k in held:
         match = BEHIND.fullmatch(column.values[k]) or WORD.fullmatch(column.values[k])
@@ -80,7 +72,7 @@ def _remarks(column: CodedColumn, options: TableOptions) -> Iterator[tuple[int, 
             home = [(k, core) for k, core in pairs if column.index.get(core, -1) in bare_codes]
             kept = home if _scattered(column, home, rows, bare_codes, counts, options) else []
         for k, core in kept:
-            yield k, core, f"{rows} cells have a remark behind the value, most have none: format"
+            yield k, core, CONFIDENCE, f"{rows} cells have a remark behind the value, most have none: format"
 
 
 def _scattered(

@@ -6,12 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-import numpy as np
-
-from magnet.tables.coded import CodedColumn, CodedTable
+from magnet.tables.channels.base import Odd, per_value
+from magnet.tables.coded import CodedColumn, CodedTable, Codes
 from magnet.tables.findings import Finding
 from magnet.tables.options import TableOptions
-from magnet.tables.roles.patterns import UNIT_NUMBER, blank, disguised_blank, shortest, without_noise
+from magnet.tables.roles.base import ROLES
+from magnet.tables.roles.patterns import UNIT_NUMBER, disguised_blank, shortest, without_noise
 
 SCALED = re.compile(r"\s*(?P<number>[-+]?\d+(?:\.\d+)?)\s*(?P<after>/\s?\d{1,4})\s*")
 DURATION = re.compile(
@@ -32,24 +32,21 @@ def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Fin
     writings becomes the more frequent; with three or more the unit goes. ``1 hr. 30 min.`` among minutes becomes
     ``90 min``.
     """
-    for j, column in enumerate(table.columns):
-        if column.name in table.skip or column.role.name in ("empty", "identifier", "phone", "date", "time"):
-            continue
-        for code, text, why in _writings(column, options):
-            for row in np.flatnonzero(column.read == code).tolist():
-                yield j, Finding(row, text, PROBABILITY, CONFIDENCE, "unit", why)
+    roles = [role for role in ROLES if role not in ("identifier", "phone", "date", "time")]
+    return per_value(table, options, _exceptions, "unit", PROBABILITY, roles)
 
 
-def _writings(column: CodedColumn, options: TableOptions) -> Iterator[tuple[int, str, str]]:
-    counts = column.read_counts()
-    live = [
-        k
-        for k in np.flatnonzero(counts).tolist()
-        if not blank(column.values[k]) and not disguised_blank(column.values[k])
-    ]
+def _exceptions(column: CodedColumn, held: list[int], counts: Codes, options: TableOptions) -> Iterator[Odd]:
+    live = [k for k in held if not disguised_blank(column.values[k])]
     filled = int(counts[live].sum()) if live else 0
-    if filled < options.min_rows:
-        return
+    if filled >= options.min_rows:
+        for code, text, why in _writings(column, live, counts, filled, options):
+            yield code, text, CONFIDENCE, why
+
+
+def _writings(
+    column: CodedColumn, live: list[int], counts: Codes, filled: int, options: TableOptions
+) -> Iterator[tuple[int, str, str]]:
     yield from _durations(column, live, counts, filled)
     parsed: dict[int, tuple[str, str]] = {}
     for k in live:
@@ -100,7 +97,7 @@ def _stem(unit: str) -> str:
     return unit.strip("|. ").casefold()[:1]
 
 
-def _durations(column: CodedColumn, live: list[int], counts: np.ndarray, filled: int) -> Iterator[tuple[int, str, str]]:
+def _durations(column: CodedColumn, live: list[int], counts: Codes, filled: int) -> Iterator[tuple[int, str, str]]:
     """Hours and minutes among minutes."""
     minutes = Counter[str]()
     for k in live:

@@ -6,12 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-import numpy as np
-
+from magnet.tables.channels.base import Odd, per_value
 from magnet.tables.coded import CodedColumn, CodedTable, Codes
 from magnet.tables.findings import Finding
 from magnet.tables.options import TableOptions
-from magnet.tables.roles.patterns import blank
 
 PROBABILITY, CONFIDENCE = 0.95, 0.96
 GUESSED = 0.6  # confidence where the exception may be meant, or no cell shows the right capitals
@@ -31,23 +29,19 @@ def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Fin
     the same words. Capitals are wrong where a far more frequent text has the same letters, or where nearly the entire
     column is in capitals, in small letters, or capitalized, and this cell is in another of these styles.
     """
-    for j, column in enumerate(table.columns):
-        if column.name in table.skip or column.role.name == "empty":
-            continue
-        counts = column.read_counts()
-        held = [k for k in np.flatnonzero(counts).tolist() if not blank(column.values[k])]
-        if not held or counts[held].sum() < options.min_rows:
-            continue
-        for code, text, confidence, why in (*_spaces(column, held, counts), *_capitals(column, held, counts)):
-            for row in np.flatnonzero(column.read == code).tolist():
-                yield j, Finding(row, text, PROBABILITY, confidence, "format", why)
+    return per_value(table, options, _exceptions, "format", PROBABILITY)
+
+
+def _exceptions(column: CodedColumn, held: list[int], counts: Codes, options: TableOptions) -> Iterator[Odd]:
+    yield from _spaces(column, held, counts)
+    yield from _capitals(column, held, counts)
 
 
 def _tidy(text: str) -> str:
     return SPACES.sub(" ", text).strip(" \t")
 
 
-def _spaces(column: CodedColumn, held: list[int], counts: Codes) -> Iterator[tuple[int, str, float, str]]:
+def _spaces(column: CodedColumn, held: list[int], counts: Codes) -> Iterator[Odd]:
     odd = [k for k in held if column.values[k] != _tidy(column.values[k])]
     if counts[odd].sum() > 0.5 * counts[held].sum():
         return
@@ -70,7 +64,7 @@ def _style(text: str) -> str | None:
     return next((name for name, write in STYLES.items() if write(text) == text), None)
 
 
-def _capitals(column: CodedColumn, held: list[int], counts: Codes) -> Iterator[tuple[int, str, float, str]]:
+def _capitals(column: CodedColumn, held: list[int], counts: Codes) -> Iterator[Odd]:
     alike: dict[str, list[int]] = {}
     for k in held:
         alike.setdefault(_tidy(column.values[k]).casefold(), []).append(k)
