@@ -23,6 +23,7 @@ ODD_IF_WRONG = 0.5  # share of wrong numbers that show so
 MAX_ODDNESS = 3.0  # nats
 DOUBTED = 0.5  # probability from which a cell does not count for others
 UNATTESTED = 0.5  # a prediction that no two cells hold is no certain replacement, however narrow its range
+LEVEL = 5  # rows that hold a number which is a level of its column
 STEP_SHARE = 0.9  # share of the numbers that need no more decimals
 
 
@@ -55,7 +56,10 @@ def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Findi
                     yield j, Finding(row, likely, 0.0, confidence, "missing", f"{said}, this is blank: missing")
         if verdict.reason and column.role.arithmetic:
             table.not_judged[column.name] = verdict.reason
-        listed = np.flatnonzero(verdict.wrong >= options.list_from)
+        wrong = verdict.wrong >= options.list_from
+        if not verdict.blocks:  # a far number that comes back, in a column judged by itself, is a level of it
+            wrong &= column.read_counts()[column.read] < LEVEL
+        listed = np.flatnonzero(wrong)
         if len(listed) <= options.rate_cap * len(verdict.wrong):  # more are another mode and no outliers
             for row in listed.tolist():
                 yield j, _finding(column, verdict, row, writer)
