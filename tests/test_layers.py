@@ -19,7 +19,8 @@ def layers() -> list[str]:
     """The parts of the package from top to bottom, as the README lists them."""
     block = re.search(r"src/magnet/\n((?:\s{4,}\S.*\n)+)", README.read_text(encoding="utf-8"))
     assert block is not None, "README.md has no list of folders under src/magnet/"
-    return [re.sub(r"/$|\.py$", "", line.split()[0]) for line in block[1].splitlines()]
+    # a folder begins its line; files of one line stand in their order
+    return [name.strip() for line in block[1].splitlines() for name in re.findall(r"^\s*\w+(?=/\s)|\w+(?=\.py)", line)]
 
 
 def imported(path: Path) -> set[str]:
