@@ -226,3 +226,19 @@ def test_bad_input_is_named(W, problem, change, message):
     arguments = {"x": problem[0], "trust": problem[1].clamp(min=0.1), "transform": W} | change
     with pytest.raises(ValueError, match=message):
         recover(**arguments)
+
+
+@pytest.mark.parametrize("coordinates", ["plain", "degree"])
+def test_how_far_off_an_untrusted_cell_is_does_not_matter(W, coordinates):
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(40, 3, generator=generator)
+    trust = torch.ones(40, 3)
+    trust[5, 1] = trust[7, 2] = 0
+    results = []
+    for far in (10.0, 500.0):  # both outside the range of the trusted cells, neither so far that it counts as missing
+        x[5, 1], x[7, 2] = far, -far
+        results.append(recover(x, trust, W, coordinates=coordinates))
+    assert all(r.converged.all() for r in results)
+    assert torch.equal(results[0].x, results[1].x)
+    near = recover(x, trust, W, coordinates=coordinates, start="propagated").x
+    assert abs(float(results[1].x[5, 1] - near[5, 1])) < 0.05

@@ -180,11 +180,11 @@ class Prepared:
 def prepare(x: Tensor, trust: Tensor, transform: FrameletTransform, settings: Settings, first: int = 0) -> Prepared:
     """Check some columns (``first`` is the number of the first one, for messages) and set up their problem."""
     observed, median = fill_missing(x, trust, first, always=settings.coordinates == "degree")
-    X, center, root = observed, None, None
+    X, center, root = _within_trusted(observed, trust), None, None
     if settings.coordinates == "degree" and median is not None:
         center = median
         root = torch.sqrt(torch.as_tensor(transform.graph.degree_weights).to(x)).unsqueeze(1)
-        X = root * (observed - center)
+        X = root * (X - center)
     start = X
     if settings.start == "propagated":
         from magnet.recovery.propagation import harmonic
@@ -202,6 +202,19 @@ def prepare(x: Tensor, trust: Tensor, transform: FrameletTransform, settings: Se
     )
     own = observed if median is None else torch.where(torch.isfinite(x), x, observed)
     return Prepared(problem, start, own, trust, center, root)
+
+
+def _within_trusted(x: Tensor, trust: Tensor) -> Tensor:
+    """Untrusted cells outside the range of their column's trusted ones at its nearest end.
+
+    An untrusted value counts only as a start, and from far away the iteration stops before it has arrived.
+    """
+    untrusted = trust == 0
+    if not bool(untrusted.any()):
+        return x
+    low = torch.where(untrusted, torch.inf, x.detach()).amin(dim=0)
+    high = torch.where(untrusted, -torch.inf, x.detach()).amax(dim=0)
+    return torch.where(untrusted & (low <= high), torch.clamp(x, low, high), x)
 
 
 def degree_weights(transform: FrameletTransform, settings: Settings, like: Tensor) -> Tensor:
