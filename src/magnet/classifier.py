@@ -40,10 +40,10 @@ MAX_MEMBERS = 1000
 class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Find wrong node features, repair them, and classify the nodes with a committee of graph neural networks.
 
-    With ``model="auto"`` GCN, APPNP, ElasticGNN, AirGNN and MLP are trained on several repairs of the features, those
-    left as they are among them, and their probabilities are averaged with weights that follow from their validation
-    accuracies (:mod:`magnet.nn.members`). With one network the repair with the best validation accuracy is used.
-    Where the detector's gate is closed (the graph carries no information about the rows) nothing is repaired.
+    With ``model="auto"`` GCN, APPNP, ElasticGNN, AirGNN and MLP are trained on repairs, and once more with their
+    surest predictions as labels (:class:`magnet.nn.committee.Committee`); the average weighs them by what they say of
+    validation nodes (:mod:`magnet.nn.members`). With one network the repair with the best validation accuracy is used.
+    Where the detector's gate is closed nothing is repaired.
 
     Args:
         model: ``"auto"``, or one of ``"gcn"``, ``"mlp"``, ``"appnp"``, ``"gnnguard"``, ``"elasticgnn"`` and
@@ -53,14 +53,13 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         lambdas: amounts of smoothing by propagation to choose from. (default: ``(1, 3, 10, 30)``)
         strengths: amounts of smoothing by the framelet recovery to choose from. (default: ``(1,)``)
         initializations: networks of each kind on each repair, with different random numbers. (default: ``1``)
-        hidden: width of the networks. (default: that of :mod:`magnet.nn.recipes`, as for the next five)
+        hidden: width of the networks. (default: that of :mod:`magnet.nn.recipes`, as for the next six)
         dropout: share of hidden units that are dropped.
         learning_rate: of Adam.
         weight_decay: weight of the l2 penalty.
         epochs: of the training; see :func:`magnet.nn.fit`.
         patience: epochs without improvement after which the training ends.
         scaling: ``"none"``, ``"rows"`` (rows divided by their sum) or ``"unit"`` (total variance 1).
-            (default: ``"unit"``)
         model_options: further arguments of the model, such as ``alpha`` of APPNP; not for ``"auto"``.
         detector_options: further arguments of a detector that is given by name.
         seed: of everything. (default: ``0``)
@@ -238,7 +237,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             for member, share in zip(self.members_, self.weights_, strict=True):
                 if member.candidate == name:
                     total += share * member.probability(x, graph, self._place())
-        return np.asarray(voting.calibrated(total, self.temperature_), dtype=np.float64)
+        return np.asarray(voting.calibrated(total, self.temperature_))
 
     def predict(self, data: Data | None = None) -> NDArray[Any]:
         """The most probable class of every node."""
