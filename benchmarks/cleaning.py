@@ -155,7 +155,7 @@ def suggest_all(example: Example, seed: int) -> list[dict[str, object]]:
     # like ours, it may not leave the range of its column; without that it diverges on one of the tables
     ranged = {"min_value": np.nanmin(x.numpy(), axis=0), "max_value": np.nanmax(x.numpy(), axis=0)}
     ways = {
-        "MAGnet (regression)": lambda: suggest(x, trust, graph, encoded.columns, context=given).x.numpy(),
+        "MAGnet (regression)": lambda: suggest(x, trust, graph, encoded.columns, context=given).numpy(),
         "harmonic extension": lambda: propagate(x, trust, graph, lam=0.0, coordinates="degree").x.numpy(),
         "framelet recovery": lambda: recover(x, trust, W, **options).x.numpy(),
         "FeaturePropagation (PyG)": lambda: FeaturePropagation(missing_mask=x.isnan())(data).x.numpy(),

@@ -24,7 +24,8 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time __getattr__
         transforms,
     )
     from magnet.classifier import MAGnetClassifier
-    from magnet.cleaner import CleanResult, MAGnet, clean
+    from magnet.clean_result import CleanResult, clean
+    from magnet.cleaner import MAGnet
     from magnet.framelets import FrameletTransform
     from magnet.graph import Graph
     from magnet.recovery import RecoveryResult, propagate
@@ -59,13 +60,13 @@ __all__ = [
 
 # The module each name outside a submodule of the same name comes from.
 _ORIGINS = {
-    "CleanResult": "magnet.cleaner",
+    "CleanResult": "magnet.clean_result",
     "FrameletTransform": "magnet.framelets",
     "Graph": "magnet.graph",
     "MAGnet": "magnet.cleaner",
     "MAGnetClassifier": "magnet.classifier",
     "RecoveryResult": "magnet.recovery",
-    "clean": "magnet.cleaner",
+    "clean": "magnet.clean_result",
     "propagate": "magnet.recovery",
     "recover": "magnet.recovery",
 }

@@ -1,14 +1,11 @@
-"""``MAGnet``: find wrong cells, recover them. ``clean``: the same for data frames."""
+"""``MAGnet``: find wrong cells, recover them."""
 
 from __future__ import annotations
 
 import copy
 import hashlib
-import html
 import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -20,10 +17,9 @@ from sklearn.exceptions import NotFittedError
 
 from magnet import tables
 from magnet.tables.findings import CellFinding, TableVerdict
-from magnet.tables.frames import native_frame, to_edges, to_pandas
-from magnet.tables.posterior import Decision, judge_table
-from magnet.tables.review import FIXES, CleaningRecord, Fix, changes_of, list_cells
-from magnet.tables.values import cell_text
+from magnet.tables.readers.trusted import trusted_cells
+from magnet.tables.review import FIXES, Fix, changes_of, list_cells
+from magnet.tables.text_findings import judge_as_text
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -31,8 +27,6 @@ if TYPE_CHECKING:
     from magnet.features import FeatureVerdict
 
 RECOVERIES = ("auto", "propagate", "framelet", "regression")
-#: Rows of a fitted table that are kept to judge other tables by; more would only cost time.
-MAX_REFERENCE_ROWS = 50_000
 
 
 class MAGnet(BaseEstimator):  # type: ignore[misc]
@@ -214,7 +208,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
 
     def _work(self, data: Data | tables.Table, trusted: Any, reference: MAGnet | None) -> None:
         if isinstance(data, tables.Table):
-            self._work_on_table(data, _trusted_cells(data, trusted), reference)
+            self._work_on_table(data, trusted_cells(data, trusted), reference)
         else:
             self._work_on_features(data, trusted, reference)
         self.fingerprint_ = _fingerprint(data)
@@ -244,7 +238,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
 
     def _work_on_table(self, table: tables.Table, trusted: NDArray[np.bool_] | None, reference: MAGnet | None) -> None:
         if isinstance(self.detector, str) and self.detector == "auto":
-            self._judge_text(table, trusted, reference)
+            self._judge_as_text(table, trusted, reference)
         else:
             self._judge_as_graph(table, trusted, reference)
         self.cells_ = list_cells(
@@ -257,44 +251,22 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         )
         self.share_ = float(self.cells_["row"].nunique() / max(1, table.num_nodes))
 
-    def _judge_text(self, table: tables.Table, trusted: NDArray[np.bool_] | None, reference: MAGnet | None) -> None:
-        """The noisy-channel engine, beside the rows of a fitted table; and rows that are linked wrongly."""
+    def _judge_as_text(self, table: tables.Table, trusted: NDArray[np.bool_] | None, reference: MAGnet | None) -> None:
         if self.contamination is not None:
             raise ValueError("contamination is for detectors of graphs; a table takes threshold or fdr")
-        known = {} if reference is None else reference.reference_
-        own = table.text_columns()
-        absent = [name for name in known if name not in own]
-        if absent:
-            raise ValueError(f"the table has no column {absent[0]!r}, which the fitted one has")
-        before = len(next(iter(known.values()))) if known else 0
-        columns = {name: [*known.get(name, [""] * before), *texts] for name, texts in own.items()}
-        links = table.links.matrix(table.num_nodes, before)
-        verdict = judge_table(
-            columns,
-            links=links,
+        judged = judge_as_text(
+            table,
+            trusted=trusted,
+            reference={} if reference is None else reference.reference_,
             link_by=self.link_by,
-            rules=[*table.rules, *self.rules],
-            trusted=_behind(before, _of_columns(table, own, trusted), table.num_nodes, len(own)),
-            roles=table.roles,
-            skip=table.skipped,
+            rules=self.rules,
+            decisions=self.decisions or (),
             fill=self.fill,
-            decisions=[_decision(d) for d in self.decisions or ()],
             seed=self.seed,
             progress=self.progress if callable(self.progress) else None,
         )
-        findings = [replace(c, row=c.row - before) for c in verdict.cells if c.row >= before]
-        if links is not None:
-            from magnet.tables.graph_findings import swapped_rows
-
-            seen = {(c.row, c.column) for c in findings}
-            findings += [c for c in swapped_rows(table, self.seed) if (c.row, c.column) not in seen]
-        if trusted is not None:
-            place = {name: k for k, name in enumerate(table.frame.columns)}
-            findings = [c for c in findings if not trusted[c.row, place[c.column]]]
-        self.verdict_ = verdict
-        self.findings_ = findings
+        self.verdict_, self.findings_, self.reference_ = judged.verdict, judged.findings, judged.reference
         self.detector_ = self.gate_ = None
-        self.reference_ = known or _reference(own, findings)
 
     def _judge_as_graph(self, table: tables.Table, trusted: NDArray[np.bool_] | None, reference: MAGnet | None) -> None:
         from magnet.tables.graph_findings import judge_as_graph
@@ -330,58 +302,6 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         return result
 
 
-def _decision(given: Any) -> Decision:
-    """A decision as the engine takes it, from one of a decisions file."""
-    if isinstance(given, Decision):
-        return given
-    observed, suggested = (given.get(name) for name in ("observed", "suggested"))
-    value = None if suggested is None else cell_text(suggested)
-    return Decision(str(given["column"]), cell_text(observed), value, bool(given["accept"]))
-
-
-def _of_columns(table: tables.Table, names: Iterable[str], trusted: NDArray[np.bool_] | None) -> Any:
-    """Trusted cells of some columns of a table."""
-    return None if trusted is None else trusted[:, [table.frame.columns.get_loc(name) for name in names]]
-
-
-def _behind(before: int, trusted: NDArray[np.bool_] | None, rows: int, columns: int) -> NDArray[np.bool_] | None:
-    """Trusted cells of a table that comes after so many reference rows, which were found right before."""
-    if not before:
-        return trusted
-    own = np.zeros((rows, columns), dtype=bool) if trusted is None else trusted
-    return np.concatenate([np.ones((before, columns), dtype=bool), own])
-
-
-def _reference(columns: dict[str, list[str]], findings: Sequence[CellFinding]) -> dict[str, list[str]]:
-    """Texts of the rows that were found right, to judge other tables by."""
-    wrong = {c.row for c in findings}
-    rows = [row for row in range(len(next(iter(columns.values()), []))) if row not in wrong][:MAX_REFERENCE_ROWS]
-    return {name: [texts[row] for row in rows] for name, texts in columns.items()}
-
-
-def _trusted_cells(table: tables.Table, trusted: Any) -> NDArray[np.bool_] | None:
-    """Bool ``[n, columns]``: trusted cells, by column of the table."""
-    if trusted is None:
-        return None
-    names = list(table.frame.columns)
-    if isinstance(trusted, pd.DataFrame):
-        unknown = [name for name in trusted.columns if name not in names]
-        if unknown or len(trusted) != table.num_nodes:
-            what = f"a column {unknown[0]!r}, which the table has not" if unknown else f"{len(trusted)} rows"
-            raise ValueError(f"trusted has {what}; the table has {table.num_nodes} rows and {len(names)} columns")
-        full = trusted.reindex(columns=names, fill_value=False)
-        return full.to_numpy(dtype=bool)
-    array = np.asarray(trusted, dtype=bool)
-    if array.shape == (table.num_nodes,):
-        return np.repeat(array[:, None], len(names), axis=1)
-    if array.shape != (table.num_nodes, len(names)):
-        raise ValueError(
-            f"trusted has shape {list(array.shape)}; it must be [{table.num_nodes}] or [{table.num_nodes}, "
-            f"{len(names)}], one for each column"
-        )
-    return array
-
-
 def _fingerprint(data: Data | tables.Table) -> str:
     """What tells one table or graph from another."""
     if isinstance(data, tables.Table):
@@ -393,126 +313,3 @@ def _fingerprint(data: Data | tables.Table) -> str:
 
         parts, edges = checksum(check_features(data).x).encode(), data.edge_index.cpu().numpy()
     return hashlib.sha256(parts + edges.tobytes()).hexdigest()
-
-
-@dataclass(frozen=True, eq=False)
-class CleanResult:
-    """A cleaned table.
-
-    Args:
-        table: what was read.
-        model: the fitted cleaner.
-        native: the frame that was given, where it is no pandas one.
-    """
-
-    table: tables.Table
-    model: MAGnet
-    native: Any = None
-
-    @cached_property
-    def cleaned(self) -> Any:
-        """The table with the changes made: same kind of frame, columns, order, types and index."""
-        changes = changes_of(self.suspicious_cells)
-        if self.native is not None:
-            return native_frame(self.native, changes)
-        return self.table.changed(changes)
-
-    @cached_property
-    def suspicious_cells(self) -> pd.DataFrame:
-        """One line per suspicious cell: node, column, observed, suggested, action, score, probability, reason, row,
-        kind."""
-        return self.model.suspicious_cells()
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many cells were corrected, filled and kept."""
-        return self.record.counts
-
-    @cached_property
-    def record(self) -> CleaningRecord:
-        """What a report says about this table: the list, what each column holds, and what was not judged."""
-        verdict, fields = self.model.verdict_, self.table.fields
-        if verdict is None:
-            return CleaningRecord(
-                self.table,
-                self.suspicious_cells,
-                {f.name: (f.kind, f.note) for f in fields},
-                {f.name: f.note or f.kind for f in fields if not f.used},
-            )
-        alone = self.table.left_alone
-        return CleaningRecord(
-            self.table,
-            self.suspicious_cells,
-            {
-                f.name: (verdict.roles[f.name].name, verdict.roles[f.name].note)
-                if f.name not in alone
-                else ("other", "")
-                for f in fields
-            },
-            {**alone, **verdict.not_judged},
-            verdict.judged_in_part,
-            verdict.repeated_rows,
-            verdict.repeated_keys,
-        )
-
-    def report(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report, one HTML page that works offline."""
-        from magnet.report import write_report
-
-        return write_report(self.record, Path(path))
-
-    def __repr__(self) -> str:
-        counts = ", ".join(f"{number} {name}" for name, number in self.counts.items())
-        return f"CleanResult({self.table}: {counts})"
-
-    def _repr_html_(self) -> str:
-        first = self.suspicious_cells.drop(columns=["row"]).head(20)
-        style = {"score": "{:.3g}".format, "probability": "{:.2f}".format}
-        return f"<p>{html.escape(repr(self))}</p>" + first.to_html(index=False, escape=True, formatters=style)
-
-
-def clean(
-    nodes: Any,
-    edges: Any = None,
-    *,
-    id: str | None = None,
-    label: str | None = None,
-    trusted: Any = None,
-    detector: Any = "auto",
-    fix: Fix = "confident",
-    fill: bool = False,
-    link_by: Sequence[str] = (),
-    rules: Sequence[Any] = (),
-    seed: int = 0,
-    reading: dict[str, Any] | None = None,
-    **settings: Any,
-) -> CleanResult:
-    """Find and repair wrong cells of a table.
-
-    Args:
-        nodes: one row per thing; columns of any kind. A pandas or polars frame, or any other that narwhals knows; or
-            what hands over Arrow, such as a Hugging Face ``Dataset`` (then ``cleaned`` is an Arrow table).
-        edges: two columns of row ids and, where there is one, a weight; or a networkx graph of the ids; or a scipy
-            sparse matrix over the rows. (default: none)
-        id: the column of ``nodes`` with the ids. (default: found)
-        label: a column to leave alone.
-        trusted: bool data frame or array ``[n, columns]``, or ``[n]`` for rows: known to be right.
-        detector: see :class:`MAGnet`. (default: ``"auto"``)
-        fix: ``"none"``, ``"confident"`` or ``"all"``; see :class:`MAGnet`. (default: ``"confident"``)
-        fill: write suggestions into blanks. (default: ``False``)
-        link_by: columns whose equal values link rows. (default: none; such columns are found)
-        rules: what is known, such as ``"zip -> city"``. (default: none)
-        seed: seed of everything random. (default: ``0``)
-        reading: further arguments of :func:`magnet.tables.from_frames` (``exclude``, ``override`` ...).
-        settings: further arguments of :class:`MAGnet`.
-
-    Example:
-        >>> sizes = pd.DataFrame({"state": ["Ohio"] * 20 + ["Iowa"] * 20, "code": ["OH"] * 20 + ["IA"] * 20})
-        >>> sizes.loc[3, "state"] = "Ohoi"
-        >>> clean(sizes).cleaned.loc[3, "state"]
-        'Ohio'
-    """
-    frame = to_pandas(nodes)
-    table = tables.from_frames(frame, to_edges(edges), id=id, label=label, **(reading or {}))
-    model = MAGnet(detector, fix=fix, fill=fill, link_by=link_by, rules=rules, seed=seed, **settings)
-    return CleanResult(table, model.fit(table, trusted=trusted), None if frame is nodes else nodes)

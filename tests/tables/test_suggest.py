@@ -25,17 +25,15 @@ def table(noise: float) -> tuple[torch.Tensor, list[Column]]:
 
 
 @pytest.mark.parametrize("noise", [0.05, 0.3])
-def test_the_error_that_is_promised_is_the_error_that_is_made(noise: float) -> None:
+def test_the_error_is_that_of_the_column_which_says_the_same(noise: float) -> None:
     x, columns = table(noise)
     trust = torch.ones_like(x)
     hidden = RNG.choice(ROWS, 150, replace=False)
     trust[hidden, 1] = 0
     found = suggest(torch.where(trust > 0, x, torch.full_like(x, torch.nan)), trust, ring(), columns)
-    made = 1.4826 * np.median(np.abs((found.x - x)[hidden, 1].numpy()))
+    made = 1.4826 * np.median(np.abs((found - x)[hidden, 1].numpy()))
     assert made == pytest.approx(noise, rel=0.25)
-    assert found.error[1] == pytest.approx(noise, rel=0.15)
-    assert np.isnan(found.error[[0, 2]]).all()  # nothing was asked there
-    assert torch.equal(found.x[trust > 0], x[trust > 0])
+    assert torch.equal(found[trust > 0], x[trust > 0])
 
 
 def test_a_column_with_too_few_trusted_cells_takes_what_the_neighbors_say() -> None:
@@ -43,29 +41,8 @@ def test_a_column_with_too_few_trusted_cells_takes_what_the_neighbors_say() -> N
     trust = torch.ones_like(x)
     trust[20:, 1] = 0
     found = suggest(x, trust, ring(), columns)
-    assert np.isnan(found.error[1])
-    assert bool(found.x.isfinite().all())
-    assert float(found.x[:, 1].max()) <= float(x[:20, 1].max()) + 1e-5
-
-
-def test_cells_that_are_asked_for_are_predicted_without_themselves_and_count_for_others() -> None:
-    rng = np.random.default_rng(0)
-    size = rng.normal(size=(300, 1))
-    x = torch.from_numpy(size + 0.05 * rng.normal(size=(300, 3))).float()
-    x[0, 0] = 4.0  # wrong, and believed
-    columns = [Column(str(k), "continuous", k, k + 1) for k in range(3)]
-    graph = Graph.from_edges(np.stack([np.arange(299), np.arange(1, 300)]), 300)
-    asked = np.zeros((300, 3), dtype=bool)
-    asked[0, 0] = asked[7, 1] = True
-    found = suggest(x, torch.ones(300, 3), graph, columns, context=False, asked=asked)
-    assert abs(float(found.x[0, 0]) - size[0, 0]) < 0.2
-    assert abs(float(found.x[7, 1]) - size[7, 0]) < 0.2
-    same = torch.from_numpy(~asked)
-    torch.testing.assert_close(found.x[same], x[same])
-    # what is believed counts: the second cell of row 0 follows the wrong first one half of the way
-    asked[0, 1] = True
-    other = suggest(x, torch.ones(300, 3), graph, columns, context=False, asked=asked)
-    assert float(other.x[0, 1]) > size[0, 0] + 1
+    assert bool(found.isfinite().all())
+    assert float(found[:, 1].max()) <= float(x[:20, 1].max()) + 1e-5
 
 
 def test_squares_of_other_columns_are_used() -> None:
@@ -77,4 +54,4 @@ def test_squares_of_other_columns_are_used() -> None:
     graph = Graph.from_edges(np.zeros((2, 0), dtype=np.int64), 500)
     columns = [Column("a", "continuous", 0, 1), Column("b", "continuous", 1, 2)]
     found = suggest(x, trust, graph, columns)
-    assert float((found.x[:20, 1] - x[:20, 1]).abs().median()) < 0.1
+    assert float((found[:20, 1] - x[:20, 1]).abs().median()) < 0.1

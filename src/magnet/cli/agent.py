@@ -20,7 +20,7 @@ from magnet.cli.errors import USAGE, fail
 from magnet.cli.options import Quiet, Verbose, command
 
 if TYPE_CHECKING:
-    from magnet.cleaner import CleanResult
+    from magnet.clean_result import CleanResult
 
 MOST_CELLS = 200  # cells in one answer
 MOST_KEPT = 4  # judged tables that stay in memory
@@ -257,7 +257,8 @@ class Workspace:
     def _judged(self, nodes: str, edges: str | None) -> CleanResult:
         """A judged table, from memory if the files are the same."""
         from magnet import tables
-        from magnet.cleaner import CleanResult, MAGnet
+        from magnet.clean_result import CleanResult
+        from magnet.cleaner import MAGnet
         from magnet.files import sha256_of
         from magnet.tables.readers.database import file_of
 

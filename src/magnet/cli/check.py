@@ -12,7 +12,7 @@ from magnet.cli.errors import TOO_MUCH, USAGE, fail
 from magnet.cli.options import AsJson, Quiet, Stage, Verbose, command
 
 if TYPE_CHECKING:
-    from magnet.cleaner import CleanResult
+    from magnet.clean_result import CleanResult
 
 MOST_LISTED = 1000  # cells in the report; all of them are counted
 
@@ -81,7 +81,8 @@ def judge(
 ) -> dict[str, Any]:
     """The report: what was judged, how much of it looks wrong, and whether that is too much."""
     from magnet import tables
-    from magnet.cleaner import CleanResult, MAGnet
+    from magnet.clean_result import CleanResult
+    from magnet.cleaner import MAGnet
     from magnet.files import refuse_overwriting
     from magnet.tables.readers.database import file_of
     from magnet.tables.readers.read import find_files

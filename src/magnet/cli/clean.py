@@ -12,7 +12,7 @@ import typer
 from magnet.cli.options import AsJson, Output, Quiet, Verbose, command
 
 if TYPE_CHECKING:
-    from magnet.cleaner import CleanResult
+    from magnet.clean_result import CleanResult
     from magnet.tables import Table
 
 CONTENTS = ("your table with the corrections", "what was found, and why", "the same for the browser", "how it was made")
@@ -131,7 +131,8 @@ def _run(
     with out.progress() as stage:
         stage("reading")
         from magnet import tables
-        from magnet.cleaner import CleanResult, MAGnet
+        from magnet.clean_result import CleanResult
+        from magnet.cleaner import MAGnet
         from magnet.cli.apply import read_decisions
         from magnet.files import refuse_overwriting, sha256_of
         from magnet.report import write_folder

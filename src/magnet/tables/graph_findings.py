@@ -72,7 +72,7 @@ def judge_as_graph(
     trust = verdict.trust.cpu()
     if recovery in ("auto", "regression"):
         context = table.links.kind != "nearest"  # those links were made from the very cells that are judged
-        recovered = suggest(encoded.x, (trust > 0.5).float(), graph, encoded.columns, context).x
+        recovered = suggest(encoded.x, (trust > 0.5).float(), graph, encoded.columns, context)
     else:
         recovered = recover_features(encoded.x, trust, graph, recovery, options)  # type: ignore[arg-type]
     return GraphJudgment(_findings(table, encoded, verdict, recovered), verdict, encoded.fields, recovered)

@@ -5,19 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from sklearn.metrics import average_precision_score, roc_auc_score
 
-from magnet.experiments.protocol.detect import TAUS, _picture, areas, judge_detector, unpack_grid, unpack_region
-
-
-def test_areas_are_sklearns() -> None:
-    generator = torch.Generator().manual_seed(0)
-    truth = torch.rand(2000, generator=generator) < 0.2
-    scores = (torch.rand(2000, generator=generator) + 0.4 * truth).mul(20).round()  # many ties
-    auroc, auprc = areas(scores, truth)
-    assert auroc == pytest.approx(roc_auc_score(truth, scores))
-    assert auprc == pytest.approx(average_precision_score(truth, scores))
-    assert all(np.isnan(value) for value in areas(scores, torch.zeros_like(truth)))
+from magnet.experiments.protocol.detect import TAUS, _picture, judge_detector, unpack_grid, unpack_region
 
 
 def test_pictures_come_back_as_they_were() -> None:

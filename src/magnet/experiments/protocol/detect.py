@@ -57,7 +57,7 @@ def judge_detector(
     scores = _dense(fitted.scores_).to(place)
     flagged = _dense(fitted.flagged_).to(place).bool()
     cell_auroc, cell_auprc = _cell_areas(scores, truth, seed)
-    node_auroc, node_auprc = areas(fitted.node_scores_.to(place), bad.nodes.to(place))
+    node_auroc, node_auprc = detection.areas(bad.nodes.to(place), fitted.node_scores_.to(place))
     result = {
         "cell_auroc": cell_auroc,
         "cell_auprc": cell_auprc,
@@ -101,31 +101,7 @@ def _cell_areas(scores: Tensor, truth: Tensor, seed: int) -> tuple[float, float]
         generator = torch.Generator().manual_seed(seed)
         chosen = torch.randperm(scores.shape[0], generator=generator)[:rows].to(scores.device)
         scores, truth = scores[chosen], truth[chosen]
-    return areas(scores.flatten(), truth.flatten())
-
-
-def areas(scores: Tensor, truth: Tensor) -> tuple[float, float]:
-    """AUROC and average precision, ties counted half, on the device of the scores.
-
-    Example:
-        >>> areas(torch.tensor([0.1, 0.9, 0.8, 0.8]), torch.tensor([False, True, True, False]))
-        (0.875, 0.8333333333333333)
-    """
-    order = torch.argsort(scores, descending=True)
-    value, hit = scores[order], truth[order]
-    last = torch.ones_like(hit, dtype=torch.bool)
-    last[:-1] = value[1:] != value[:-1]
-    positives = torch.cumsum(hit, 0)[last].double()
-    total = torch.arange(1, hit.numel() + 1, device=hit.device)[last].double()
-    negatives = total - positives
-    if positives[-1] == 0 or negatives[-1] == 0:
-        return float("nan"), float("nan")
-    zero = positives.new_zeros(1)
-    recall = torch.cat([zero, positives / positives[-1]])
-    fall_out = torch.cat([zero, negatives / negatives[-1]])
-    auroc = torch.trapezoid(recall, fall_out)
-    precision = positives / total
-    return float(auroc), float((torch.diff(recall) * precision).sum())
+    return detection.areas(truth.flatten(), scores.flatten())
 
 
 def _picture(cells: Tensor) -> dict[str, Any]:

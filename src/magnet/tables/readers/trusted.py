@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -43,3 +44,26 @@ def read_trusted(path: Path, table: Table) -> Mask:
         else:
             raise ValueError(f"{path} row {line + 1}: there is no column {column[:60]!r}")
     return trusted
+
+
+def trusted_cells(table: Table, trusted: Any) -> Mask | None:
+    """Bool ``[n, columns]``: trusted cells, by column of the table."""
+    if trusted is None:
+        return None
+    names = list(table.frame.columns)
+    if isinstance(trusted, pd.DataFrame):
+        unknown = [name for name in trusted.columns if name not in names]
+        if unknown or len(trusted) != table.num_nodes:
+            what = f"a column {unknown[0]!r}, which the table has not" if unknown else f"{len(trusted)} rows"
+            raise ValueError(f"trusted has {what}; the table has {table.num_nodes} rows and {len(names)} columns")
+        full = trusted.reindex(columns=names, fill_value=False)
+        return full.to_numpy(dtype=bool)
+    array = np.asarray(trusted, dtype=bool)
+    if array.shape == (table.num_nodes,):
+        return np.repeat(array[:, None], len(names), axis=1)
+    if array.shape != (table.num_nodes, len(names)):
+        raise ValueError(
+            f"trusted has shape {list(array.shape)}; it must be [{table.num_nodes}] or [{table.num_nodes}, "
+            f"{len(names)}], one for each column"
+        )
+    return array

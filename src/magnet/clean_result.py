@@ -1,0 +1,141 @@
+"""``clean``: wrong cells of data frames, found and repaired in one call."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from magnet import tables
+from magnet.cleaner import MAGnet
+from magnet.tables.frames import native_frame, to_edges, to_pandas
+from magnet.tables.review import CleaningRecord, Fix, changes_of
+
+
+@dataclass(frozen=True, eq=False)
+class CleanResult:
+    """A cleaned table.
+
+    Args:
+        table: what was read.
+        model: the fitted cleaner.
+        native: the frame that was given, where it is no pandas one.
+    """
+
+    table: tables.Table
+    model: MAGnet
+    native: Any = None
+
+    @cached_property
+    def cleaned(self) -> Any:
+        """The table with the changes made: same kind of frame, columns, order, types and index."""
+        changes = changes_of(self.suspicious_cells)
+        if self.native is not None:
+            return native_frame(self.native, changes)
+        return self.table.changed(changes)
+
+    @cached_property
+    def suspicious_cells(self) -> pd.DataFrame:
+        """One line per suspicious cell: node, column, observed, suggested, action, score, probability, reason, row,
+        kind."""
+        return self.model.suspicious_cells()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many cells were corrected, filled and kept."""
+        return self.record.counts
+
+    @cached_property
+    def record(self) -> CleaningRecord:
+        """What a report says about this table: the list, what each column holds, and what was not judged."""
+        verdict, fields = self.model.verdict_, self.table.fields
+        if verdict is None:
+            return CleaningRecord(
+                self.table,
+                self.suspicious_cells,
+                {f.name: (f.kind, f.note) for f in fields},
+                {f.name: f.note or f.kind for f in fields if not f.used},
+            )
+        alone = self.table.left_alone
+        return CleaningRecord(
+            self.table,
+            self.suspicious_cells,
+            {
+                f.name: (verdict.roles[f.name].name, verdict.roles[f.name].note)
+                if f.name not in alone
+                else ("other", "")
+                for f in fields
+            },
+            {**alone, **verdict.not_judged},
+            verdict.judged_in_part,
+            verdict.repeated_rows,
+            verdict.repeated_keys,
+        )
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write the report, one HTML page that works offline."""
+        from magnet.report import write_report
+
+        return write_report(self.record, Path(path))
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{number} {name}" for name, number in self.counts.items())
+        return f"CleanResult({self.table}: {counts})"
+
+    def _repr_html_(self) -> str:
+        first = self.suspicious_cells.drop(columns=["row"]).head(20)
+        style = {"score": "{:.3g}".format, "probability": "{:.2f}".format}
+        return f"<p>{html.escape(repr(self))}</p>" + first.to_html(index=False, escape=True, formatters=style)
+
+
+def clean(
+    nodes: Any,
+    edges: Any = None,
+    *,
+    id: str | None = None,
+    label: str | None = None,
+    trusted: Any = None,
+    detector: Any = "auto",
+    fix: Fix = "confident",
+    fill: bool = False,
+    link_by: Sequence[str] = (),
+    rules: Sequence[Any] = (),
+    seed: int = 0,
+    reading: dict[str, Any] | None = None,
+    **settings: Any,
+) -> CleanResult:
+    """Find and repair wrong cells of a table.
+
+    Args:
+        nodes: one row per thing; columns of any kind. A pandas or polars frame, or any other that narwhals knows; or
+            what hands over Arrow, such as a Hugging Face ``Dataset`` (then ``cleaned`` is an Arrow table).
+        edges: two columns of row ids and, where there is one, a weight; or a networkx graph of the ids; or a scipy
+            sparse matrix over the rows. (default: none)
+        id: the column of ``nodes`` with the ids. (default: found)
+        label: a column to leave alone.
+        trusted: bool data frame or array ``[n, columns]``, or ``[n]`` for rows: known to be right.
+        detector: see :class:`MAGnet`. (default: ``"auto"``)
+        fix: ``"none"``, ``"confident"`` or ``"all"``; see :class:`MAGnet`. (default: ``"confident"``)
+        fill: write suggestions into blanks. (default: ``False``)
+        link_by: columns whose equal values link rows. (default: none; such columns are found)
+        rules: what is known, such as ``"zip -> city"``. (default: none)
+        seed: seed of everything random. (default: ``0``)
+        reading: further arguments of :func:`magnet.tables.from_frames` (``exclude``, ``override`` ...).
+        settings: further arguments of :class:`MAGnet`.
+
+    Example:
+        >>> sizes = pd.DataFrame({"state": ["Ohio"] * 20 + ["Iowa"] * 20, "code": ["OH"] * 20 + ["IA"] * 20})
+        >>> sizes.loc[3, "state"] = "Ohoi"
+        >>> clean(sizes).cleaned.loc[3, "state"]
+        'Ohio'
+    """
+    frame = to_pandas(nodes)
+    table = tables.from_frames(frame, to_edges(edges), id=id, label=label, **(reading or {}))
+    model = MAGnet(detector, fix=fix, fill=fill, link_by=link_by, rules=rules, seed=seed, **settings)
+    return CleanResult(table, model.fit(table, trusted=trusted), None if frame is nodes else nodes)

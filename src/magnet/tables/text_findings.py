@@ -1,0 +1,113 @@
+"""Tables judged as texts, beside the rows of a table that was judged before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from magnet.tables.findings import CellFinding, TableVerdict
+from magnet.tables.posterior import Decision, judge_table
+from magnet.tables.table import Table
+from magnet.tables.values import cell_text
+
+MAX_REFERENCE_ROWS = 50_000  # of a judged table that are kept to judge others by; more would only cost time
+
+
+@dataclass(frozen=True, eq=False)
+class TextJudgment:
+    """What :func:`~magnet.tables.posterior.judge_table` says about a table.
+
+    Args:
+        findings: the cells that may be wrong.
+        verdict: everything else that was found.
+        reference: texts of the rows that were found right, to judge other tables by.
+    """
+
+    findings: list[CellFinding]
+    verdict: TableVerdict
+    reference: dict[str, list[str]]
+
+
+def judge_as_text(
+    table: Table,
+    *,
+    trusted: NDArray[np.bool_] | None = None,
+    reference: dict[str, list[str]],
+    link_by: Sequence[str] = (),
+    rules: Sequence[Any] = (),
+    decisions: Sequence[Any] = (),
+    fill: bool = False,
+    seed: int = 0,
+    progress: Callable[[str, float], None] | None = None,
+) -> TextJudgment:
+    """Judge a table by the noisy-channel engine, and its rows by what they are linked to.
+
+    Args:
+        table: the table.
+        trusted: bool ``[n, columns]``, cells known to be right (default: ``None``).
+        reference: rows of another table that were found right, by column; they come first and are trusted.
+        link_by, rules, decisions, fill, seed, progress: see :func:`~magnet.tables.posterior.judge_table`.
+    """
+    own = table.text_columns()
+    absent = [name for name in reference if name not in own]
+    if absent:
+        raise ValueError(f"the table has no column {absent[0]!r}, which the fitted one has")
+    before = len(next(iter(reference.values()))) if reference else 0
+    columns = {name: [*reference.get(name, [""] * before), *texts] for name, texts in own.items()}
+    links = table.links.matrix(table.num_nodes, before)
+    verdict = judge_table(
+        columns,
+        links=links,
+        link_by=link_by,
+        rules=[*table.rules, *rules],
+        trusted=_behind(before, _of_columns(table, own, trusted), table.num_nodes, len(own)),
+        roles=table.roles,
+        skip=table.skipped,
+        fill=fill,
+        decisions=[_decision(d) for d in decisions],
+        seed=seed,
+        progress=progress,
+    )
+    findings = [replace(c, row=c.row - before) for c in verdict.cells if c.row >= before]
+    if links is not None:
+        from magnet.tables.graph_findings import swapped_rows  # needs torch, which a table without links does not
+
+        seen = {(c.row, c.column) for c in findings}
+        findings += [c for c in swapped_rows(table, seed) if (c.row, c.column) not in seen]
+    if trusted is not None:
+        place = {name: k for k, name in enumerate(table.frame.columns)}
+        findings = [c for c in findings if not trusted[c.row, place[c.column]]]
+    return TextJudgment(findings, verdict, reference or _reference(own, findings))
+
+
+def _decision(given: Any) -> Decision:
+    """A decision as the engine takes it, from one of a decisions file."""
+    if isinstance(given, Decision):
+        return given
+    observed, suggested = (given.get(name) for name in ("observed", "suggested"))
+    value = None if suggested is None else cell_text(suggested)
+    return Decision(str(given["column"]), cell_text(observed), value, bool(given["accept"]))
+
+
+def _of_columns(table: Table, names: Iterable[str], trusted: NDArray[np.bool_] | None) -> Any:
+    """Trusted cells of some columns of a table."""
+    return None if trusted is None else trusted[:, [table.frame.columns.get_loc(name) for name in names]]
+
+
+def _behind(before: int, trusted: NDArray[np.bool_] | None, rows: int, columns: int) -> NDArray[np.bool_] | None:
+    """Trusted cells of a table that comes after so many reference rows, which were found right before."""
+    if not before:
+        return trusted
+    own = np.zeros((rows, columns), dtype=bool) if trusted is None else trusted
+    return np.concatenate([np.ones((before, columns), dtype=bool), own])
+
+
+def _reference(columns: dict[str, list[str]], findings: Sequence[CellFinding]) -> dict[str, list[str]]:
+    """Texts of the rows that were found right, to judge other tables by."""
+    wrong = {c.row for c in findings}
+    rows = [row for row in range(len(next(iter(columns.values()), []))) if row not in wrong][:MAX_REFERENCE_ROWS]
+    return {name: [texts[row] for row in rows] for name, texts in columns.items()}
