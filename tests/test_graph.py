@@ -78,6 +78,23 @@ def test_graphs_of_networkx_and_scipy_are_taken_wherever_ours_are():
         assert torch.equal(magnet.propagate(x, None, graph).x, magnet.propagate(x, None, ours).x)
 
 
+def test_data_may_hold_a_networkx_or_scipy_graph():
+    data = magnet.datasets.synthetic(nodes=120, features=12, classes=2, seed=0)
+    ones = np.ones(data.num_edges)
+    matrix = sp.csr_matrix((ones, data.edge_index.numpy()), shape=(120, 120))
+    graph = networkx.from_scipy_sparse_array(matrix)
+    wanted = magnet.MAGnet().fit(data).x_
+    judged = magnet.detection.make("auto", seed=0).fit(data).node_scores_
+    classified = magnet.MAGnetClassifier("gcn", epochs=5, device="cpu").fit(data).predict()
+    for given in (matrix, graph):
+        other = data.clone()
+        other.edge_index = given
+        assert torch.equal(magnet.MAGnet().fit(other).x_, wanted)
+        assert torch.equal(magnet.detection.make("auto", seed=0).fit(other).node_scores_, judged)
+        found = magnet.MAGnetClassifier("gcn", epochs=5, device="cpu").fit(other)
+        assert np.array_equal(found.predict(other), classified)
+
+
 def test_what_is_no_graph_is_refused_in_one_sentence():
     with pytest.raises(ValueError, match="graph is a list; it must be a Graph"):
         Graph.of([[0], [1]])

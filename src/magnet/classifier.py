@@ -19,6 +19,7 @@ from torch_geometric.data import Data
 
 from magnet.arrays import checksum, dense_x
 from magnet.datasets.npz import save_arrays
+from magnet.features import with_edge_tensors
 from magnet.files import damaged
 from magnet.graph import Graph
 from magnet.nn import members as voting
@@ -345,6 +346,7 @@ def _labels(data: Data, y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
 
 def _fingerprint(data: Data) -> list[str]:
     """By which a graph is known again."""
+    data = with_edge_tensors(data)
     edges = data.edge_index.to(torch.float64)
     weight = data.get("edge_weight")
     return [checksum(data.x), checksum(edges), "" if weight is None else checksum(weight.view(1, -1))]

@@ -311,5 +311,6 @@ def _fingerprint(data: Data | tables.Table) -> str:
         from magnet.arrays import checksum
         from magnet.features import check_features
 
-        parts, edges = checksum(check_features(data).x).encode(), data.edge_index.cpu().numpy()
+        checked = check_features(data)
+        parts, edges = checksum(checked.x).encode(), checked.edge_index.cpu().numpy()
     return hashlib.sha256(parts + edges.tobytes()).hexdigest()

@@ -14,7 +14,7 @@ from torch_geometric.data import Data, HeteroData
 from magnet import detection
 from magnet.arrays import is_sparse
 from magnet.framelets import FrameletTransform
-from magnet.graph import Graph
+from magnet.graph import Graph, edge_list, is_whole_graph
 from magnet.recovery import propagate, recover
 
 Recovery = Literal["auto", "propagate", "framelet"]
@@ -45,7 +45,7 @@ class FeatureVerdict:
 
 
 def check_features(data: Any) -> Data:
-    """A graph whose features can be cleaned, or a ``ValueError`` that says why not."""
+    """A graph whose features can be cleaned, its edges as tensors, or a ``ValueError`` that says why not."""
     if isinstance(data, HeteroData):
         raise ValueError("data is a HeteroData; MAGnet cleans one kind of node: take a homogeneous Data of that kind")
     x = getattr(data, "x", None)
@@ -53,6 +53,17 @@ def check_features(data: Any) -> Data:
         raise ValueError(f"data is a {type(data).__name__} without a feature matrix x [nodes, features]")
     if not x.is_floating_point():
         raise ValueError(f"data.x holds {x.dtype}; it must hold floating-point numbers (data.x.float())")
+    return with_edge_tensors(data)
+
+
+def with_edge_tensors(data: Data) -> Data:
+    """The data with ``edge_index`` and ``edge_weight`` as tensors, where a networkx or scipy graph stands for them."""
+    if not is_whole_graph(data.get("edge_index")):
+        return data
+    edges, weights, _ = edge_list(data.edge_index)
+    data = copy.copy(data)
+    data.edge_index = torch.from_numpy(edges)
+    data.edge_weight = None if weights is None else torch.from_numpy(weights).float()
     return data
 
 
