@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from decimal import Decimal
 
 import numpy as np
 from _made_up import Columns, typo
@@ -90,13 +91,12 @@ def _misspell(rng: np.random.Generator, texts: list[str]) -> Damage | None:
 
 
 def _scale(rng: np.random.Generator, texts: list[str]) -> Damage | None:
-    factor = float(rng.choice([10, 100, 1000, 0.01]))
+    factor = Decimal(str(rng.choice(["10", "100", "1000", "0.01"])))
 
     def change(text: str) -> str:
         if not NUMBER.fullmatch(text) or float(text) == 0:
             return text
-        scaled = float(text) * factor
-        return f"{scaled:.0f}" if scaled == int(scaled) else f"{scaled:g}"
+        return format((Decimal(text) * factor).normalize(), "f")
 
     return change if _numeric(texts) and len(set(texts)) > 20 else None
 
