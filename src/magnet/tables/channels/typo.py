@@ -34,6 +34,7 @@ class Typo:
 
     def __init__(self, digit_discount: float) -> None:
         self._discount = digit_discount
+        self._near: dict[str, tuple[bytes, list[tuple[int, int]]]] = {}  # by column: what was compared, near pairs
         self.learn([])
 
     def learn(self, pairs: list[tuple[str, str]]) -> None:
@@ -113,7 +114,11 @@ class Typo:
         ]
         known = [k for k in np.flatnonzero(counts >= 2).tolist() if values[k] and len(values[k]) <= LONGEST]
         found: list[tuple[int, int, float, float]] = []
-        for x, v in near_pairs([values[k] for k in heard], [values[k] for k in known], context.options.max_edit_pairs):
+        state = np.array([len(heard), *heard, *known]).tobytes()
+        if self._near.get(column.name, (b"",))[0] != state:  # most columns stay as they are from pass to pass
+            texts = [values[k] for k in heard], [values[k] for k in known]
+            self._near[column.name] = state, near_pairs(*texts, context.options.max_edit_pairs)
+        for x, v in self._near[column.name][1]:
             a, b = heard[x], known[v]
             if counts[b] >= counts[a]:
                 chance = self.likelihood(values[a], values[b])
