@@ -71,8 +71,9 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
         """Find what is wrong in ``data``.
 
         Args:
-            data: a graph with ``x`` ``[n, d]`` (a tensor, NumPy array or SciPy matrix of numbers; dense with NaN =
-                missing, or sparse CSR) and ``edge_index``; ``edge_weight`` counts where it is there, and
+            data: a graph with ``x`` ``[n, d]`` (a tensor, NumPy array, memory map or SciPy matrix of numbers, or the
+                path of a ``.npy``, sparse ``.npz`` or ``.parquet`` file; dense with NaN = missing, or sparse CSR) and
+                ``edge_index``; ``edge_weight`` counts where it is there, and
                 ``edges_from_rows = True`` says that the edges are nearest neighbors by ``x`` itself. Results are on the
                 device of ``x``. Or data prepared by
                 :meth:`DetectionData.from_data <magnet.detection.data.dataset.DetectionData.from_data>`.

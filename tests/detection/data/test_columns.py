@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 import torch
 from torch_geometric.data import Data
 
 from magnet import datasets, detection
-from magnet.detection.data.columns import Column, infer_columns, row_units
+from magnet.detection.data.columns import Column, feature_tensor, infer_columns, row_units
 from magnet.detection.data.dataset import DetectionData
 
 
@@ -77,3 +80,21 @@ def test_features_that_are_no_normalized_bags_stay_as_they_are():
     prices = 0.5 * torch.randint(0, 9, (100, 40), generator=generator) * (weights > 0)
     assert row_units(prices) is None  # rows of different size
     assert row_units(bag(False)) is None  # 0/1 as it is
+
+
+def test_features_in_files_are_judged_as_those_in_memory(tmp_path):
+    data = datasets.synthetic(200, 8, kind="continuous", seed=0)
+    expected = detection.make("auto").fit(data).probability_
+    np.save(tmp_path / "x.npy", data.x.numpy())
+    pd.DataFrame(data.x.numpy()).rename(columns=str).to_parquet(tmp_path / "x.parquet")
+    before = (tmp_path / "x.npy").read_bytes()
+    for name in ("x.npy", "x.parquet"):
+        found = detection.make("auto").fit(Data(x=str(tmp_path / name), edge_index=data.edge_index))
+        assert torch.equal(found.probability_, expected)
+    assert (tmp_path / "x.npy").read_bytes() == before
+    sp.save_npz(tmp_path / "x.npz", sp.csr_matrix(data.x.numpy()))
+    assert torch.equal(feature_tensor(tmp_path / "x.npz").to_dense(), data.x)
+    with pytest.raises(ValueError, match=r"x.txt'; files are .npy"):
+        feature_tensor(tmp_path / "x.txt")
+    with pytest.raises(ValueError, match="cannot be read"):
+        feature_tensor(tmp_path / "absent.npy")

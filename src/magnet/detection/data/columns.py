@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -40,12 +42,15 @@ class Column:
 
 def feature_tensor(x: Any) -> Tensor:
     """Features as a floating-point tensor ``[n, d]``, dense or sparse CSR, from a tensor, a NumPy array or a SciPy
-    matrix of numbers or bools.
+    matrix of numbers or bools, or from a file: ``.npy`` (stays on the disk, read where it is needed), ``.npz`` (a SciPy
+    sparse matrix) or ``.parquet`` (numbers, one column for each feature).
 
     Example:
         >>> feature_tensor(np.array([[True, False]])).tolist()
         [[1.0, 0.0]]
     """
+    if isinstance(x, str | os.PathLike):
+        x = _read(Path(x))
     if sp.issparse(x):
         x = to_torch_csr(sp.csr_matrix(x, dtype=np.float32))
     elif isinstance(x, np.ndarray) and x.dtype.kind in "fiub":
@@ -59,6 +64,30 @@ def feature_tensor(x: Any) -> Tensor:
         raise ValueError(f"data.x has shape {tuple(x.shape)}; it must be [nodes, features] with at least one feature")
     x = x.detach()
     return x if x.is_floating_point() else x.to(torch.float32)
+
+
+def _read(path: Path) -> Any:
+    """The features of a file."""
+    try:
+        if path.suffix == ".npy":
+            # a copy on write: torch has no read-only tensors, and nothing is ever written to the file
+            return np.load(path, mmap_mode="c", allow_pickle=False)
+        if path.suffix == ".npz":
+            return sp.load_npz(path)
+        if path.suffix == ".parquet":
+            from pyarrow import parquet
+
+            with parquet.ParquetFile(path) as file:
+                x = np.empty((file.metadata.num_rows, file.metadata.num_columns), np.float32)
+                first = 0
+                for batch in file.iter_batches():
+                    for j, column in enumerate(batch.columns):
+                        x[first : first + batch.num_rows, j] = column.to_numpy(zero_copy_only=False)
+                    first += batch.num_rows
+            return x
+    except (OSError, ValueError) as error:
+        raise ValueError(f"data.x is {os.fspath(path)!r}, which cannot be read ({error})") from None
+    raise ValueError(f"data.x is {os.fspath(path)!r}; files are .npy, .npz (sparse) or .parquet")
 
 
 def infer_columns(x: Any) -> list[Column]:
@@ -109,7 +138,9 @@ def row_units(x: Tensor) -> Tensor | None:
         (False, True)
     """
     nodes, features = x.shape
-    if features < DATA.min_bag_columns or (not is_sparse(x) and float((x != 0).float().mean()) > DATA.max_bag_fill):
+    if features < DATA.min_bag_columns or (
+        not is_sparse(x) and int(torch.count_nonzero(x)) > DATA.max_bag_fill * x.numel()
+    ):
         return None
     matrix = to_scipy(x if is_sparse(x) else x.nan_to_num(nan=0.0)).astype(np.float64)
     filled = np.diff(matrix.indptr) > 0

@@ -85,7 +85,7 @@ class DetectionData:
             matrix.data /= unit.cpu().numpy()[matrix.indices]
         else:
             dense = x.to(where, torch.float32)
-            if bool(dense.isinf().any()):
+            if any(bool(rows.isinf().any()) for rows in dense.split(1 << 16)):
                 row, column = dense.isinf().nonzero()[0].tolist()
                 raise ValueError(
                     f"data.x holds {dense[row, column].item()} at node {row}, feature {column}; only NaN (missing) may"
@@ -216,8 +216,9 @@ class DetectionData:
         """Bool ``[n, d]``, or None where nothing is missing."""
         if self.x is None:
             return None
-        missing = self.x.isnan()
-        return missing if bool(missing.any()) else None
+        if not any(bool(rows.isnan().any()) for rows in self.x.split(1 << 16)):
+            return None
+        return self.x.isnan()
 
     @cached_property
     def is_bag(self) -> bool:
