@@ -180,7 +180,9 @@ class Prepared:
 def prepare(x: Tensor, trust: Tensor, transform: FrameletTransform, settings: Settings, first: int = 0) -> Prepared:
     """Check some columns (``first`` is the number of the first one, for messages) and set up their problem."""
     observed, median = fill_missing(x, trust, first, always=settings.coordinates == "degree")
-    X, center, root = _within_trusted(observed, trust), None, None
+    # an untrusted value counts only as a start; a fixed number of iterations starts as the paper does
+    near = settings.start == "observed" and settings.tol > 0
+    X, center, root = _within_trusted(observed, trust) if near else observed, None, None
     if settings.coordinates == "degree" and median is not None:
         center = median
         root = torch.sqrt(torch.as_tensor(transform.graph.degree_weights).to(x)).unsqueeze(1)
@@ -207,7 +209,7 @@ def prepare(x: Tensor, trust: Tensor, transform: FrameletTransform, settings: Se
 def _within_trusted(x: Tensor, trust: Tensor) -> Tensor:
     """Untrusted cells outside the range of their column's trusted ones at its nearest end.
 
-    An untrusted value counts only as a start, and from far away the iteration stops before it has arrived.
+    From far away the iteration stops before it has arrived.
     """
     untrusted = trust == 0
     if not bool(untrusted.any()):

@@ -86,7 +86,8 @@ def recover(
         coordinates: ``"plain"`` solves on X as the paper does; ``"degree"`` on ``D^1/2 (X - median)``, where constant
             columns are fixed points.
         degree_weights: weight the norms by the degree. (default: ``True``; off in degree coordinates)
-        start: ``"observed"``, or ``"propagated"``: untrusted cells start at their harmonic extension.
+        start: ``"observed"`` (with ``tol`` above 0, untrusted cells within the range of the trusted ones of their
+            column), or ``"propagated"``: untrusted cells start at their harmonic extension.
         keep_trusted: keep cells of trust 1 exactly.
         hard: threshold of p = 0: ``"exact"`` prox, or ``"paper"``.
         inner: how the U-step is solved for q = 2: in ``"closed"`` form for tight transforms, or by ``"cg"`` or

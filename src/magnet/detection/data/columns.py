@@ -138,9 +138,7 @@ def row_units(x: Tensor) -> Tensor | None:
         (False, True)
     """
     nodes, features = x.shape
-    if features < DATA.min_bag_columns or (
-        not is_sparse(x) and int(torch.count_nonzero(x)) > DATA.max_bag_fill * x.numel()
-    ):
+    if features < DATA.min_bag_columns or (not is_sparse(x) and float((x != 0).float().mean()) > DATA.max_bag_fill):
         return None
     matrix = to_scipy(x if is_sparse(x) else x.nan_to_num(nan=0.0)).astype(np.float64)
     filled = np.diff(matrix.indptr) > 0
