@@ -101,7 +101,7 @@ def _draw(path: Path, have: dict[str, dict[str, Any] | None]) -> None:
                 interpolation="nearest",
             )
             region = unpack_region(hit["region"])
-            axis.add_patch(_rectangle(left, top, region.shape[1], region.shape[0]))
+            axis.add_patch(draw.box(left, top, region.shape[1], region.shape[0]))
             axis.set_title(f"{title}\n{100 * hit['share']:.3f} % of the cells", fontsize=7)
             picture = np.ones((*region.shape, 3))
             if false is not None:
@@ -115,12 +115,6 @@ def _draw(path: Path, have: dict[str, dict[str, Any] | None]) -> None:
                 drawn.grid(visible=False)
                 drawn.set_xlabel("feature")
                 drawn.set_ylabel("node")
-
-
-def _rectangle(left: int, top: int, width: int, height: int) -> Any:
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((left, top), width, height, fill=False, edgecolor="red", linewidth=0.8)
 
 
 EXHIBITS = (Exhibit("fig-cells", TITLE, plan, render),)

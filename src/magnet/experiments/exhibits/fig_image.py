@@ -141,14 +141,7 @@ def _draw(path: Path, methods: list[str]) -> None:
         for column, (title, picture) in enumerate(pictures.items()):
             _show(axes[0, column], picture, title.replace(", ", "\n"))
             _show(axes[1, column], picture[top : top + 5 * PATCH, left : left + 5 * PATCH], "")
-            box = {"fill": False, "edgecolor": "red", "linewidth": 0.8}
-            axes[0, column].add_patch(_rectangle(left, top, **box))
-
-
-def _rectangle(left: int, top: int, **style: Any) -> Any:
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((left, top), 5 * PATCH, 5 * PATCH, **style)
+            axes[0, column].add_patch(draw.box(left, top, 5 * PATCH, 5 * PATCH))
 
 
 def _show(axis: Any, picture: Any, title: str) -> None:
