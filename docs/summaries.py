@@ -54,19 +54,20 @@ SUMMARIES = {
 def _mean(values: list[float]) -> str:
     if not values:
         return "-"
-    mean, digits = sum(values) / len(values), 1 if max(values) > 2 else 3
+    mean, digits = sum(values) / len(values), 1 if max(values) > 2 else 2
     text = f"{mean:.{digits}f}"
     error = stats.sem(values) if len(values) > 1 else 0.0
     if not error:
         return text
     low, high = stats.t.interval(0.95, len(values) - 1, mean, error)
     most = 1.0 if max(values) <= 1 else 100.0
-    return f"{text} [{max(0.0, low):.{digits}f}, {min(most, high):.{digits}f}]"
+    return f"{text} [{max(0.0, low):.{digits}f},\N{NO-BREAK SPACE}{min(most, high):.{digits}f}]"
 
 
 def with_summary(page: str, name: str, folder: Path) -> str:
-    """A result page with its summary below the title."""
+    """A result page with its summary below the title and what is to be known first (a quotation)."""
     if name not in SUMMARIES or not (folder / f"{name}.csv").is_file():
         return page
-    title, rest = page.split("\n", 1)
-    return f"{title}\n\n{SUMMARIES[name].markdown(folder / f'{name}.csv')}\n{rest}"
+    lines = page.splitlines()
+    place = next(k for k, line in enumerate(lines[1:], 1) if line and not line.startswith(">"))
+    return "\n".join([*lines[:place], SUMMARIES[name].markdown(folder / f"{name}.csv"), "", *lines[place:], ""])

@@ -29,7 +29,7 @@ def test_a_summary_averages_runs_with_an_interval(tmp_path: Path) -> None:
     text = module().Summary("where", "how", "score", "points").markdown(tmp_path / "a.csv")
     assert "| where | p | q |" in text
     # Student's t with two degrees of freedom: 2 +- 4.303 / sqrt(3)
-    assert "| x | 2.0 [0.0, 4.5] | 5.0 |" in text
+    assert "| x | 2.0 [0.0,\N{NO-BREAK SPACE}4.5] | 5.0 |" in text
     assert "| y | 4.0 | - |" in text
 
 
@@ -41,3 +41,10 @@ def test_pages_begin_with_a_short_table(path: Path) -> None:
     first = re.search(r"(?:^\|.*\n)+", page, re.M)
     assert first is not None
     assert first[0].count("\n") - 2 <= 15
+
+
+def test_a_summary_stands_below_what_is_to_be_known_first(tmp_path: Path) -> None:
+    (tmp_path / "meta_attack.csv").write_text("dataset,attack,accuracy\ncora,meta,70\n")
+    page = module().with_summary("# Title\n\n> Old.\n> Still.\n\nWords.\n", "meta_attack", tmp_path)
+    assert page.index("> Still.") < page.index("In short") < page.index("Words.")
+    assert module().with_summary("# A\n", "other", tmp_path) == "# A\n"
