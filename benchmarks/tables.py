@@ -35,7 +35,11 @@ RESULTS = Path(__file__).parent.parent / "results"
 PUBLISHED = """On *hospital* and *beers*: detection P/R/F1 of dBoost .54/.45/.49 and .54/.56/.55,
 NADEEF .05/.37/.09 and .13/.06/.08, KATARA .06/.37/.10 and .08/.26/.12, Raha with 20 labelled rows .94/.59/.72 and
 .99/.99/.99 (Raha paper, Table 5). Repair F1 of HoloClean with the errors given .83 and .01, Baran with the errors and
-20 labels given .87 and .90, Raha + Baran end to end .66 and .90 (Baran paper, Tables 3 and 7)."""
+20 labels given .87 and .90, Raha + Baran end to end .66 and .90 (Baran paper, Tables 3 and 7).
+
+HoloClean and Baran are not on the package index under these names. `raha` 1.26, which contains both Raha and Baran,
+installs, but needs pandas below 2.1 (it calls `DataFrame.applymap`); with that, detection on *hospital* did not end
+within four minutes on one busy core, so its published numbers are quoted."""
 
 
 @dataclass(frozen=True)
