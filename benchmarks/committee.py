@@ -13,19 +13,20 @@ import argparse
 import csv
 import tempfile
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
 META = ("cora", "citeseer", "pubmed")
 
 
-def configs(dataset: str, corruption: str, repeats: int, method: str) -> list[dict[str, Any]]:
+def configs(dataset: str, corruption: str, seeds: range, method: str) -> list[dict[str, Any]]:
     """The runs of table 1 in one of its columns."""
     from magnet.experiments.exhibits.base import Options
     from magnet.experiments.exhibits.classification import Setting, config
 
     setting = Setting(dataset, corruption)
-    return [config(Options(repeats=repeats), setting, method, seed) for seed in range(repeats)]
+    return [config(Options(repeats=seeds.stop), setting, method, seed) for seed in seeds]
 
 
 def run(options: argparse.Namespace) -> None:
@@ -46,7 +47,8 @@ def run(options: argparse.Namespace) -> None:
             for corruption in options.corruptions.split(","):
                 if corruption == "meta" and dataset not in META:
                     continue
-                asked = [c for m in options.methods.split(",") for c in configs(dataset, corruption, repeats, m)]
+                seeds = range(options.first, repeats)
+                asked = [c for m in options.methods.split(",") for c in configs(dataset, corruption, seeds, m)]
                 left = [c for c in asked if store.get(c) is None and known.get(c) is None]
                 if not left:
                     continue
@@ -58,8 +60,8 @@ def run(options: argparse.Namespace) -> None:
                     try:
                         for each, row in compute(left[start : start + options.chunk], options.device, options.folder):
                             store.add(each, row)
-                    except Exception as error:
-                        print(f"{dataset} {corruption} failed: {type(error).__name__}: {error}", flush=True)
+                    except Exception:
+                        print(f"{dataset} {corruption} failed: {traceback.format_exc()}", flush=True)
                         break
                     store.export(options.output)
                 rows = [found.result for c in asked if (found := store.get(c)) is not None]
@@ -89,6 +91,7 @@ def main() -> None:
     parser.add_argument("--corruptions", default="inject-random,inject-far,meta,none")
     parser.add_argument("--methods", default="magnet")
     parser.add_argument("--repeats", default="10", help="repetitions, one number or one for each dataset")
+    parser.add_argument("--first", type=int, default=0, help="number of the first repetition")
     parser.add_argument("--chunk", type=int, default=10, help="repetitions at once; rows are written after each chunk")
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--device", default=None)
