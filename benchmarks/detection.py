@@ -1,7 +1,9 @@
 """Every detector on every kind of corruption: how well it finds the wrong rows and cells, and how long it takes.
 
-Writes results/detection.md and results/detection.csv, which has one line for each dataset, corruption, seed and
-detector. Lines that are there are not measured again, so a run that was stopped goes on where it was.
+Writes results/detection.md, results/detection.csv, which has one line for each dataset, corruption, seed and detector,
+and results/reliability.svg and .png. Lines that are there are not measured again, so a run that was stopped goes on
+where it was; with ``--merge`` the lines of other folders are taken over first. ``--ceiling`` asks oracles how well
+replaced rows and flipped cells could be told at best, into results/ceiling.csv.
 """
 
 from __future__ import annotations
@@ -15,13 +17,16 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import _ceiling
 import numpy as np
 import pandas as pd
 import torch
+from _detection_report import as_markdown, draw_reliability, reliability_curves
 from torch_geometric.data import Data
 
 from magnet import corruption, datasets, detection
@@ -63,9 +68,6 @@ DETECTORS = (
     "row-residual",
     "fp-residual",
 )
-BINS = np.linspace(0, 1, 11)
-NUMBERS = ["node_auroc", "node_auprc", "cell_auroc", "cell_auprc", "node_precision", "node_recall", "node_flagged"]
-NUMBERS += ["cell_precision", "cell_recall", "cell_flagged", "share", "true_share", "seconds"]
 
 
 def mixed_table(seed: int, wrong: bool, nodes: int = 3000) -> tuple[Data, list[Column], torch.Tensor]:
@@ -157,83 +159,6 @@ def reliability(found: detection.Detector, cells: torch.Tensor) -> str:
     return json.dumps({level: values.round(3).tolist() for level, values in out.items()})
 
 
-def as_markdown(frame: pd.DataFrame, curve: pd.DataFrame) -> str:
-    groups = frame.groupby(["dataset", "corruption", "detector"], sort=False)
-    mean = groups[NUMBERS].mean().assign(seeds=groups.size()).reset_index()
-    lines = [
-        "# Detection",
-        "",
-        "Means over corruption seeds (their number is in the last column), each with its own detector seed. No",
-        f"detector sees labels or clean data. Measured on {' and '.join(sorted(frame['machine'].unique()))}",
-        "(the CSV says which, and at which commit); seconds are those of `fit` with other work beside it.",
-        "`gae` is the paper's; where the command says so it was trained for fewer epochs than the paper's 10 000 on",
-        "large graphs. Areas of cells count every cell of the table. Precision, recall and flagged shares are at the",
-        "default threshold (probability 1/2). Share: estimated share of wrong nodes / the true one.",
-        "",
-    ]
-    for name, group in mean.groupby("dataset", sort=False):
-        lines += [f"## {name}", ""]
-        for case, part in group.groupby("corruption", sort=False):
-            lines += [
-                f"**{case}**",
-                "",
-                "| detector | node AUROC | node AUPRC | cell AUROC | cell AUPRC | rows: precision / recall "
-                "| cells: precision / recall | flagged rows | flagged cells | share | s | seeds |",
-                "|---|---|---|---|---|---|---|---|---|---|---|---|",
-            ]
-            for r in part.to_dict("records"):
-                areas = " | ".join(number(r[k]) for k in ("node_auroc", "node_auprc", "cell_auroc", "cell_auprc"))
-                rows = f"{number(r['node_precision'])} / {number(r['node_recall'])}"
-                cells = f"{number(r['cell_precision'])} / {number(r['cell_recall'])}"
-                flagged = f"{r['node_flagged']:.2%} | {r['cell_flagged']:.3%}"
-                share = f"{r['share']:.3f} / {r['true_share']:.3f}"
-                lines.append(
-                    f"| {r['detector']} | {areas} | {rows} | {cells} | {flagged} | {share} | {r['seconds']:.1f} "
-                    f"| {r['seeds']} |"
-                )
-            reasons = frame[(frame["dataset"] == name) & (frame["corruption"] == case) & (frame["detector"] == "auto")][
-                "gate"
-            ]
-            closed = [r for r in reasons.fillna("") if r]
-            if closed:
-                lines += ["", f"Gate closed in {len(closed)} of {len(reasons)}: {closed[0]}"]
-            lines.append("")
-    lines += [
-        "## Are the probabilities right?",
-        "",
-        "Of everything that a detector gave a probability in this range, over all cases above: how many, the mean",
-        "probability, and the share that was wrong in truth.",
-        "",
-        "| detector | level | range | count | mean probability | wrong in truth |",
-        "|---|---|---|---|---|---|",
-    ]
-    for r in curve.to_dict("records"):
-        if r["count"]:
-            lines.append(
-                f"| {r['detector']} | {r['level']} | {r['low']:.1f}-{r['low'] + 0.1:.1f} | {int(r['count'])} | "
-                f"{r['total'] / r['count']:.3f} | {r['wrong'] / r['count']:.3f} |"
-            )
-    return "\n".join([*lines, "", "Made by:", "", *(f"    {c}" for c in frame["command"].unique()), ""])
-
-
-def number(value: float) -> str:
-    return "-" if np.isnan(value) else f"{value:.3f}"
-
-
-def curves(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    total: dict[tuple[str, str, int], np.ndarray] = {}
-    for row in rows:
-        for level, bins in json.loads(row["reliability"] or "{}").items():
-            for place, values in enumerate(bins):
-                key = (row["detector"], level, place)
-                total[key] = total.get(key, np.zeros(3)) + np.asarray(values)
-    records = [
-        {"detector": d, "level": v, "low": p / 10, "count": t[0], "total": t[1], "wrong": t[2]}
-        for (d, v, p), t in sorted(total.items())
-    ]
-    return pd.DataFrame(records, columns=["detector", "level", "low", "count", "total", "wrong"])
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--datasets", default=",".join(CASES))
@@ -244,13 +169,19 @@ def main() -> None:
     parser.add_argument("--gae-epochs", type=int, default=10_000, help="at most so many epochs for gae")
     parser.add_argument("--cases", default="", help="corruptions to run, comma-separated (default: all)")
     parser.add_argument("--corrupted", default=None, help="folder of corrupted graphs (default: the cache)")
+    parser.add_argument("--merge", type=Path, nargs="*", default=[], help="folders with a detection.csv of their own")
+    parser.add_argument("--ceiling", action="store_true", help="ask the oracles, and do nothing else")
     parser.add_argument("--output", type=Path, default=Path("results"))
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
-    path = options.output / "detection.csv"
-    done = pd.read_csv(path).fillna({"gate": "", "reliability": ""}).to_dict("records") if path.is_file() else []
+    if options.ceiling:
+        ask_oracles(options.seeds, options.output, options.corrupted)
+        return
+    paths = [folder / "detection.csv" for folder in (options.output, *options.merge)]
+    done = [row for path in paths if path.is_file() for row in read(path)]
     finished = {(r["dataset"], r["corruption"], r["seed"], r["detector"]) for r in done}
     command = shlex.join(["python", "benchmarks/detection.py", *sys.argv[1:]])
+    done = list({(r["dataset"], r["corruption"], r["seed"], r["detector"]): r for r in done}.values())
     cores = f"{os.cpu_count()} CPU cores ({platform.machine()})"
     head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
     code = head.stdout.strip()
@@ -273,6 +204,21 @@ def main() -> None:
     write(done, options.output)
 
 
+def read(path: Path) -> list[dict[str, Any]]:
+    frame = pd.read_csv(path, dtype={"gate": object, "reliability": object})
+    return frame.fillna({"gate": "", "reliability": ""}).to_dict("records")
+
+
+def ask_oracles(seeds: int, output: Path, folder: str | None) -> None:
+    rows: list[dict[str, Any]] = []
+    for ask, names in ((_ceiling.replaced_rows, _ceiling.ROWS), (_ceiling.flipped_cells, _ceiling.CELLS)):
+        for name, seed in product(names, range(seeds)):
+            for kind, value in ask(name, seed, folder=folder).items():
+                rows.append({"dataset": name, "seed": seed, "oracle": kind, "value": value})
+                print(rows[-1], flush=True)
+            pd.DataFrame(rows).to_csv(output / "ceiling.csv", index=False, float_format="%.5f")
+
+
 def write(done: list[dict[str, Any]], output: Path) -> None:
     """The table as it is now; nothing is half-written when the run is stopped."""
     order = list(CASES)
@@ -285,11 +231,13 @@ def write(done: list[dict[str, Any]], output: Path) -> None:
         )
     )
     frame = pd.DataFrame(done)
-    text = as_markdown(frame, curves(done))
+    oracle = output / "ceiling.csv"
+    text = as_markdown(frame, pd.read_csv(oracle) if oracle.is_file() else None)
     for name, content in (("detection.csv", frame.to_csv(index=False, float_format="%.5f")), ("detection.md", text)):
         temporary = output / f"{name}.new"
         temporary.write_text(content, encoding="utf-8")
         os.replace(temporary, output / name)
+    draw_reliability(reliability_curves(frame), output)
 
 
 if __name__ == "__main__":
