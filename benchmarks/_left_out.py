@@ -183,7 +183,7 @@ def search(
     return {family: max(path, key=on_others(family)) for family, path in paths.items()}
 
 
-def leave_one_family_out(names: list[str], output: Path, jobs: int, per_family: int) -> str:
+def leave_one_family_out(names: list[str], output: Path, jobs: int, per_family: int, start_at: str = "both") -> str:
     """The report; see the head of this file."""
     import tables as benchmark
 
@@ -207,6 +207,8 @@ def leave_one_family_out(names: list[str], output: Path, jobs: int, per_family: 
         "",
     ]
     for title, start in starts.items():
+        if start_at != "both" and start_at not in title:
+            continue
         chosen = search(measure, small, start, list(by))
         measure((t, s) for family in by for t in whole[family] for s in ((), chosen[family], _changes(start)))
         lines += [*_report(title, by, whole, chosen, _changes(start), measure), ""]

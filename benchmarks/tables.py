@@ -287,11 +287,12 @@ def main() -> None:
     parser.add_argument("--methods", default=",".join(METHODS), help="comma-separated")
     parser.add_argument("--leave-one-family-out", action="store_true", help="choose every constant without the family")
     parser.add_argument("--per-family", type=int, default=4, help="smallest tables per family in that choice")
+    parser.add_argument("--start", default="both", choices=("both", "shipped", "arbitrary"), help="of its search")
     parser.add_argument("--jobs", type=int, default=1, help="processes of that choice")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder of tables.md and tables.csv")
     args = parser.parse_args()
     if args.leave_one_family_out:
-        print(leave_one_family_out(args.names, args.output, args.jobs, args.per_family))
+        print(leave_one_family_out(args.names, args.output, args.jobs, args.per_family, args.start))
         return
     methods = [m for m in args.methods.split(",") if m in METHODS]
     results: dict[str, dict[str, dict[str, Score]]] = {}
