@@ -80,6 +80,15 @@ def test_the_average_is_one_of_probabilities() -> None:
     assert best([member([1], 0.5), member([1], 0.7), member([1], 0.7)]) == 1
 
 
+def test_a_member_that_diverged_has_no_say() -> None:
+    y, mask = torch.ones(6, dtype=torch.long), torch.ones(6, dtype=torch.bool)
+    lost = member([1] * 6)
+    lost.logits = torch.full((6, 2), float("nan"))
+    weight = weights([member([0] * 6), lost], y, mask)
+    assert weight[1] < 0.05
+    assert torch.isfinite(average([member([1] * 6), lost], np.array([0.5, 0.5]))).all()
+
+
 def test_overconfident_probabilities_are_toned_down() -> None:
     sure = torch.tensor([[0.99, 0.01]] * 400, dtype=torch.float64)
     y = torch.tensor([0] * 320 + [1] * 80)  # right in 80 % of the cases

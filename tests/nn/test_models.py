@@ -14,6 +14,7 @@ from torch_geometric.nn import GCNConv
 
 from magnet import nn
 from magnet.graph import Graph
+from magnet.nn.features import Features
 from magnet.nn.sparse import Sparse, incidence, self_looped
 
 EDGES = torch.tensor([[0, 1, 2], [1, 2, 3]])
@@ -282,3 +283,15 @@ def test_guard_forms_no_square_matrix() -> None:
 def test_wrong_arguments_are_named(kind: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         kind(4, 2, **options)
+
+
+@pytest.mark.parametrize("kind", [nn.AirGNN, nn.ElasticGNN])
+def test_neighbors_that_hardly_differ_leave_a_finite_gradient(kind: Any) -> None:
+    model = kind(2, 2, hidden=4, steps=2)
+    edges = torch.tensor([[0, 1], [1, 0]])
+    graph = Graph.from_edges(edges, 2)
+    h = torch.tensor([[[1e-22, 0.0]], [[0.0, 1e-22]]], requires_grad=True)
+    inputs = model.prepare(Features.of(torch.eye(2), model.like), graph)
+    model.propagate(h, inputs).sum().backward()
+    assert h.grad is not None
+    assert torch.isfinite(h.grad).all()

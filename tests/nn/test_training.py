@@ -13,6 +13,7 @@ from torch_geometric.nn import GCNConv
 from magnet import nn
 from magnet.graph import Graph
 from magnet.nn import features
+from magnet.nn.adam import Adam
 
 MODELS: list[tuple[Any, dict[str, Any]]] = [
     (nn.GCN, {}),
@@ -283,3 +284,16 @@ def test_small_networks_get_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     finally:
         torch.set_num_threads(before)
     assert seen == [1, 1]
+
+
+def test_a_model_that_diverged_does_not_stop_those_beside_it() -> None:
+    weight = torch.zeros(3, 2, 4, requires_grad=True)
+    optimiser = Adam([weight], [0.1, 0.2], [[0.0, 0.0]])
+    for _ in range(3):
+        weight.grad = torch.ones(3, 2, 4)
+        weight.grad[:, 0] = float("nan")
+        weight.grad[0, 1] = 0.0
+        optimiser.step()
+    assert torch.isnan(weight[:, 0]).all()
+    assert torch.equal(weight[0, 1], torch.zeros(4))
+    assert torch.allclose(weight[1:, 1], torch.full((2, 4), -0.6), atol=1e-5)

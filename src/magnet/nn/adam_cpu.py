@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 
 
-@numba.njit(cache=True, fastmath=True)
+@numba.njit(cache=True, fastmath={"reassoc", "contract"}, error_model="numpy")
 def step(
     p: Floats, g: Floats, m: Floats, v: Floats, learning_rate: Floats, weight_decay: Floats, bias1: float, bias2: float
 ) -> Any:

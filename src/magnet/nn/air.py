@@ -52,5 +52,6 @@ class AirGNN(Propagating):
             move = (operator @ f) - h
             square = move.square().sum(dim=2, keepdim=True)
             length = torch.where(square > 0, square, torch.ones_like(square)).sqrt()
-            f = h + move * (1 - reach / length).clamp(min=0.0)
+            # not clamped afterwards: the gradient of reach / length overflows for the shortest moves
+            f = h + move * (1 - reach / torch.maximum(length, reach))
         return f

@@ -98,4 +98,5 @@ class ElasticGNN(Propagating):
         # A length of zero has no direction; its gradient must not become NaN.
         square = z.square().sum(dim=2, keepdim=True)
         length = torch.where(square > 0, square, torch.ones_like(square)).sqrt()
-        return z * torch.where(square > 0, radius / length, torch.ones_like(square)).clamp(max=1.0)
+        # not clamped afterwards: the gradient of radius / length overflows for the shortest differences
+        return z * torch.where(square > 0, radius / torch.maximum(length, radius), torch.ones_like(square))

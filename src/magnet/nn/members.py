@@ -139,7 +139,7 @@ class Member:
         """Class probabilities ``[n, classes]`` on any graph, with features as its candidate makes them."""
         assert self.model is not None
         logits = predict(self.model.to(device), SCALINGS[str(self.settings["scaling"])](x), graph)[0]
-        return torch.softmax(logits.double(), dim=1)
+        return _probability(logits)
 
     def described(self) -> dict[str, Any]:
         """What a file says about it, beside the parameters of its network."""
@@ -213,7 +213,7 @@ def weights(members: Sequence[Member], y: Tensor, val_mask: Tensor) -> NDArray[n
     """The weight of each member; they sum to 1."""
     nodes = val_mask.cpu()
     target = y.cpu()[nodes].unsqueeze(1)
-    probability = [torch.softmax(member.logits[nodes].double(), dim=1) for member in members]
+    probability = [_probability(member.logits[nodes]) for member in members]
     right = torch.stack([each.argmax(dim=1) == target[:, 0] for each in probability]).double()
     said = torch.stack([each.gather(1, target)[:, 0].clamp(min=MIN_PROBABILITY).log() for each in probability])
     evidence = sum((each.mean(dim=1) - each.mean(dim=1).max()) / standard_error(each) for each in (right, said))
@@ -260,8 +260,13 @@ def average(members: Sequence[Member], weight: NDArray[np.float64]) -> Tensor:
     total = torch.zeros(members[0].logits.shape, dtype=torch.float64)
     for member, share in zip(members, weight, strict=True):
         if share > 0:
-            total += share * torch.softmax(member.logits.double(), dim=1)
+            total += share * _probability(member.logits)
     return total
+
+
+def _probability(logits: Tensor) -> Tensor:
+    """Class probabilities in double precision; all alike where a network that diverged has no scores."""
+    return torch.softmax(logits.double(), dim=1).nan_to_num(nan=1.0 / logits.shape[1])
 
 
 def calibration(probability: Tensor, y: Tensor) -> float:
