@@ -3,4 +3,4 @@
 import importlib.util
 
 # the CUDA kernels cannot be imported, and so not searched for examples, without Triton
-collect_ignore = [] if importlib.util.find_spec("triton") else ["src/magnet/recovery/kernels/gpu.py"]
+collect_ignore_glob = [] if importlib.util.find_spec("triton") else ["src/magnet/recovery/kernels/gpu*.py"]

@@ -61,7 +61,7 @@ def documented(kind: Any) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(("name", "found"), listed(), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(("name", "found"), list(listed()), ids=lambda value: value if isinstance(value, str) else "")
 def test_every_argument_has_an_entry(name: str, found: Any) -> None:
     wanted = set(inspect.signature(found).parameters) - SILENT
     missing = wanted - set(documented(found))

@@ -86,3 +86,12 @@ def test_deep_graphml_is_refused(tmp_path: Path) -> None:
     (tmp_path / "g.graphml").write_text(f"<graphml><graph><node id='a'>{deep}")
     with pytest.raises(BadTable, match="more than 100 deep"):
         read(tmp_path / "g.graphml")
+
+
+def test_graphml_without_a_declaration_is_utf8(tmp_path: Path) -> None:
+    body = GRAPHML.partition("\n")[2]
+    (tmp_path / "marked.graphml").write_bytes(body.encode("utf-16"))
+    assert read(tmp_path / "marked.graphml").ids.tolist() == ["n 0", "n1", "n2"]
+    (tmp_path / "g.graphml").write_bytes(body.replace("source", "s\xf5urce").encode("cp1252"))
+    with pytest.raises(BadTable, match="not utf-8"):
+        read(tmp_path / "g.graphml")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -124,8 +125,12 @@ def read_graphml(path: Path) -> GraphML:
     """Read nodes, their attributes and the edges; nested graphs, hyperedges and ports are not read."""
     with readable(path, "GraphML"):
         with path.open("rb") as file:
-            declared = _DECLARED.match(file.read(200).lstrip(b"\xef\xbb\xbf"))
-        text = read_text(path, declared[1].decode() if declared else None, longest_line=None)
+            start = file.read(200)
+        declared = _DECLARED.match(start.lstrip(b"\xef\xbb\xbf"))
+        marked = start.startswith((codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE))
+        # XML without a declaration is UTF-8, or UTF-16 with a byte order mark
+        usual = None if marked else "utf-8"
+        text = read_text(path, declared[1].decode() if declared else usual, longest_line=None)
         content = text.characters.encode()
         document = _Document(path, content)
         parser = expat.ParserCreate("utf-8")  # whatever the file declares, this is what it is now
