@@ -35,3 +35,11 @@ def test_floors_second_states_and_zeros_are_genuine() -> None:
     assert not _found({"x": ["35"] * 65 + tail})  # all on one side
     assert not _found({"x": ["35"] * 65 + ["20"] * 10 + ["50", "51", "52", "60", "61"]})  # 20 is another state
     assert not _found({"x": ["0"] * 65 + [str(k) for k in range(-7, 9) if k]})  # nothing happened
+
+
+def test_a_third_of_a_column_is_no_scatter_of_errors() -> None:
+    values = [20 + k for k in range(30)] + [51 + k for k in range(30)]  # on both sides of 50, none repeated
+    order = [(37 * k) % 180 for k in range(180)]
+    few, many = (["50"] * (180 - n) + [str(v) for v in values[:: 60 // n]] for n in (30, 60))
+    assert len(_found({"x": [few[k] for k in order]})) == 30
+    assert not _found({"x": [many[k] for k in order]})

@@ -152,7 +152,7 @@ def beyond_bounds(x: Floats, name: str = "") -> Floats:
 
     Example:
         >>> x = np.append(np.arange(1.0, 41.0), -6.0)
-        >>> bool(beyond_bounds(x)[-1] > 3), bool(beyond_bounds(x - 20).any())
+        >>> bool(beyond_bounds(x)[-1] > 2), bool(beyond_bounds(x - 20).any())
         (True, False)
     """
     out = np.zeros(x.shape)
