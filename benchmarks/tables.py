@@ -12,6 +12,8 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import platform
+import resource
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -289,10 +291,14 @@ def main() -> None:
     parser.add_argument("--per-family", type=int, default=4, help="smallest tables per family in that choice")
     parser.add_argument("--start", default="both", choices=("both", "shipped", "arbitrary"), help="of its search")
     parser.add_argument("--jobs", type=int, default=1, help="processes of that choice")
+    parser.add_argument("--rows", type=int, help="time a made-up table of so many rows, and do nothing else")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder of tables.md and tables.csv")
     args = parser.parse_args()
     if args.leave_one_family_out:
         print(leave_one_family_out(args.names, args.output, args.jobs, args.per_family, args.start))
+        return
+    if args.rows:
+        print(time_rows(args.rows, args.output))
         return
     methods = [m for m in args.methods.split(",") if m in METHODS]
     results: dict[str, dict[str, dict[str, Score]]] = {}
@@ -313,6 +319,23 @@ def main() -> None:
                 print(f"{m:20s} {row_of(name, results[title][m][name])}", flush=True)
             if len(tables) > 1:
                 write(results, args.output)
+
+
+def time_rows(rows: int, folder: Path) -> str:
+    """Time and memory of our method on a made-up table of customers of so many rows; the clean file is not judged."""
+    table = FAMILIES["customers"](0, rows)  # type: ignore[call-arg]
+    start = time.perf_counter()
+    found = METHODS["magnet"](table.dirty)
+    seconds, peak = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    score = measure(table.dirty, table.clean, found)
+    text = (
+        f"`python benchmarks/tables.py --rows {rows}`, {os.cpu_count()} CPU cores ({platform.machine()}): made-up "
+        f"customers, {rows} x {len(table.dirty)}: {seconds:.0f} s, {peak:.2f} GiB at the peak with the table itself, "
+        f"F1 {score.f1:.3f}, repair precision {score.repair_precision:.3f}.\n"
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "tables_size.md").write_text(text)
+    return text
 
 
 def summary(results: dict[str, dict[str, dict[str, Score]]]) -> list[str]:
@@ -357,9 +380,10 @@ def write(results: dict[str, dict[str, dict[str, Score]]], folder: Path) -> None
         if title != "Injected errors":
             lines += ["### magnet: every table", "", *table_of(methods.get("magnet", {})), ""]
     lines += ["## Published", "", PUBLISHED, ""]
-    left_out = folder / "tables_left_out.md"
-    if left_out.exists():
-        lines += ["## Constants chosen without the family", "", left_out.read_text()]
+    appendices = {"Size": "tables_size.md", "Constants chosen without the family": "tables_left_out.md"}
+    for title, name in appendices.items():
+        if (folder / name).exists():
+            lines += [f"## {title}", "", (folder / name).read_text()]
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "tables.md").write_text("\n".join(lines))
     fields = list(Score.__dataclass_fields__)
