@@ -159,7 +159,8 @@ def _follows(name: str, features: Floats, target: Floats) -> bool:
     without the row's own value, the mean of an uninformative group is low where the value is high."""
     if name == "row" or name == "linked rows" or features.shape[1] > 2:
         return True
-    return bool(np.corrcoef(features[:, 0], np.clip(target, -5, 5))[0, 1] > 0)
+    with np.errstate(invalid="ignore"):  # nothing correlates with a constant
+        return bool(np.corrcoef(features[:, 0], np.clip(target, -5, 5))[0, 1] > 0)
 
 
 def _gain(before: Ridge, after: Ridge) -> float:
