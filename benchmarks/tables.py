@@ -329,9 +329,10 @@ def time_rows(rows: int, folder: Path) -> str:
     seconds, peak = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     score = measure(table.dirty, table.clean, found)
     text = (
-        f"`python benchmarks/tables.py --rows {rows}`, {os.cpu_count()} CPU cores ({platform.machine()}): made-up "
-        f"customers, {rows} x {len(table.dirty)}: {seconds:.0f} s, {peak:.2f} GiB at the peak with the table itself, "
-        f"F1 {score.f1:.3f}, repair precision {score.repair_precision:.3f}.\n"
+        f"`python benchmarks/tables.py --rows {rows}`, {os.cpu_count()} CPU cores ({platform.machine()}).\n\n"
+        "| made-up table | seconds | peak memory, the table included | F1 | repair P |\n|---|---|---|---|---|\n"
+        f"| customers, {rows} x {len(table.dirty)} | {seconds:.0f} | {peak:.2f} GiB | {score.f1:.3f} "
+        f"| {score.repair_precision:.3f} |\n"
     )
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "tables_size.md").write_text(text)
