@@ -335,7 +335,7 @@ def time_rows(rows: int, folder: Path) -> str:
         f"| {score.repair_precision:.3f} |\n"
     )
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "tables_size.md").write_text(text)
+    (folder / "tables_size.txt").write_text(text)
     return text
 
 
@@ -381,7 +381,7 @@ def write(results: dict[str, dict[str, dict[str, Score]]], folder: Path) -> None
         if title != "Injected errors":
             lines += ["### magnet: every table", "", *table_of(methods.get("magnet", {})), ""]
     lines += ["## Published", "", PUBLISHED, ""]
-    appendices = {"Size": "tables_size.md", "Constants chosen without the family": "tables_left_out.md"}
+    appendices = {"Size": "tables_size.txt", "Constants chosen without the family": "tables_left_out.md"}
     for title, name in appendices.items():
         if (folder / name).exists():
             lines += [f"## {title}", "", (folder / name).read_text()]
