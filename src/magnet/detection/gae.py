@@ -87,7 +87,7 @@ class GAE(Detector):
                 return loss.detach()
 
             network.train()
-            train = _recorded(step) if on_gpu and len(blocks) == 1 else step
+            train = recorded(step) if on_gpu and len(blocks) == 1 else step
             epochs = self.epochs or (SMALL_EPOCHS if data.num_nodes < LARGE_NODES else LARGE_EPOCHS)
             if self.epochs is None and epochs == LARGE_EPOCHS and not on_gpu:
                 warnings.warn(
@@ -186,7 +186,7 @@ class Autoencoder(nn.Module):
         return code @ self.weight[:, first:last] + self.bias[first:last]
 
 
-def _recorded(step: Callable[[], Tensor], warm_up: int = 3) -> Callable[[], Tensor]:
+def recorded(step: Callable[[], Tensor], warm_up: int = 3) -> Callable[[], Tensor]:
     """A training step on a GPU that is recorded once and then replayed: launching its kernels one by one takes ten
     times as long as running them. The first ``warm_up`` calls are ordinary ones."""
     graph, calls = torch.cuda.CUDAGraph(), 0

@@ -61,6 +61,89 @@ def test_edges_are_judged_in_pieces_as_at_once(two_groups: Any, monkeypatch: pyt
     assert np.array_equal(rivals._pruned(x, graph, 0.615).adjacency.toarray(), whole)
 
 
+def dense_loss(x: torch.Tensor, rebuilt: torch.Tensor, graph: Graph, beta: float, gamma: float) -> torch.Tensor:
+    """The published objective as it is written."""
+    new = beta * x + (1 - beta) * rebuilt
+    rough = torch.from_numpy(graph.laplacian.toarray()).to(x)
+    return torch.linalg.norm(x - new, dim=1).mean() + gamma * (new * (rough @ new)).sum()
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.5])
+def test_the_objective_is_the_published_one(small: Any, beta: float) -> None:
+    x, graph = small
+    draw = torch.Generator().manual_seed(3)
+    parts = [torch.randn(*size, generator=draw, dtype=x.dtype) for size in ((40, 65), (65, 12))]
+    loss, gradients = {}, {}
+    for way in ("dense", "short"):
+        codes, weights = (part.clone().requires_grad_() for part in parts)
+        if way == "dense":
+            loss[way] = dense_loss(x, codes @ weights, graph, beta, 0.01)
+        else:
+            loss[way] = rivals._Objective(x, rivals._as_sparse(x), graph, beta, 0.01)(codes, weights)
+        gradients[way] = torch.autograd.grad(loss[way], [codes, weights])
+    assert loss["short"].item() == pytest.approx(loss["dense"].item(), rel=1e-10)
+    for short, dense in zip(gradients["short"], gradients["dense"], strict=True):
+        torch.testing.assert_close(short, dense, rtol=1e-8, atol=1e-8)
+
+
+def test_a_row_that_is_rebuilt_exactly_has_no_gradient(two_groups: Any) -> None:
+    x, graph = two_groups
+    codes = torch.zeros(6, 65).index_put_((torch.arange(6), torch.arange(6)), torch.ones(6)).requires_grad_()
+    weights = torch.zeros(65, 4)
+    weights[:6] = x
+    loss = rivals._Objective(x, x, graph, 0.0, 0.0)(codes, weights)
+    assert loss.item() < 1e-3
+    (gradient,) = torch.autograd.grad(loss, codes)
+    assert torch.equal(gradient, torch.zeros_like(gradient))
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.5])
+def test_refining_is_the_plain_training_of_its_autoencoder(beta: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rivals, "MAX_EPOCHS", 120)
+    data = synthetic(nodes=150, features=200, classes=2, average_degree=4, seed=1)
+    x, graph = data.x.double(), Graph.from_edges(data.edge_index, data.num_nodes)
+    threshold, gamma, rate = 0.7, 1e-3, 1e-3
+    made, left = rivals.refined(x, graph, threshold, beta, gamma, rate, seed=2)
+
+    coder = rivals._Autoencoder(200, 2).double()
+    optimizer = torch.optim.Adam(coder.parameters(), lr=rate)
+    plain, window, now, epoch, cut = x, rivals.FIRST_WINDOW, rivals.FIRST_THRESHOLD, 0, graph
+    for rounds in range(100):
+        before, cut = cut.num_edges, rivals._pruned(plain, cut, now)
+        if (rounds >= rivals.MIN_ROUNDS and cut.num_edges == before) or epoch >= rivals.MAX_EPOCHS:
+            break
+        now = threshold if rounds == 0 else min(now + rivals.THRESHOLD_STEP, threshold + rivals.THRESHOLD_RISE)
+        smooth, h, losses = torch.from_numpy(self_looped(cut).toarray()), x, []
+        while epoch < rivals.MAX_EPOCHS and (len(losses) <= window or losses[-1] < np.mean(losses[-window:])):
+            h = x
+            for place, (weight, bias) in enumerate(zip(coder.weights, coder.biases, strict=True)):
+                h = smooth @ h @ weight + bias
+                h = h.relu() if place % 2 == 0 else h
+            loss = dense_loss(x, h, cut, beta, gamma)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+            epoch += 1
+        plain, window = (beta * x + (1 - beta) * h).detach(), rivals.WINDOW
+    assert rounds >= 1
+    assert (left.adjacency != cut.adjacency).nnz == 0
+    assert left.num_edges < graph.num_edges
+    torch.testing.assert_close(made, plain, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_replayed_epochs_refine_like_plain_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rivals, "MAX_EPOCHS", 120)
+    data = synthetic(nodes=150, features=200, classes=2, average_degree=4, seed=1)
+    x, graph = data.x.double().cuda(), Graph.from_edges(data.edge_index, data.num_nodes)
+    replayed, left = rivals.refined(x, graph, 0.7, 0.5, 1e-3, 1e-3, seed=2)
+    monkeypatch.setattr(rivals, "recorded", lambda step: step)
+    plain, cut = rivals.refined(x, graph, 0.7, 0.5, 1e-3, 1e-3, seed=2)
+    assert (left.adjacency != cut.adjacency).nnz == 0
+    torch.testing.assert_close(replayed, plain, rtol=1e-5, atol=1e-5)
+
+
 def test_refining_cuts_the_joint_and_keeps_what_it_is_told_to(two_groups: Any) -> None:
     x, graph = two_groups
     made, left = rivals.refined(x, graph, 0.62, 0.5, 1e-3, 0.01, seed=0)

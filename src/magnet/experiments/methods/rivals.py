@@ -28,6 +28,7 @@ refines the features, until no edge goes any more. A GCN is trained on what is l
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from magnet.detection.gae import recorded
 from magnet.experiments.methods.base import (
     NETWORK,
     PAPER_GCN,
@@ -56,6 +58,10 @@ from magnet.nn.sparse import Sparse, self_looped
 #: above its start; the first round takes another one.
 FIRST_WINDOW, WINDOW, MIN_ROUNDS, MAX_EPOCHS = 60, 20, 4, 5000
 FIRST_THRESHOLD, THRESHOLD_STEP, THRESHOLD_RISE = 0.5, 0.005, 0.02
+#: Numbers a node that the autoencoder keeps, as published.
+HIDDEN = 64
+#: Features with fewer nonzero cells than this are multiplied as a sparse matrix.
+SPARSE_SHARE = 0.1
 #: Cells that are compared at once when edges are judged (1 GiB).
 CELLS_AT_ONCE = 1 << 28
 
@@ -93,8 +99,10 @@ def refined(
         learning_rate: of the autoencoder.
         seed: of the autoencoder.
     """
-    coder = _Autoencoder(x.shape[1], seed).to(x.device)
-    optimizer = torch.optim.Adam(coder.parameters(), lr=learning_rate)
+    coder = _Autoencoder(x.shape[1], seed).to(x)
+    on_gpu = x.device.type == "cuda"
+    optimizer = torch.optim.Adam(coder.parameters(), lr=learning_rate, capturable=on_gpu)
+    words = _as_sparse(x)
     made, window, now, epoch = x, FIRST_WINDOW, FIRST_THRESHOLD, 0
     for rounds in range(MAX_EPOCHS):
         before = graph.num_edges
@@ -102,37 +110,86 @@ def refined(
         if (rounds >= MIN_ROUNDS and graph.num_edges == before) or epoch >= MAX_EPOCHS:
             break
         now = threshold if rounds == 0 else min(now + THRESHOLD_STEP, threshold + THRESHOLD_RISE)
-        smooth, rough = (Sparse.of(part, x, symmetric=True) for part in (self_looped(graph), graph.laplacian))
+        objective = _Objective(x, words, graph, beta, gamma)
+        step = partial(_step, coder, optimizer, objective)
+        train = recorded(step) if on_gpu else step
         losses: list[float] = []
         while epoch < MAX_EPOCHS and (len(losses) <= window or losses[-1] < np.mean(losses[-window:])):
-            optimizer.zero_grad()
-            new = beta * x + (1 - beta) * coder(x, smooth)
-            loss = torch.linalg.norm(x - new, dim=1).mean() + gamma * (new * (rough @ new)).sum()
-            loss.backward()
-            optimizer.step()
-            losses.append(float(loss.detach()))
-            made, epoch = new.detach(), epoch + 1
+            losses.append(float(train()))
+            epoch += 1
+        made = beta * x + (1 - beta) * objective.rebuilt() if losses else made
         window = WINDOW
     return made, graph
+
+
+def _step(coder: _Autoencoder, optimizer: torch.optim.Optimizer, objective: _Objective) -> Tensor:
+    """One epoch; the loss, and in ``objective`` the reconstruction, are those before the step."""
+    optimizer.zero_grad()
+    loss = objective(*coder(objective.words, objective.smooth))
+    loss.backward()
+    optimizer.step()
+    return loss.detach()
+
+
+class _Objective:
+    r"""The loss of UGD without the dense reconstruction :math:`\hat X = C V` (codes ``[n, 65]``, weights ``[65, d]``).
+
+    .. math::
+        \|x_i - \hat x_i\|^2 = \|x_i\|^2 - 2\, c_i \cdot (X V^\top)_i + c_i^\top V V^\top c_i, \qquad
+        \mathrm{tr}(\hat X^\top L \hat X) = \langle L C\, V V^\top, C\rangle, \quad
+        \mathrm{tr}(X^\top L \hat X) = \langle L C, X V^\top\rangle,
+
+    so that an epoch takes a product with the sparse features instead of a dozen passes over ``[n, d]`` numbers.
+    """
+
+    def __init__(self, x: Tensor, words: Sparse | Tensor, graph: Graph, beta: float, gamma: float) -> None:
+        self.words, self.beta, self.gamma = words, beta, gamma
+        self.smooth, self.rough = (Sparse.of(part, x, symmetric=True) for part in (self_looped(graph), graph.laplacian))
+        self.squares = x.square().sum(dim=1)
+        # below this a distance is rounding
+        self.floor = (torch.finfo(x.dtype).eps * self.squares).clamp_min(torch.finfo(x.dtype).tiny)
+        self.roughness = (x * (self.rough @ x)).sum() if beta > 0 else x.new_zeros(())
+        self.codes, self.weights = x.new_zeros(x.shape[0], HIDDEN + 1), x.new_zeros(HIDDEN + 1, x.shape[1])
+
+    def __call__(self, codes: Tensor, weights: Tensor) -> Tensor:
+        self.codes.copy_(codes.detach())
+        self.weights.copy_(weights.detach())
+        shared, gram, flow = self.words @ weights.T, weights @ weights.T, self.rough @ codes
+        squares = self.squares + ((codes @ gram - 2 * shared) * codes).sum(dim=1)
+        distance = (1 - self.beta) * torch.maximum(squares, self.floor).sqrt().mean()
+        own, both = (flow * (codes @ gram)).sum(), (flow * shared).sum()
+        beta, rest = self.beta, 1 - self.beta
+        return distance + self.gamma * (beta**2 * self.roughness + 2 * beta * rest * both + rest**2 * own)
+
+    def rebuilt(self) -> Tensor:
+        return self.codes @ self.weights
 
 
 class _Autoencoder(torch.nn.Module):
     """Two graph convolutions to 64 numbers a node, two back."""
 
-    def __init__(self, width: int, seed: int, hidden: int = 64) -> None:
+    def __init__(self, width: int, seed: int) -> None:
         super().__init__()
         draws = [torch.Generator().manual_seed(seed)]
-        sizes = ((width, hidden), (hidden, hidden), (hidden, hidden), (hidden, width))
-        self.layers = torch.nn.ModuleList(Linear(*size, draws, kind="glorot") for size in sizes)
+        sizes = ((width, HIDDEN), (HIDDEN, HIDDEN), (HIDDEN, HIDDEN), (HIDDEN, width))
+        layers = [Linear(*size, draws, kind="glorot") for size in sizes]
+        self.weights = torch.nn.ParameterList(layer.weight[:, 0].detach() for layer in layers)
+        self.biases = torch.nn.ParameterList(torch.zeros(size[1]) for size in sizes)
 
-    def forward(self, x: Tensor, smooth: Sparse) -> Tensor:
-        h = x.unsqueeze(1)
-        for place, layer in enumerate(self.layers):
-            assert isinstance(layer, Linear)
-            narrow = layer.weight.shape[0] > layer.weight.shape[2]
-            h = layer.shifted(smooth @ layer.product(h) if narrow else layer.product(smooth @ h))
-            h = h.relu() if place % 2 == 0 else h
-        return h.squeeze(1)
+    def forward(self, words: Sparse | Tensor, smooth: Sparse) -> tuple[Tensor, Tensor]:
+        """Codes and weights of which the product is the reconstruction."""
+        first, second, third, last = self.weights
+        h = (smooth @ (words @ first) + self.biases[0]).relu()
+        h = smooth @ (h @ second) + self.biases[1]
+        h = (smooth @ (h @ third) + self.biases[2]).relu()
+        codes = torch.cat([smooth @ h, h.new_ones(len(h), 1)], dim=1)
+        return codes, torch.cat([last, self.biases[3].unsqueeze(0)])
+
+
+def _as_sparse(x: Tensor) -> Sparse | Tensor:
+    """The features as the quicker kind of matrix."""
+    share = float((x != 0).float().mean())
+    return Sparse.of(sp.csr_matrix(x.cpu().numpy()), x) if share < SPARSE_SHARE else x
 
 
 def _pruned(x: Tensor, graph: Graph, threshold: float) -> Graph:
