@@ -3,6 +3,13 @@
     python benchmarks/committee.py --device cuda --datasets cora,citeseer --repeats 10 --minutes 8 --output rows.csv
     python benchmarks/committee.py --merge rows.csv --into results/runs.csv
 
+Settings of a rival that has none yet are searched first, on validation and with random rows injected; the settings to
+try are chosen where Optuna is installed (`--ask`), and tried where the runs are (`--searches`):
+
+    python benchmarks/committee.py --ask trials.json --methods ugd --datasets cora,citeseer --trials 16
+    python benchmarks/committee.py --searches trials.json --methods ugd --datasets cora,citeseer --output rows.csv
+    python benchmarks/committee.py --merge rows.csv --into results/runs.csv --settings src/.../settings.toml
+
 The rows are runs of the result store like any other (`magnet reproduce table1` shows them); they are exported to
 `--output` after every group, so that what is finished is there when the time is over.
 """
@@ -11,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 import tempfile
 import time
 import traceback
@@ -20,13 +28,32 @@ from typing import Any
 META = ("cora", "citeseer", "pubmed")
 
 
-def configs(dataset: str, corruption: str, seeds: range, method: str) -> list[dict[str, Any]]:
+def configs(
+    dataset: str, corruption: str, seeds: range, method: str, settings: Path | None = None
+) -> list[dict[str, Any]]:
     """The runs of table 1 in one of its columns."""
     from magnet.experiments.exhibits.base import Options
     from magnet.experiments.exhibits.classification import Setting, config
 
     setting = Setting(dataset, corruption)
-    return [config(Options(repeats=seeds.stop), setting, method, seed) for seed in seeds]
+    return [config(Options(repeats=seeds.stop, settings=settings), setting, method, seed) for seed in seeds]
+
+
+def ask(options: argparse.Namespace) -> None:
+    """Write the searches for the settings that are not among those that come with the package."""
+    from magnet.experiments.exhibits.base import Options
+    from magnet.experiments.exhibits.classification import searches
+    from magnet.experiments.store import Store
+    from magnet.experiments.tuning.search import plan
+    from magnet.experiments.tuning.settings import tuned_under
+
+    names = tuple(options.datasets.split(",")), tuple(options.methods.split(","))
+    places = [place for place in searches(Options(*names)) if place["method"] in names[1]]
+    places = [place for place in places if not tuned_under(place["method"], place["dataset"], "inject-random")]
+    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "runs.sqlite") as store:
+        asked = [config for job in plan(store, places, options.trials) for config in job.configs]
+    options.ask.write_text(json.dumps(asked, indent=1) + "\n")
+    print(f"{len(asked)} searches in {options.ask}")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -43,12 +70,20 @@ def run(options: argparse.Namespace) -> None:
             store.load(options.output)
         if options.known is not None:
             known.load(options.known)
+        if options.settings is None:
+            options.settings = options.output.with_suffix(".toml")
+        if options.searches is not None:
+            asked = json.loads(options.searches.read_text())
+            asked = [c for c in asked if c["dataset"] in datasets and c["method"] in options.methods.split(",")]
+            for each in asked:
+                search(each, store, options)
         for dataset, repeats in zip(datasets, counts, strict=True):
             for corruption in options.corruptions.split(","):
                 if corruption == "meta" and dataset not in META:
                     continue
                 seeds = range(options.first, repeats)
-                asked = [c for m in options.methods.split(",") for c in configs(dataset, corruption, seeds, m)]
+                names = options.methods.split(",")
+                asked = [c for m in names for c in configs(dataset, corruption, seeds, m, options.settings)]
                 left = [c for c in asked if store.get(c) is None and known.get(c) is None]
                 if not left:
                     continue
@@ -73,15 +108,39 @@ def run(options: argparse.Namespace) -> None:
         known.close()
 
 
+def search(config: dict[str, Any], store: Any, options: argparse.Namespace) -> None:
+    """Try the settings of a search, unless that is done, and keep the best of them."""
+    from magnet.experiments.protocol.registry import compute
+    from magnet.experiments.tuning.search import choose
+    from magnet.experiments.tuning.settings import tuned_under
+
+    if store.get(config) is not None:
+        choose(store, options.settings)
+    if tuned_under(config["method"], config["dataset"], config["corruption"], options.settings):
+        return
+    began = time.monotonic()
+    for each, row in compute([config], options.device, options.folder):
+        store.add(each, row)
+    store.export(options.output)
+    choose(store, options.settings)
+    print(f"search of {config['method']} on {config['dataset']}: {time.monotonic() - began:.0f} s", flush=True)
+
+
 def merge(options: argparse.Namespace) -> None:
-    """Put rows into an exported store; rows that it has already stay."""
+    """Put rows into an exported store; rows that it has already stay. With ``--settings`` the searches among the new
+    rows decide on the settings there."""
     csv.field_size_limit(1 << 30)
     from magnet.experiments.store import Store
+    from magnet.experiments.tuning.search import choose
 
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "runs.sqlite") as store:
         store.load(options.into)
         for path in options.merge:
             print(f"{store.load(path)} new runs from {path}")
+            if options.settings is not None:
+                with Store(Path(folder) / f"{path.stem}.sqlite") as new:
+                    new.load(path)
+                    print(f"{choose(new, options.settings)} searches in {path}")
         print(f"{store.export(options.into)} runs in {options.into}")
 
 
@@ -98,10 +157,16 @@ def main() -> None:
     parser.add_argument("--folder", default=None, help="where corrupted graphs are kept")
     parser.add_argument("--output", type=Path, default=Path("committee.csv"))
     parser.add_argument("--known", type=Path, help="exported runs that are not computed again")
+    parser.add_argument("--ask", type=Path, help="write the searches for missing settings, and run nothing")
+    parser.add_argument("--trials", type=int, default=16, help="settings in each search")
+    parser.add_argument("--searches", type=Path, help="what --ask wrote")
+    parser.add_argument("--settings", type=Path, help="file of settings  [default: beside --output]")
     parser.add_argument("--merge", type=Path, nargs="*")
     parser.add_argument("--into", type=Path, default=Path("results/runs.csv"))
     options = parser.parse_args()
-    if options.merge:
+    if options.ask:
+        ask(options)
+    elif options.merge:
         merge(options)
     else:
         run(options)
