@@ -5,17 +5,23 @@ All judging works on distinct values and on groups of rows, so the cost follows 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from magnet.tables.roles.base import Role
+from magnet.tables.roles.base import ROLES, Role
+from magnet.tables.roles.patterns import blank
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
+K = TypeVar("K")
 
 
 @dataclass(eq=False)
@@ -64,6 +70,11 @@ class CodedColumn:
         """How often each value occurs in the column as read."""
         return np.bincount(self.read, minlength=len(self.values)).astype(np.int64)
 
+    def texts(self, repaired: bool = False) -> Texts:
+        """The distinct filled texts of the column as read, or of the repaired column."""
+        counts = self.counts() if repaired else self.read_counts()
+        return Texts(self, counts, [k for k in np.flatnonzero(counts).tolist() if not blank(self.values[k])])
+
     @property
     def blank(self) -> int:
         """The code of the empty text, -1 if it does not occur."""
@@ -75,6 +86,50 @@ class CodedColumn:
         starts = np.zeros(len(self.values) + 1, dtype=np.int64)
         np.cumsum(np.bincount(self.read, minlength=len(self.values)), out=starts[1:])
         return order, starts
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """Distinct texts of a column with the number of rows that hold each; iterates over ``(code, text, rows)``.
+
+    Args:
+        column: the column.
+        counts: rows by code, for the whole vocabulary.
+        codes: the codes of these texts.
+    """
+
+    column: CodedColumn
+    counts: Codes
+    codes: list[int]
+
+    def __iter__(self) -> Iterator[tuple[int, str, int]]:
+        values = self.column.values
+        return ((k, values[k], n) for k, n in zip(self.codes, self.counts[self.codes].tolist(), strict=True))
+
+    @cached_property
+    def total(self) -> int:
+        """Rows that hold one of these texts."""
+        return self.rows(self.codes)
+
+    def rows(self, codes: Iterable[int]) -> int:
+        """Rows that hold one of these values."""
+        return int(self.counts[[*codes]].sum())
+
+    def tally(self, key: Callable[[str], K]) -> Counter[K]:
+        """Rows by what ``key`` makes of their text."""
+        out: Counter[K] = Counter()
+        for _, text, rows in self:
+            out[key(text)] += rows
+        return out
+
+    def matching(self, *patterns: re.Pattern[str]) -> dict[int, re.Match[str]]:
+        """Matches of the texts that, without white space around them, match one of the patterns."""
+        found = ((k, next((m for p in patterns if (m := p.fullmatch(text.strip()))), None)) for k, text, _ in self)
+        return {k: match for k, match in found if match}
+
+    def only(self, test: Callable[[str], bool]) -> Texts:
+        """Those that pass a test."""
+        return Texts(self.column, self.counts, [k for k in self.codes if test(self.column.values[k])])
 
 
 @dataclass(eq=False)
@@ -112,6 +167,12 @@ class CodedTable:
     @property
     def num_rows(self) -> int:
         return len(self.columns[0].read) if self.columns else 0
+
+    def judged(self, roles: Collection[str] = ROLES) -> Iterator[tuple[int, CodedColumn]]:
+        """Positions and columns of some roles, without those that are left out or empty."""
+        for j, column in enumerate(self.columns):
+            if column.name not in self.skip and column.role.name in roles and column.role.name != "empty":
+                yield j, column
 
     def position(self, name: str) -> int:
         for j, column in enumerate(self.columns):

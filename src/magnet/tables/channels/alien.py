@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from magnet.tables.channels.base import Odd, per_value
-from magnet.tables.coded import CodedColumn, CodedTable, Codes
-from magnet.tables.findings import Finding
+from magnet.tables.channels.base import WrongText, text_test
+from magnet.tables.coded import Texts
 from magnet.tables.options import TableOptions
 from magnet.tables.roles.dates import parse_moment
 from magnet.tables.roles.patterns import UNIT_NUMBER, disguised_blank, number
@@ -33,19 +32,16 @@ READERS: dict[str, Callable[[str], bool]] = {
 }
 
 
-def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
+@text_test("typo", PROBABILITY, READERS, MIN_ROWS)
+def audit(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
     """Cells of columns of dates, times and numbers that are none. Texts that come back are values of their own (a
     grade, a word for none), and so are bounds and ranges of numbers. The right text is not known."""
-    return per_value(table, options, _unreadable, "typo", PROBABILITY, READERS)
-
-
-def _unreadable(column: CodedColumn, held: list[int], counts: Codes, options: TableOptions) -> Iterator[Odd]:
-    read, filled = READERS[column.role.name], int(counts[held].sum())
-    alien = [k for k in held if not read(column.values[k])]
-    known = filled - (int(counts[alien].sum()) if alien else 0)
-    if filled < MIN_ROWS or known < READ * filled:
+    role, total = texts.column.role, texts.total
+    known = texts.only(READERS[role.name]).total
+    if known < READ * total:
         return
-    for k in alien:
-        text = column.values[k]
-        if counts[k] < REPEATS and not disguised_blank(text) and not (column.role.arithmetic and BOUND.fullmatch(text)):
-            yield k, None, 0.0, f"{known} of {filled} cells can be read as a {column.role.name}, {text!r} cannot: typo"
+    for k, text, rows in texts:
+        if rows >= REPEATS or disguised_blank(text) or READERS[role.name](text):
+            continue
+        if not (role.arithmetic and BOUND.fullmatch(text)):
+            yield k, None, 0.0, f"{known} of {total} cells can be read as a {role.name}, {text!r} cannot: typo"

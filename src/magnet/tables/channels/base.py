@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import wraps
 from typing import Protocol
 
 import numpy as np
 
-from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats
+from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats, Texts
 from magnet.tables.experts.novelty import Novelty
 from magnet.tables.findings import Finding
 from magnet.tables.options import TableOptions
 from magnet.tables.roles.base import ROLES
-from magnet.tables.roles.patterns import blank
 
 UNKNOWN = -1  # the code of "some value that we cannot name"
 
@@ -77,39 +77,38 @@ class Channel(Protocol):
         ...
 
 
-Odd = tuple[int, str | None, float, str]
-"""A text that is written wrongly wherever it stands: its code, the right text if known, the confidence, and why."""
-
-
-def per_value(
-    table: CodedTable,
-    options: TableOptions,
-    find: Callable[[CodedColumn, list[int], Codes, TableOptions], Iterable[Odd]],
-    kind: str,
-    probability: float,
-    roles: Iterable[str] = ROLES,
-) -> Iterator[tuple[int, Finding]]:
-    """Findings of a test that looks at the distinct texts of a column, for every row that holds one of them.
-
-    Args:
-        find: gets the column, the codes of its filled texts, how often each is read, and the constants.
-        kind, probability: of every finding.
-        roles: the columns that are looked at (default: all).
-    """
-    for j, column in enumerate(table.columns):
-        if column.name in table.skip or column.role.name == "empty" or column.role.name not in roles:
-            continue
-        counts = column.read_counts()
-        held = [k for k in np.flatnonzero(counts).tolist() if not blank(column.values[k])]
-        if not held or counts[held].sum() < options.min_rows:
-            continue
-        found = list(find(column, held, counts, options))
-        order, starts = column.rows_by_value() if found else (counts, counts)
-        for code, text, confidence, why in found:
-            for row in order[starts[code] : starts[code + 1]].tolist():
-                yield j, Finding(row, text, probability, confidence, kind, why)
-
-
 ColumnTest = Callable[[CodedTable, TableOptions], Iterable[tuple[int, Finding]]]
 """A rewrite or an audit: looks at whole columns and yields ``(column position, finding)``. It reads
 ``column.read`` (rewrites) or ``column.current`` (audits, the repaired table), and changes nothing."""
+
+WrongText = tuple[int, str | None, float, str]
+"""A text that is wrong wherever it stands: its code, the right text if known, the confidence, and why."""
+
+
+def text_test(
+    kind: str, probability: float, roles: Collection[str] = ROLES, min_rows: int | None = None
+) -> Callable[[Callable[[Texts, TableOptions], Iterable[WrongText]]], ColumnTest]:
+    """Make a column test of a function that finds the wrong ones among the distinct texts of a column.
+
+    Args:
+        kind, probability: of every finding.
+        roles: the columns that are looked at (default: all).
+        min_rows: filled cells that a column needs (default: ``TableOptions.min_rows``).
+    """
+
+    def decorate(find: Callable[[Texts, TableOptions], Iterable[WrongText]]) -> ColumnTest:
+        @wraps(find)
+        def test(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
+            for j, column in table.judged(roles):
+                texts = column.texts()
+                if texts.total < (min_rows or options.min_rows):
+                    continue
+                found = list(find(texts, options))
+                order, starts = column.rows_by_value() if found else (texts.counts, texts.counts)
+                for code, text, confidence, why in found:
+                    for row in order[starts[code] : starts[code + 1]].tolist():
+                        yield j, Finding(row, text, probability, confidence, kind, why)
+
+        return test
+
+    return decorate

@@ -32,9 +32,7 @@ def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Findi
     """
     lost: dict[int, Codes] = {}
     known: set[int] = set()
-    for j, column in enumerate(table.columns):
-        if column.name in table.skip or column.role.name == "empty":
-            continue
+    for j, column in table.judged():
         empty = np.array([blank(v) for v in column.values])[column.current]
         if not 0 < empty.mean() <= MAX_BLANK or (~empty).sum() < options.min_rows:
             continue

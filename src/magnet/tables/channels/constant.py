@@ -13,6 +13,7 @@ from magnet.tables.findings import Finding
 from magnet.tables.numbers import read_numbers
 from magnet.tables.numbers.arrays import Bools
 from magnet.tables.options import TableOptions
+from magnet.tables.roles.base import roles_but
 
 MIN_ROWS = 30
 # of the rows, up to one standard error: where a third differed, values that others had left at a default of 50 were
@@ -35,9 +36,7 @@ def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Fin
     n = table.num_rows
     if n < MIN_ROWS:
         return
-    for j, column in enumerate(table.columns):
-        if column.name in table.skip or column.role.name in ("empty", "constant", "identifier", "phone"):
-            continue
+    for j, column in table.judged(roles_but("constant", "identifier", "phone")):
         counts = column.read_counts()
         mode = int(counts.argmax())
         limit = MAX_EXCEPTIONS * n + math.sqrt(MAX_EXCEPTIONS * (1 - MAX_EXCEPTIONS) * n)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
-from magnet.tables.channels.base import Odd, per_value
-from magnet.tables.coded import CodedColumn, CodedTable, Codes
-from magnet.tables.findings import Finding
+from magnet.tables.channels.base import WrongText, text_test
+from magnet.tables.coded import Texts
 from magnet.tables.options import TableOptions
 
 try:
@@ -43,14 +41,10 @@ def repair(text: str) -> str:
     return text
 
 
-def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
+@text_test("encoding", PROBABILITY, min_rows=1)
+def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
     """Cells whose text was decoded with the wrong code page."""
-    return per_value(table, replace(options, min_rows=1), _garbled, "encoding", PROBABILITY)
-
-
-def _garbled(column: CodedColumn, held: list[int], counts: Codes, options: TableOptions) -> Iterator[Odd]:
-    for code in held:
-        text = column.values[code]
+    for code, text, _ in texts:
         fixed = repair(text)
         if fixed != text:
             yield code, fixed, CONFIDENCE, f"{text!r} is {fixed!r} read with the wrong code page: encoding"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,6 +11,7 @@ from rapidfuzz.distance import OSA
 from magnet.tables.coded import CodedColumn, CodedTable
 from magnet.tables.findings import Finding
 from magnet.tables.options import TableOptions
+from magnet.tables.roles.base import roles_but
 
 RUN = re.compile(r"[^\W_]+")
 COMMON, ALL_COMMON, RARE = 0.05, 0.7, 0.02  # shares of a usual frame, of the usual ones together, of an exception
@@ -23,9 +23,7 @@ MIN_ROWS = 20
 def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
     """Cells whose frame (lengths of the runs of letters and digits, and what is between them) misses all usual ones by
     one character. The right text is not known."""
-    for j, column in enumerate(table.columns):
-        if column.name in table.skip or column.role.name in ("quantity", "empty", "constant", "unit"):
-            continue
+    for j, column in table.judged(roles_but("quantity", "constant", "unit")):
         for row, example in _exceptions(column):
             why = f"{column.values[column.read[row]]!r} is written unlike {example!r} and nearly all others: typo"
             yield j, Finding(row, None, PROBABILITY, 0.0, "typo", why)
@@ -42,23 +40,19 @@ def frame_of(text: str) -> str:
 
 
 def _exceptions(column: CodedColumn) -> Iterator[tuple[int, str]]:
-    counts = column.counts()
-    held = [k for k in np.flatnonzero(counts).tolist() if column.values[k].strip()]
-    total = int(counts[held].sum()) if held else 0
-    digits = sum(int(counts[k]) for k in held if column.values[k].isdigit())
-    if total < MIN_ROWS or len(held) < 0.5 * total or digits > 0.5 * total:
+    texts = column.texts(repaired=True)
+    total = texts.total
+    if total < MIN_ROWS or len(texts.codes) < 0.5 * total or texts.only(str.isdigit).total > 0.5 * total:
         return
-    frames = Counter[str]()
-    for k in held:
-        frames[frame_of(column.values[k])] += int(counts[k])
+    frames = texts.tally(frame_of)
     usual = [f for f, c in frames.items() if c >= COMMON * total]
     if not 1 <= len(usual) <= FRAMES or sum(frames[f] for f in usual) < ALL_COMMON * total:
         return
     if len({_bare(f) for f in usual}) < len(usual):
         return  # the usual frames differ in lengths only: lengths vary in this column
-    example = next(column.values[k] for k in held if frame_of(column.values[k]) in usual)
-    for k in held:
-        frame = frame_of(column.values[k])
+    example = next(text for _, text, _ in texts if frame_of(text) in usual)
+    for k, text, _ in texts:
+        frame = frame_of(text)
         if frame not in usual and frames[frame] <= RARE * total and any(_near(frame, f) for f in usual):
             for row in np.flatnonzero(column.current == k).tolist():
                 yield row, example

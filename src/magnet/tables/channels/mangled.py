@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
-from magnet.tables.channels.base import Odd, per_value
-from magnet.tables.coded import CodedColumn, CodedTable, Codes
-from magnet.tables.findings import Finding
+from magnet.tables.channels.base import WrongText, text_test
+from magnet.tables.coded import Texts
 from magnet.tables.options import TableOptions
 from magnet.tables.roles.dates import MONTHS
 from magnet.tables.roles.patterns import number
@@ -23,31 +23,27 @@ PROBABILITY = 0.95
 ROUNDED = 0.5  # confidence in a number whose last digits are lost
 
 
-def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
+@text_test("format", PROBABILITY)
+def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
     """Months among ranges or numbers, and exponents among numbers that are written out.
 
     ``Jan-45`` was ``1-45`` or ``45-1``: the ranges of the column tell which is the more frequent. The digits that an
     exponent cut off are lost, so the number is suggested, but not with confidence. Exponents of numbers that are too
     small or too large to be written out are no errors.
     """
-    return per_value(table, options, _exceptions, "format", PROBABILITY)
+    yield from _months(texts)
+    yield from _exponents(texts)
 
 
-def _exceptions(column: CodedColumn, held: list[int], counts: Codes, options: TableOptions) -> Iterator[Odd]:
-    yield from _months(column, held, counts)
-    yield from _exponents(column, held, counts)
-
-
-def _months(column: CodedColumn, held: list[int], counts: Codes) -> Iterator[Odd]:
-    values = column.values
-    odd = {k: m for k in held if (m := MONTH_FIRST.fullmatch(values[k]) or MONTH_LAST.fullmatch(values[k]))}
-    ranges = {k: m for k in held if (m := RANGE.fullmatch(values[k]))}
-    plain = sum(int(counts[k]) for k in held if k in ranges or values[k].strip().isdigit())
-    hits, total = sum(int(counts[k]) for k in odd), int(counts[held].sum())
+def _months(texts: Texts) -> Iterator[WrongText]:
+    values, total = texts.column.values, texts.total
+    odd, ranges = texts.matching(MONTH_FIRST, MONTH_LAST), texts.matching(RANGE)
+    plain = texts.rows(ranges) + texts.only(lambda t: t.strip().isdigit()).total
+    hits = texts.rows(odd)
     if not odd or hits > RARE * total or plain + hits < (1 - RARE) * total:
         return
-    mark = max((m["mark"] for m in ranges.values()), key=[m["mark"] for m in ranges.values()].count, default="-")
-    sizes = [(int(m["first"]), int(m["second"]), int(counts[k])) for k, m in ranges.items()]
+    mark = Counter(m["mark"] for m in ranges.values()).most_common(1)[0][0] if ranges else "-"
+    sizes = [(int(m["first"]), int(m["second"]), int(texts.counts[k])) for k, m in ranges.items()]
     for k, m in odd.items():
         month, other = MONTHS.index(m["month"].lower()) + 1, int(m["other"])
         far = other > MONTHS_A_YEAR  # then the other number is no month, and only one reading has it there
@@ -59,17 +55,18 @@ def _months(column: CodedColumn, held: list[int], counts: Codes) -> Iterator[Odd
         yield k, f"{first}{mark}{second}", share, why
 
 
-def _exponents(column: CodedColumn, held: list[int], counts: Codes) -> Iterator[Odd]:
-    values = column.values
-    odd = [k for k in held if EXPONENT.fullmatch(values[k].strip())]
-    plain = [abs(x) for k in held if k not in odd and (x := number(values[k])) is not None for _ in range(counts[k])]
-    hits = int(counts[odd].sum()) if odd else 0
-    if not odd or hits > RARE * counts[held].sum() or len(plain) + hits < (1 - RARE) * counts[held].sum():
+def _exponents(texts: Texts) -> Iterator[WrongText]:
+    odd = texts.matching(EXPONENT)
+    if not odd or texts.rows(odd) > RARE * texts.total:
         return
-    largest = max(plain, default=0.0)
-    whole = all("." not in values[k] for k in held if k not in odd)
-    for k in odd:
-        value = number(values[k])
+    others = [(text, rows, number(text)) for k, text, rows in texts if k not in odd]
+    plain = sum(rows for _, rows, value in others if value is not None)
+    if plain + texts.rows(odd) < (1 - RARE) * texts.total:
+        return
+    largest = max((abs(value) for *_, value in others if value is not None), default=0.0)
+    whole = all("." not in text for text, *_ in others)
+    for k, match in odd.items():
+        value = number(match.string)
         if value is not None and 1 <= abs(value) <= 10 * largest:
             text = f"{value:.0f}" if whole else format(value, "f").rstrip("0").rstrip(".")
-            yield k, text, ROUNDED, f"{len(plain)} numbers are written out, {values[k]!r} is not: format"
+            yield k, text, ROUNDED, f"{plain} numbers are written out, {match.string!r} is not: format"

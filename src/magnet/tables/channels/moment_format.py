@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from magnet.tables.channels.base import Odd, per_value
-from magnet.tables.coded import CodedColumn, CodedTable, Codes
-from magnet.tables.findings import Finding
+from magnet.tables.channels.base import WrongText, text_test
+from magnet.tables.coded import Texts
 from magnet.tables.options import TableOptions
-from magnet.tables.roles.dates import Moment, Style, parse_moment, write_moment
+from magnet.tables.roles.dates import Style, parse_moment, write_moment
 
 LEADING = 0.6  # share of the moments that one writing needs to be the column's own
 PROBABILITY, CONFIDENCE = 0.95, 0.94
@@ -17,42 +16,34 @@ REPEATS, HABIT = 3, 0.02  # rows, and share of rows, from which another writing 
 AMBIGUOUS = 0.5  # confidence where day and month may be exchanged or a character may be lost
 
 
-def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
+@text_test("format", PROBABILITY, ("date", "time"))
+def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
     """Moments in a rarer writing take that of the majority: ``2015-03-04`` among ``3/4/2015``.
 
     Which of two numbers is the day follows from the values that allow one reading only. Where the writing itself does
     not say, the suggestion is uncertain.
     """
-    return per_value(table, options, _exceptions, "format", PROBABILITY, ("date", "time"))
-
-
-def _exceptions(column: CodedColumn, held: list[int], counts: Codes, options: TableOptions) -> Iterator[Odd]:
-    day_first = _day_first([column.values[k] for k in held])
-    parsed: dict[int, tuple[Moment, Style]] = {}
-    for k in held:
-        found = parse_moment(column.values[k], day_first) or parse_moment(column.values[k], not day_first)
-        if found:
-            parsed[k] = found
-    total = sum(int(counts[k]) for k in parsed)
+    day_first = _day_first([text for _, text, _ in texts])
+    found = [(k, s, n, parse_moment(s, day_first) or parse_moment(s, not day_first)) for k, s, n in texts]
+    parsed = [(k, s, n, *both) for k, s, n, both in found if both]
+    total = sum(n for _, _, n, _, _ in parsed)
     if total < options.min_rows:
         return
-    styles = Counter[Style]()
-    for k, (_, style) in parsed.items():
-        styles[style] += int(counts[k])
+    styles, writings = Counter[Style](), Counter[tuple[str, str, bool]]()
+    for _, _, rows, _, own in parsed:
+        styles[own] += rows
+        writings[_writing(own)] += rows
     fits = {
-        style: sum(int(counts[k]) for k, (m, _) in parsed.items() if write_moment(m, style) == column.values[k])
+        style: sum(rows for _, text, rows, moment, _ in parsed if write_moment(moment, style) == text)
         for style, _ in styles.most_common(4)
     }
     style, share = max(fits.items(), key=lambda item: item[1])
     if share < LEADING * total:
         return
-    writings = Counter[tuple[str, str, bool]]()
-    for seen_style, count in styles.items():
-        writings[_writing(seen_style)] += count
-    example = next(column.values[k] for k, (m, _) in parsed.items() if write_moment(m, style) == column.values[k])
-    for k, (moment, own) in parsed.items():
+    example = next(text for _, text, _, moment, _ in parsed if write_moment(moment, style) == text)
+    for k, observed, _, moment, own in parsed:
         text = write_moment(moment, style)
-        if text is None or text == column.values[k]:
+        if text is None or text == observed:
             continue
         small = moment.date is not None and max(moment.date[1:]) <= 12
         unsure = small and own.layout in ("mdy", "dmy") and (own.layout != style.layout or own.separator == ".")

@@ -1,82 +1,68 @@
-"""Numbers written with or without thousands separators and trailing decimals, in one column."""
+"""Numbers written with or without thousands separators, trailing decimals and leading zeros, in one column."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-import numpy as np
-
-from magnet.tables.channels.base import Odd, per_value
-from magnet.tables.coded import CodedColumn, CodedTable, Codes
-from magnet.tables.findings import Finding
+from magnet.tables.channels.base import WrongText, text_test
+from magnet.tables.coded import Texts
 from magnet.tables.options import TableOptions
 
 WHOLE = re.compile(r"[-+]?\d+")
-POINT_ZERO = re.compile(r"[-+]?\d+\.0+")
+POINT_ZERO = re.compile(r"([-+]?\d+)\.0+")
+FRACTION = re.compile(r"[-+]?\d*\.\d*[1-9]\d*")
 COMMAS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-LARGE = re.compile(r"[-+]?\d{4,}(?:\.\d+)?")
+LARGE = re.compile(r"([-+]?\d{4,})(\.\d+)?")
 ZIP = re.compile(r"zip|postal|postcode|plz|fips", re.I)
 WIDTH = 0.7  # share of one width from which codes have a fixed width
 MAJORITY = 0.8  # share of one writing from which the other is an exception
 PROBABILITY, CONFIDENCE = 0.95, 0.94
 
 
-def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
-    """``7000.0`` among whole numbers, and ``1234`` among ``1,234``, take the writing of the majority."""
-    return per_value(table, options, _exceptions, "format", PROBABILITY, ("quantity", "code", "unit", "identifier"))
-
-
-def _exceptions(column: CodedColumn, held: list[int], counts: Codes, options: TableOptions) -> Iterator[Odd]:
+@text_test("format", PROBABILITY, ("quantity", "code", "unit", "identifier"))
+def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
+    """``7000.0`` among whole numbers, ``1234`` among ``1,234``, and codes without their zeros, take the writing of the
+    majority."""
     for test in (_decimals, _separators, _leading_zeros):
-        for code, text, why in test(column, options):
-            yield code, text, CONFIDENCE, why
+        for code, text, why in test(texts, options.min_rows):
+            yield code, text, CONFIDENCE, f"{why}: format"
 
 
-def _share(column: CodedColumn, pattern: re.Pattern[str]) -> tuple[list[int], int]:
-    counts = column.read_counts()
-    hit = [k for k in np.flatnonzero(counts).tolist() if pattern.fullmatch(column.values[k].strip())]
-    return hit, int(counts[hit].sum()) if hit else 0
-
-
-def _decimals(column: CodedColumn, options: TableOptions) -> Iterator[tuple[int, str, str]]:
-    (_, whole), (zero, zeros) = _share(column, WHOLE), _share(column, POINT_ZERO)
-    fractions = _share(column, re.compile(r"[-+]?\d*\.\d*[1-9]\d*"))[1]
-    if whole < options.min_rows or whole < MAJORITY * (whole + zeros) or fractions > 0.02 * whole:
+def _decimals(texts: Texts, min_rows: int) -> Iterator[tuple[int, str, str]]:
+    zeros = texts.matching(POINT_ZERO)
+    whole, fractions = texts.rows(texts.matching(WHOLE)), texts.rows(texts.matching(FRACTION))
+    if whole < min_rows or whole < MAJORITY * (whole + texts.rows(zeros)) or fractions > 0.02 * whole:
         return
-    for k in zero:
-        text = column.values[k].strip().split(".")[0]
-        yield k, text, f"{whole} whole numbers are written without decimals, this is not: format"
+    for k, match in zeros.items():
+        yield k, match[1], f"{whole} whole numbers are written without decimals, this is not"
 
 
-def _separators(column: CodedColumn, options: TableOptions) -> Iterator[tuple[int, str, str]]:
-    (comma, commas), (large, plain) = _share(column, COMMAS), _share(column, LARGE)
-    if commas + plain < options.min_rows:
+def _separators(texts: Texts, min_rows: int) -> Iterator[tuple[int, str, str]]:
+    comma, large = texts.matching(COMMAS), texts.matching(LARGE)
+    commas, plain = texts.rows(comma), texts.rows(large)
+    if commas + plain < min_rows:
         return
     if commas >= MAJORITY * (commas + plain):
-        for k in large:
-            head, _, tail = column.values[k].strip().partition(".")
-            text = f"{int(head):,}" + (f".{tail}" if tail else "")
-            yield k, text, f"{commas} numbers have thousands separators, this has none: format"
+        for k, match in large.items():
+            yield k, f"{int(match[1]):,}{match[2] or ''}", f"{commas} numbers have thousands separators, this has none"
     elif plain >= MAJORITY * (commas + plain):
-        for k in comma:
-            yield k, column.values[k].strip().replace(",", ""), f"{plain} numbers have no thousands separators: format"
+        for k, match in comma.items():
+            yield k, match[0].replace(",", ""), f"{plain} numbers have no thousands separators"
 
 
-def _leading_zeros(column: CodedColumn, options: TableOptions) -> Iterator[tuple[int, str, str]]:
+def _leading_zeros(texts: Texts, min_rows: int) -> Iterator[tuple[int, str, str]]:
     """Codes of a fixed width that lost their leading zeros; other values of the column must have kept theirs."""
-    if column.role.name not in ("code", "identifier"):
+    column, digits = texts.column, texts.only(str.isdigit)
+    if column.role.name not in ("code", "identifier") or not digits.codes:
         return
-    counts = column.read_counts()
-    digits = [k for k in np.flatnonzero(counts).tolist() if column.values[k].isdigit()]
-    widths = np.bincount([len(column.values[k]) for k in digits], weights=counts[digits]) if digits else np.zeros(1)
-    width = int(widths.argmax())
-    if widths[width] < max(options.min_rows, WIDTH * widths.sum()) or width < 3:
+    width, usual = max(digits.tally(len).items(), key=lambda item: (item[1], -item[0]))
+    if usual < max(min_rows, WIDTH * digits.total) or width < 3:
         return
-    zeros = [k for k in digits if len(column.values[k]) == width and column.values[k][0] == "0"]
-    padded = {k: column.values[k].zfill(width) for k in digits if len(column.values[k]) < width}
-    known = {k: t for k, t in padded.items() if column.index.get(t, -1) >= 0}
+    zeros = any(len(text) == width and text[0] == "0" for _, text, _ in digits)
+    padded = {k: text.zfill(width) for k, text, _ in digits if len(text) < width}
+    known = {k for k, text in padded.items() if text in column.index}
     named = ZIP.search(column.name) is not None
     for k, text in padded.items():
         if k in known or (zeros and (named or len(known) >= 0.5 * len(padded))):
-            yield k, text, f"{int(widths[width])} codes have {width} digits, this lost its leading zero: format"
+            yield k, text, f"{usual} codes have {width} digits, this lost its leading zero"

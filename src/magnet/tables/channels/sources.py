@@ -45,9 +45,7 @@ def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Fin
     nearly always, the exceptions may be genuine and are left to the groups.
     """
     designs = find_designs(table, options)
-    for j, column in enumerate(table.columns):
-        if column.role.name not in FACT_ROLES or column.name in table.skip:
-            continue
+    for j, column in table.judged(FACT_ROLES):
         best: tuple[float, Claims] | None = None
         for design in designs:
             if j in (design.entity, design.source):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 
 import numpy as np
 
@@ -28,26 +29,20 @@ def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Fin
     n = table.num_rows
     if n < options.min_rows:
         return
-    usable = [j for j, c in enumerate(table.columns) if c.role.name in ROLES and c.name not in table.skip]
-    for at, a in enumerate(usable):
-        for b in usable[at + 1 :]:
-            first, second = table.columns[a], table.columns[b]
-            home_first, away_first = _homes(first, second)
-            home_second, away_second = _homes(second, first)
-            x, y = first.read, second.read
-            candidates = np.flatnonzero((away_first[x] >= REPEATS) & (away_second[y] >= REPEATS) & (x >= 0))
-            if not len(candidates):
+    for (a, first), (b, second) in combinations(table.judged(ROLES), 2):
+        home_first, away_first = _homes(first, second)
+        home_second, away_second = _homes(second, first)
+        candidates = np.flatnonzero((away_first[first.read] >= REPEATS) & (away_second[second.read] >= REPEATS))
+        x, y = first.read[candidates], second.read[candidates]
+        ratio = RATE * (away_first[x] * away_second[y]) / ((home_first[x] - 0.5) * (home_second[y] - 0.5))
+        for row, odds in zip(candidates.tolist(), ratio.tolist(), strict=True):
+            one, two = first.values[first.read[row]], second.values[second.read[row]]
+            if odds < 1 or one == two or not one or not two:
                 continue
-            p, q = x[candidates], y[candidates]
-            ratio = RATE * (away_first[p] * away_second[q]) / ((home_first[p] - 0.5) * (home_second[q] - 0.5))
-            for row, odds in zip(candidates.tolist(), ratio.tolist(), strict=True):
-                one, two = first.values[first.read[row]], second.values[second.read[row]]
-                if odds < 1 or one == two or not one or not two:
-                    continue
-                chance = odds / (1 + odds)
-                why = f"{one!r} belongs to {second.name} and {two!r} to {first.name}: swapped"
-                yield a, Finding(row, two, chance, CONFIDENCE * chance, "swapped", why)
-                yield b, Finding(row, one, chance, CONFIDENCE * chance, "swapped", why)
+            chance = odds / (1 + odds)
+            why = f"{one!r} belongs to {second.name} and {two!r} to {first.name}: swapped"
+            yield a, Finding(row, two, chance, CONFIDENCE * chance, "swapped", why)
+            yield b, Finding(row, one, chance, CONFIDENCE * chance, "swapped", why)
 
 
 def _homes(column: CodedColumn, other: CodedColumn) -> tuple[Floats, Codes]:

@@ -6,11 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from magnet.tables.channels.base import Odd, per_value
-from magnet.tables.coded import CodedColumn, CodedTable, Codes
-from magnet.tables.findings import Finding
+from magnet.tables.channels.base import WrongText, text_test
+from magnet.tables.coded import Texts
 from magnet.tables.options import TableOptions
-from magnet.tables.roles.base import ROLES
+from magnet.tables.roles.base import roles_but
 from magnet.tables.roles.patterns import UNIT_NUMBER, disguised_blank, shortest, without_noise
 
 SCALED = re.compile(r"\s*(?P<number>[-+]?\d+(?:\.\d+)?)\s*(?P<after>/\s?\d{1,4})\s*")
@@ -25,94 +24,67 @@ ONE_WRITING = 0.95  # share from which a column with units has one writing
 PROBABILITY, CONFIDENCE = 0.97, 0.95
 
 
-def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
+@text_test("unit", PROBABILITY, roles_but("identifier", "phone", "date", "time"))
+def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
     """Numbers with and without a unit in one column become alike.
 
     If at least half of the numbers are bare, the unit goes. If all have one but its writing varies, the rarer of two
     writings becomes the more frequent; with three or more the unit goes. ``1 hr. 30 min.`` among minutes becomes
     ``90 min``.
     """
-    roles = [role for role in ROLES if role not in ("identifier", "phone", "date", "time")]
-    return per_value(table, options, _exceptions, "unit", PROBABILITY, roles)
+    texts = texts.only(lambda text: not disguised_blank(text))
+    if texts.total >= options.min_rows:
+        for test in (_durations, _units):
+            for code, text, why in test(texts, options.format_share):
+                yield code, text, CONFIDENCE, f"{why}: unit"
 
 
-def _exceptions(column: CodedColumn, held: list[int], counts: Codes, options: TableOptions) -> Iterator[Odd]:
-    live = [k for k in held if not disguised_blank(column.values[k])]
-    filled = int(counts[live].sum()) if live else 0
-    if filled >= options.min_rows:
-        for code, text, why in _writings(column, live, counts, filled, options):
-            yield code, text, CONFIDENCE, why
-
-
-def _writings(
-    column: CodedColumn, live: list[int], counts: Codes, filled: int, options: TableOptions
-) -> Iterator[tuple[int, str, str]]:
-    yield from _durations(column, live, counts, filled)
+def _units(texts: Texts, format_share: float) -> Iterator[tuple[int, str, str]]:
     parsed: dict[int, tuple[str, str]] = {}
-    for k in live:
-        match = UNIT_NUMBER.fullmatch(column.values[k]) or SCALED.fullmatch(column.values[k])
-        if match:
-            before = (match.groupdict().get("before") or "").strip()
-            parsed[k] = match["number"], (before + "|" + (match["after"] or "").strip()).strip("|")
-    if sum(int(counts[k]) for k in parsed) < options.format_share * filled:
-        return
-    bare = sum(int(counts[k]) for k, (_, unit) in parsed.items() if not unit)
     units: Counter[str] = Counter()
-    for k, (_, unit) in parsed.items():
-        if unit:
-            units[unit] += int(counts[k])
-    if not units or len(units) > WRITINGS:
+    for k, match in texts.matching(UNIT_NUMBER, SCALED).items():
+        before = (match.groupdict().get("before") or "").strip()
+        unit = (before + "|" + (match["after"] or "").strip()).strip("|")
+        parsed[k] = match["number"], unit
+        units[unit] += int(texts.counts[k])
+    total, bare = units.total(), units.pop("", 0)
+    if total < format_share * texts.total or not units or len(units) > WRITINGS:
         return
     leading, most = units.most_common(1)[0]
-    total = bare + sum(units.values())
     if bare >= 0.5 * total:
         for k, (text, unit) in parsed.items():
             if unit and units[unit] >= REPEATS:
-                yield k, without_noise(text), f"{bare} of {total} numbers have no unit, this has {unit!r}: unit"
-    elif most < ONE_WRITING * sum(units.values()):
+                yield k, without_noise(text), f"{bare} of {total} numbers have no unit, this has {unit!r}"
+    elif most < ONE_WRITING * units.total():
         common = [u for u, c in units.items() if c >= REPEATS and _stem(u) == _stem(leading)]
         if len(common) >= 3:
             for k, (text, unit) in parsed.items():
                 if unit in common:
-                    yield (
-                        k,
-                        shortest(without_noise(text)),
-                        f"the unit is written in {len(common)} ways, here {unit!r}: unit",
-                    )
+                    why = f"the unit is written in {len(common)} ways, here {unit!r}"
+                    yield k, shortest(without_noise(text)), why
         elif len(common) == 2:
-            pattern = Counter(
-                {column.values[k].replace(t, "\0", 1): int(counts[k]) for k, (t, u) in parsed.items() if u == leading}
-            )
-            shape = pattern.most_common(1)[0][0]
+            shapes: Counter[str] = Counter()
+            for k, (text, unit) in parsed.items():
+                if unit == leading:
+                    shapes[texts.column.values[k].replace(text, "\0", 1)] += int(texts.counts[k])
+            shape = shapes.most_common(1)[0][0]
             for k, (text, unit) in parsed.items():
                 if unit in common and unit != leading:
-                    yield (
-                        k,
-                        shape.replace("\0", text),
-                        f"{most} of {total} cells write {leading!r}, this {unit!r}: unit",
-                    )
+                    yield k, shape.replace("\0", text), f"{most} of {total} cells write {leading!r}, this {unit!r}"
 
 
 def _stem(unit: str) -> str:
     return unit.strip("|. ").casefold()[:1]
 
 
-def _durations(column: CodedColumn, live: list[int], counts: Codes, filled: int) -> Iterator[tuple[int, str, str]]:
+def _durations(texts: Texts, format_share: float) -> Iterator[tuple[int, str, str]]:
     """Hours and minutes among minutes."""
     minutes = Counter[str]()
-    for k in live:
-        match = MINUTES.fullmatch(column.values[k].strip())
-        if match:
-            minutes[match["after"]] += int(counts[k])
-    if sum(minutes.values()) < 0.5 * filled:
+    for k, match in texts.matching(MINUTES).items():
+        minutes[match["after"]] += int(texts.counts[k])
+    if minutes.total() < 0.5 * texts.total:
         return
     writing = minutes.most_common(1)[0][0]
-    for k in live:
-        match = DURATION.fullmatch(column.values[k])
-        if match:
-            total = 60 * int(match["hours"]) + int(match["minutes"] or 0)
-            yield (
-                k,
-                f"{total}{writing}",
-                f"{sum(minutes.values())} of {filled} durations are in minutes, this is not: unit",
-            )
+    for k, match in texts.matching(DURATION).items():
+        total = 60 * int(match["hours"]) + int(match["minutes"] or 0)
+        yield k, f"{total}{writing}", f"{minutes.total()} of {texts.total} durations are in minutes, this is not"

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 
-from magnet.tables.channels.base import Odd, per_value
-from magnet.tables.coded import CodedColumn, CodedTable, Codes
-from magnet.tables.findings import Finding
+from magnet.tables.channels.base import WrongText, text_test
+from magnet.tables.coded import Texts
 from magnet.tables.options import TableOptions
 
 PROBABILITY, CONFIDENCE = 0.95, 0.96
@@ -22,34 +20,30 @@ LETTERS = 3  # fewer letters may be an abbreviation
 STYLES = {"upper": str.upper, "lower": str.lower, "title": str.title}
 
 
-def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
+@text_test("format", PROBABILITY)
+def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
     """Cells that differ from the right text in white space or capitals only.
 
     White space at the ends or repeated inside is wrong unless half of the column has it, or all of several rows with
     the same words. Capitals are wrong where a far more frequent text has the same letters, or where nearly the entire
     column is in capitals, in small letters, or capitalized, and this cell is in another of these styles.
     """
-    return per_value(table, options, _exceptions, "format", PROBABILITY)
-
-
-def _exceptions(column: CodedColumn, held: list[int], counts: Codes, options: TableOptions) -> Iterator[Odd]:
-    yield from _spaces(column, held, counts)
-    yield from _capitals(column, held, counts)
+    yield from _spaces(texts)
+    yield from _capitals(texts)
 
 
 def _tidy(text: str) -> str:
     return SPACES.sub(" ", text).strip(" \t")
 
 
-def _spaces(column: CodedColumn, held: list[int], counts: Codes) -> Iterator[Odd]:
-    odd = [k for k in held if column.values[k] != _tidy(column.values[k])]
-    if counts[odd].sum() > 0.5 * counts[held].sum():
+def _spaces(texts: Texts) -> Iterator[WrongText]:
+    odd = texts.only(lambda text: text != _tidy(text))
+    if odd.total > 0.5 * texts.total:
         return
-    confidence = certainty(int(counts[odd].sum()), int(counts[held].sum()))
-    for k in odd:
-        text = _tidy(column.values[k])
-        if counts[k] < HABIT or text in column.index:
-            yield k, text, confidence, f"{column.values[k]!r} has white space that other cells do not have: format"
+    confidence = certainty(odd.total, texts.total)
+    for k, text, rows in odd:
+        if rows < HABIT or _tidy(text) in texts.column.index:
+            yield k, _tidy(text), confidence, f"{text!r} has white space that other cells do not have: format"
 
 
 def certainty(hits: int, total: int) -> float:
@@ -64,32 +58,29 @@ def _style(text: str) -> str | None:
     return next((name for name, write in STYLES.items() if write(text) == text), None)
 
 
-def _capitals(column: CodedColumn, held: list[int], counts: Codes) -> Iterator[Odd]:
-    alike: dict[str, list[int]] = {}
-    for k in held:
-        alike.setdefault(_tidy(column.values[k]).casefold(), []).append(k)
-    leader = {key: max(codes, key=lambda k: int(counts[k])) for key, codes in alike.items()}
-    styles = Counter[str | None]()
-    for k in held:
-        if any(c.isalpha() for c in column.values[k]):
-            styles[_style(column.values[k])] += int(counts[k])
+def _capitals(texts: Texts) -> Iterator[WrongText]:
+    leader: dict[str, tuple[int, str]] = {}  # by its letters: the most frequent writing of a value
+    for _, text, rows in texts:
+        key = _tidy(text).casefold()
+        if rows > leader.get(key, (0, ""))[0]:
+            leader[key] = rows, text
+    worded = texts.only(lambda text: any(c.isalpha() for c in text))
+    styles, total = worded.tally(_style), worded.total
     own, most = styles.most_common(1)[0] if styles else (None, 0)
-    total = sum(styles.values())
     if most < STYLE * total:
         own = None
-    words = {w for k in held if _style(column.values[k]) == own for w in column.values[k].split()} if own else set()
+    words = {word for _, text, _ in texts if _style(text) == own for word in text.split()} if own else set()
     found: list[tuple[int, str, bool, str]] = []
-    for k in held:
-        text, first = column.values[k], leader[_tidy(column.values[k]).casefold()]
-        better = column.values[first]
-        if counts[first] >= TIMES * counts[k] and _tidy(text) != _tidy(better):
-            found.append((k, better, True, f"{int(counts[first])} rows write {better!r}, this {text!r}: format"))
-        elif own and counts[k] < HABIT and _style(text) not in (own, None):
+    for k, text, rows in texts:
+        times, better = leader[_tidy(text).casefold()]
+        if times >= TIMES * rows and _tidy(text) != _tidy(better):
+            found.append((k, better, True, f"{times} rows write {better!r}, this {text!r}: format"))
+        elif own and rows < HABIT and _style(text) not in (own, None):
             better = STYLES[own](text)
             known = sum(w in words for w in better.split()) / max(len(better.split()), 1)
             if own != "title" or known >= 0.5:  # others are abbreviations and names with capitals of their own
                 why = f"{most} of {total} cells are in {own} case, this is not: format"
                 found.append((k, better, own != "title" or known == 1, why))
-    confidence = certainty(sum(int(counts[k]) for k, *_ in found), total)
+    confidence = certainty(texts.rows(k for k, *_ in found), total)
     for k, better, sure, why in found:
         yield k, better, confidence if sure else GUESSED, why

@@ -7,6 +7,11 @@ from dataclasses import dataclass
 ROLES = ("identifier", "code", "phone", "date", "time", "unit", "quantity", "category", "text", "constant", "empty")
 
 
+def roles_but(*names: str) -> tuple[str, ...]:
+    """Every role except these."""
+    return tuple(role for role in ROLES if role not in names)
+
+
 @dataclass(frozen=True)
 class Role:
     """What a column holds and why we think so.
