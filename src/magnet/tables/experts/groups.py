@@ -1,4 +1,5 @@
-"""Rows that share the value of another column, or of a pair of columns: approximate functional dependencies."""
+"""Rows that share the value of another column, or of a pair of columns: approximate functional dependencies
+(Kivinen and Mannila 1995), each weighed by how well it predicts."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from magnet.tables.coded import CodedTable, Codes, Floats, joint
+from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats, joint
 from magnet.tables.experts.base import Expert, FitContext
 from magnet.tables.experts.frequency import Frequency
 
@@ -34,7 +35,7 @@ def loo_log_likelihood(
     return best
 
 
-def dispersion(hits: Codes, sizes: Codes) -> float:
+def dispersion(hits: Codes | Floats, sizes: Codes | Floats) -> float:
     r"""How unevenly hits fall on groups, 1 if they are independent draws.
 
     .. math:: D = \frac{1}{G - 1} \sum_g \frac{(x_g - m_g e)^2}{m_g e (1 - e)}, \qquad e = \frac{\sum x_g}{\sum m_g}
@@ -57,45 +58,107 @@ def dispersion(hits: Codes, sizes: Codes) -> float:
     return float(((hits - sizes * rate) ** 2 / (sizes * rate * (1 - rate))).sum() / (len(sizes) - 1))
 
 
-class Groups:
-    r"""The values of the other rows of a group, smoothed to column frequency.
+class Votes:
+    r"""Values that the rows of a context hold, smoothed to column frequency.
 
-    .. math:: P(v \mid g_i) = \frac{n_{g_i v} - [w_i = v] + \kappa F_{-i}(v)}{n_{g_i} - 1 + \kappa}
+    .. math:: P(v \mid i) = \frac{n_{c_i v} - [w_i = v] + \kappa F_{-i}(v)}{n_{c_i} - 1 + \kappa}
+
+    with :math:`n_{cv}` the votes of context c for the value v; where the row itself is not among the voters of its
+    context, nothing is taken off.
 
     Args:
-        label: the names of the columns that make the groups.
-        group: group of each row.
-        show: a row of each group, from which its name is read.
+        column: the column.
+        context: of each row.
+        keys: ``context * (values + 1) + value`` of the votes, sorted.
+        held: how many votes each key has.
+        size: votes of each context.
         kappa: smoothing.
     """
 
-    name = "groups"
     strict = False
+    votes_itself = True  # whether a row is among the voters of its context
+    min_votes = 1  # of a value that is proposed
+
+    def __init__(
+        self, column: CodedColumn, context: Codes, keys: Codes, held: Codes | Floats, size: Codes | Floats, kappa: float
+    ) -> None:
+        self._column, self._current, self._context = column, column.current, context
+        self._keys, self._held, self._size, self._kappa = keys, held, size, kappa
+        self._known, self._frequency = len(column.values), Frequency(column)
+
+    def _count(self, context: Codes, codes: Codes) -> Codes | Floats:
+        if not len(self._keys):
+            return np.zeros(len(context))
+        keys = context * (self._known + 1) + np.minimum(codes, self._known)
+        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where(self._keys[at] == keys, self._held[at], 0)
+
+    def probability(self, rows: Codes, codes: Codes) -> Floats:
+        context = self._context[rows]
+        votes, size = self._count(context, codes), self._size[context]
+        if self.votes_itself:
+            votes, size = votes - (self._current[rows] == codes), size - 1
+        return (votes + self._kappa * self._frequency.probability(rows, codes)) / (size + self._kappa)
+
+    def own(self) -> Floats:
+        return self.probability(np.arange(len(self._current)), self._current)
+
+    def leading(self) -> Codes:
+        """The values with most votes in each context, ``[contexts, TOP]``, -1 where there are fewer."""
+        context, code = self._keys // (self._known + 1), self._keys % (self._known + 1)
+        order = np.lexsort((-self._held, context))
+        context, code, held = context[order], code[order], self._held[order]
+        rank = np.arange(len(context)) - np.searchsorted(context, np.arange(len(self._size)))[context]
+        keep = (rank < TOP) & (held >= self.min_votes)
+        out = np.full((len(self._size), TOP), -1, dtype=np.int64)
+        out[context[keep], rank[keep]] = code[keep]
+        return out
+
+    def proposals(self) -> Codes:
+        return self.leading()[self._context]
+
+    def agreement(self) -> tuple[Codes, Floats, float]:
+        """The value that nearly all rows of a large context say, per row (-1: none), how many say so, and how unevenly
+        the exceptions fall on these contexts."""
+        leader = self.leading()[:, 0]
+        held = self._count(np.arange(len(leader)), np.maximum(leader, 0))
+        share, rows = (MAJORITY, 2) if self.strict else (CLEAR, LARGE)
+        clear = (leader >= 0) & (held > share * self._size) & (self._size > rows)
+        spread = dispersion((self._size - held)[clear], self._size[clear]) if self.votes_itself else 0.0
+        return np.where(clear, leader, -1)[self._context], held[self._context].astype(np.float64), spread
+
+
+class Groups(Votes):
+    """Votes of the rows that share the value of another column, or of several.
+
+    Args:
+        table: the table.
+        position: of the column that is judged.
+        contexts: positions of the columns that make the groups.
+        kappa: smoothing.
+        strict: whether a rule of the user says that each group holds one value. (default: ``False``)
+    """
+
+    name = "groups"
+    min_votes = 2
 
     def __init__(self, table: CodedTable, position: int, contexts: tuple[int, ...], kappa: float, strict: bool = False):
-        column = table.columns[position]
-        self.contexts, self.strict = contexts, strict
+        column, self.strict = table.columns[position], strict
         self._columns = [table.columns[k] for k in contexts]
         group = self._columns[0].current
         for other in self._columns[1:]:
             group = joint(group, other.current)
-        self._group, self._current, self._values, self._kappa = group, column.current, column.values, kappa
-        self._frequency = Frequency(column)
-        self._width = len(column.values) + 1
-        self._size = np.bincount(group)
-        self._keys, self._held = np.unique(group * self._width + column.current, return_counts=True)
-        self._known = len(column.values)
+        keys, held = np.unique(group * (len(column.values) + 1) + column.current, return_counts=True)
+        super().__init__(column, group, keys, held, np.bincount(group), kappa)
 
-    def _count(self, group: Codes, codes: Codes) -> Codes:
-        keys = group * self._width + np.minimum(codes, self._known)
-        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        return np.where(self._keys[at] == keys, self._held[at], 0)
+    def probability(self, rows: Codes, codes: Codes) -> Floats:
+        return self._strict_probability(rows, codes) if self.strict else super().probability(rows, codes)
 
     def _strict_probability(self, rows: Codes, codes: Codes) -> Floats:
         r"""Posterior of the one value of the group, :math:`P(v) \propto o^{n_{gv} - [w_i = v]}`, where a row is right
         with odds o."""
-        group, same = self._group[rows], self._current[rows] == codes
-        of_key = self._keys // self._width
+        group, same = self._context[rows], self._current[rows] == codes
+        of_key = self._keys // (self._known + 1)
         top = np.zeros(len(self._size), dtype=np.int64)
         np.maximum.at(top, of_key, self._held)
         total = np.bincount(of_key, weights=RIGHT_ODDS ** (self._held - top[of_key]).astype(float))[group]
@@ -103,49 +166,11 @@ class Groups:
         said = RIGHT_ODDS ** (self._count(group, codes) - same - top[group]).astype(float)
         return said / (total - own + own / RIGHT_ODDS + RIGHT_ODDS ** -top[group].astype(float))
 
-    def probability(self, rows: Codes, codes: Codes) -> Floats:
-        if self.strict:
-            return self._strict_probability(rows, codes)
-        group = self._group[rows]
-        same = self._current[rows] == codes
-        base = self._frequency.probability(rows, codes)
-        return (self._count(group, codes) - same + self._kappa * base) / (self._size[group] - 1 + self._kappa)
-
-    def own(self) -> Floats:
-        return self.probability(np.arange(len(self._current)), self._current)
-
-    def leading(self) -> Codes:
-        """The most frequent values of each group that occur at least twice, ``[groups, TOP]``."""
-        group, code = self._keys // self._width, self._keys % self._width
-        order = np.lexsort((-self._held, group))
-        group, code, held = group[order], code[order], self._held[order]
-        start = np.searchsorted(group, np.arange(len(self._size)))
-        rank = np.arange(len(group)) - start[group]
-        keep = (rank < TOP) & (held >= 2)
-        out = np.full((len(self._size), TOP), -1, dtype=np.int64)
-        out[group[keep], rank[keep]] = code[keep]
-        return out
-
-    def proposals(self) -> Codes:
-        return self.leading()[self._group]
-
-    def agreement(self) -> tuple[Codes, Floats, float]:
-        """The value that nearly all rows of a large group say, per row (-1: none), how many say so, and how unevenly
-        the exceptions fall on these groups."""
-        leader = self.leading()[:, 0]
-        held = self._count(np.arange(len(leader)), np.maximum(leader, 0))
-        share, rows = (MAJORITY, 2) if self.strict else (CLEAR, LARGE)
-        clear = (leader >= 0) & (held > share * self._size) & (self._size > rows)
-        spread = dispersion((self._size - held)[clear], self._size[clear])
-        return np.where(clear, leader, -1)[self._group], held[self._group].astype(np.float64), spread
-
     def evidence(self, row: int, code: int) -> str:
-        rows = np.array([row])
-        held = int(self._count(self._group[rows], np.array([code]))[0])
-        same = int(self._current[row] == code)
+        votes = self._count(self._context[[row]], np.array([code]))[0] - (self._current[row] == code)
         name = " and ".join(f"{c.name} {c.values[c.current[row]]!r}" for c in self._columns)
-        others = int(self._size[self._group[row]]) - 1
-        return f"{held - same} of {others} other rows with {name} say {self._values[code]!r}"
+        others = self._size[self._context[row]] - 1
+        return f"{votes} of {others} other rows with {name} say {self._column.values[code]!r}"
 
 
 def _screen(n: int, seed: int) -> Codes:
