@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -131,7 +132,7 @@ def simplified(series: pd.Series) -> tuple[pd.Series, str]:
     if present and all(isinstance(value, bool | np.bool_) for value in present):
         values = [pd.NA if is_null(value) else bool(value) for value in series]
         return pd.Series(pd.array(values, dtype="boolean"), name=series.name), ""
-    return pd.Series([None if is_null(v) else cell_text(v) for v in series], name=series.name, dtype="str"), ""
+    return _as_text(series), ""
 
 
 def _simplified_arrow(series: pd.Series) -> tuple[pd.Series, str]:
@@ -142,8 +143,11 @@ def _simplified_arrow(series: pd.Series) -> tuple[pd.Series, str]:
         return _nothing(series), f"values of type {kind} are left alone"
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
         return series, ""
-    values = [None if is_null(value) else cell_text(value) for value in series]
-    return pd.Series(values, name=series.name, dtype="str"), ""
+    return _as_text(series), ""
+
+
+def _as_text(series: pd.Series) -> pd.Series:
+    return pd.Series([None if is_null(v) else cell_text(v) for v in series], name=series.name, dtype="str")
 
 
 def _nothing(series: pd.Series) -> pd.Series:
@@ -172,14 +176,14 @@ def parser(series: pd.Series) -> Callable[[str], Any]:
         return _bool
     if pd.api.types.is_integer_dtype(kind):
         limits = np.iinfo(getattr(kind, "numpy_dtype", kind))
-        return lambda text: _integer(text, int(limits.min), int(limits.max))
+        return partial(_integer, low=int(limits.min), high=int(limits.max))
     if pd.api.types.is_float_dtype(kind):
         of = np.dtype(getattr(kind, "numpy_dtype", kind)).type
         return lambda text: plain(of(_finite(text, float(np.finfo(of).max))))
     if isinstance(kind, pd.DatetimeTZDtype) or pd.api.types.is_datetime64_any_dtype(kind):
-        return lambda text: _time(pd.Timestamp, text)
+        return partial(_time, pd.Timestamp)
     if pd.api.types.is_timedelta64_dtype(kind):
-        return lambda text: _time(pd.Timedelta, text)
+        return partial(_time, pd.Timedelta)
     if kind.name == "object":
         return _object_parser(series)
     if isinstance(kind, pd.StringDtype):
@@ -208,22 +212,21 @@ def _object_parser(series: pd.Series) -> Callable[[str], Any]:
     kind = common[0][0] if common else str
     makers: dict[type, Callable[[str], Any]] = {
         bool: _bool,
-        int: lambda text: _integer(text, None, None),
-        float: lambda text: _finite(text, np.inf),
+        int: _integer,
+        float: _finite,
         Decimal: _decimal,
-        datetime.date: lambda text: _time(datetime.date.fromisoformat, text),
-        datetime.datetime: lambda text: _time(datetime.datetime.fromisoformat, text),
-        pd.Timestamp: lambda text: _time(pd.Timestamp, text),
+        datetime.date: partial(_time, datetime.date.fromisoformat),
+        datetime.datetime: partial(_time, datetime.datetime.fromisoformat),
+        pd.Timestamp: partial(_time, pd.Timestamp),
     }
 
     def parse(text: str) -> Any:
         try:
             return find(text)
         except ValueError:
-            maker = makers.get(kind)
-            if maker is None and issubclass(kind, np.number):
-                return kind(_finite(text, np.inf))
-            return text if maker is None else maker(text)
+            if issubclass(kind, np.number):
+                return kind(_finite(text))
+            return makers.get(kind, str)(text)
 
     return parse
 
@@ -232,27 +235,18 @@ def _arrow_parser(kind: Any) -> Callable[[str], Any]:
     """For a column of an Arrow type."""
     import pyarrow as pa
 
-    if pa.types.is_dictionary(kind):
+    types = pa.types
+    if types.is_dictionary(kind):
         return _arrow_parser(kind.value_type)
-    if pa.types.is_boolean(kind):
-        make: Callable[[str], Any] = _bool
-    elif pa.types.is_integer(kind):
-        make = lambda text: _integer(text, None, None)  # noqa: E731
-    elif pa.types.is_floating(kind):
-        of = np.dtype(kind.to_pandas_dtype()).type
-        make = lambda text: plain(of(_finite(text, float(np.finfo(of).max))))  # noqa: E731
-    elif pa.types.is_decimal(kind):
-        make = _decimal
-    elif pa.types.is_timestamp(kind):
-        make = lambda text: _time(pd.Timestamp, text)  # noqa: E731
-    elif pa.types.is_duration(kind):
-        make = lambda text: _time(pd.Timedelta, text)  # noqa: E731
-    elif pa.types.is_date(kind):
-        make = lambda text: _time(datetime.date.fromisoformat, text)  # noqa: E731
-    elif pa.types.is_time(kind):
-        make = lambda text: _time(datetime.time.fromisoformat, text)  # noqa: E731
-    elif pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+    make: Callable[[str], Any]
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         make = str
+    elif types.is_decimal(kind):
+        make = _decimal
+    elif types.is_date(kind) or types.is_time(kind):
+        make = partial(_time, (datetime.date if types.is_date(kind) else datetime.time).fromisoformat)
+    elif types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind) or types.is_temporal(kind):
+        make = parser(pd.Series([], dtype=kind.to_pandas_dtype()))
     else:
 
         def make(text: str) -> Any:
@@ -276,7 +270,7 @@ def _bool(text: str) -> bool:
     return word in _TRUE
 
 
-def _integer(text: str, low: int | None, high: int | None) -> int:
+def _integer(text: str, low: float = -np.inf, high: float = np.inf) -> int:
     try:
         value = int(text)
     except ValueError:
@@ -287,12 +281,12 @@ def _integer(text: str, low: int | None, high: int | None) -> int:
         if not number.is_finite() or number != number.to_integral_value() or number.adjusted() > 400:
             raise ValueError(f"{text[:60]!r} is no whole number") from None
         value = int(number)
-    if low is not None and high is not None and not low <= value <= high:
+    if not low <= value <= high:
         raise ValueError(f"{text[:60]} is not within {low} to {high}")
     return value
 
 
-def _finite(text: str, limit: float) -> float:
+def _finite(text: str, limit: float = np.inf) -> float:
     try:
         value = float(text)
     except ValueError:

@@ -109,7 +109,8 @@ def _column(column: Any) -> tuple[pd.Series, str]:
     if pa.types.is_null(kind):
         return nothing, ""
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
-        return column.to_pandas(types_mapper=_nullable().get), ""
+        name = str(kind).replace("int", "Int").replace("uI", "UI").replace("bool", "boolean")
+        return column.to_pandas(types_mapper=lambda _: pd.api.types.pandas_dtype(name)), ""
     if pa.types.is_floating(kind):
         return column.to_pandas(), ""
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
@@ -122,19 +123,3 @@ def _column(column: Any) -> tuple[pd.Series, str]:
         except (ValueError, OverflowError, pa.ArrowException):  # years beyond 9999
             return nothing, f"{kind} beyond the usual range is left alone"
     return nothing, f"values of type {kind} are left alone"
-
-
-def _nullable() -> dict[Any, Any]:
-    import pyarrow as pa
-
-    return {
-        pa.int8(): pd.Int8Dtype(),
-        pa.int16(): pd.Int16Dtype(),
-        pa.int32(): pd.Int32Dtype(),
-        pa.int64(): pd.Int64Dtype(),
-        pa.uint8(): pd.UInt8Dtype(),
-        pa.uint16(): pd.UInt16Dtype(),
-        pa.uint32(): pd.UInt32Dtype(),
-        pa.uint64(): pd.UInt64Dtype(),
-        pa.bool_(): pd.BooleanDtype(),
-    }
