@@ -75,9 +75,9 @@ def test_a_client_describes_finds_explains_and_applies(folder: Path) -> None:
             preview = await call("apply_decisions", **decision)
             assert preview["written"] is None
             assert not (served / "fixed.csv").exists()
-            assert "not the code" in await call("apply_decisions", confirm="0" * 12, **decision)
+            assert "does not match this preview" in await call("apply_decisions", confirm="0" * 12, **decision)
             other = {**decision, "decisions": [{"row": 8, "column": "reading", "value": "1"}]}
-            assert "not the code" in await call("apply_decisions", confirm=preview["confirm"], **other)
+            assert "does not match this preview" in await call("apply_decisions", confirm=preview["confirm"], **other)
             assert not (served / "fixed.csv").exists()
             assert (await call("apply_decisions", confirm=preview["confirm"], **decision))["written"] == "fixed.csv"
             assert "exists; choose another name" in await call("apply_decisions", **decision)

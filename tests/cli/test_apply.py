@@ -66,7 +66,7 @@ def test_typed_tables_keep_their_types(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": "other"}, "was not exported by a report"),
+        ({"format": "other"}, "is not a decisions file"),
         ({"version": 2}, "has version 2"),
         ({"sha256": "0" * 64}, "may not be the file that the decisions are about"),
         ({"nodes": None}, "does not say which table"),
@@ -92,6 +92,6 @@ def test_the_table_itself_is_never_overwritten(decisions: Path, tmp_path: Path) 
     assert "never changed" in error
     code, _, error = run("apply", decisions, "-o", tmp_path / "new.parquet")
     assert code == 2
-    assert "so must be what is written" in error
+    assert "the output must be a .csv file" in error
     decisions.write_text("{" * 5)
     assert run("apply", decisions)[0] == 2

@@ -81,7 +81,7 @@ def test_decisions_need_a_checksum_and_finite_numbers(tmp_path: Path) -> None:
     cell = {"row": 0, "column": "age", "suggested": "41", "accept": True}
     content = {"format": "magnet decisions", "version": 1, "nodes": str(nodes), "cells": [cell]}
     decisions = tmp_path / "d.json"
-    for value, reason in (("41", "no checksum"), ("inf", "no finite number"), (float("nan"), "no number of JSON")):
+    for value, reason in (("41", "no checksum"), ("inf", "not a finite number"), (float("nan"), "not valid JSON")):
         cell["suggested"] = value
         decisions.write_text(json.dumps(content))
         forced = [] if value == "41" else ["--force"]

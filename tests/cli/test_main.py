@@ -37,9 +37,9 @@ def test_demo_finds_repairs_and_draws(tmp_path):
     rows = {line.split("│")[1].strip(): line.split("│")[2:4] for line in result.output.splitlines() if "│" in line}
     before, after = (float(text) for text in rows["error of the wrong pixels (0 to 16)"])
     assert after < 0.9 * before
-    before, after = (float(text.split("%")[0]) for text in rows["damaged digits read right"])
+    before, after = (float(text.split("%")[0]) for text in rows["damaged digits classified correctly"])
     assert after > before + 15
-    precision = float(rows["of the pixels corrected, wrong"][1].split("%")[0])
+    precision = float(rows["corrected pixels that were wrong"][1].split("%")[0])
     assert precision > 60
 
 

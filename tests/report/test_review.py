@@ -151,7 +151,7 @@ def test_the_command_serves_until_it_is_interrupted(folder: Path) -> None:
         process.send_signal(2)
         rest = process.communicate(timeout=20)[0]
     assert process.returncode == 0
-    assert "1 cells decided; carry it out: magnet apply" in rest
+    assert "1 cells decided; write them with: magnet apply" in rest
 
 
 def saved(page: Any) -> None:

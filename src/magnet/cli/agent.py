@@ -33,12 +33,10 @@ again with the confirmation code of the preview, after the user agreed. The tabl
 
 
 def mcp(
-    folder: Annotated[Path, typer.Argument(help="Tables below this folder can be read, and nothing else.")],
+    folder: Annotated[Path, typer.Argument(help="Folder whose tables may be read; nothing outside it is accessible.")],
     quiet: Quiet = False,
     verbose: Verbose = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print what a client's configuration needs, and serve nothing.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the client configuration and exit.")] = False,
 ) -> None:
     """Serve tools for agents on standard input and output (Model Context Protocol)."""
     with command(quiet, verbose, as_json) as out:
@@ -202,7 +200,7 @@ class Workspace:
         path, target = self._inside(nodes), self._inside(output, new=True)
         suffix = file_of(path).suffix
         if target.suffix.lower() != suffix.lower():
-            raise ValueError(f"{output}: the table is a {suffix} file, and so must be what is written")
+            raise ValueError(f"{output}: the output must be a {suffix} file, like the table")
         cells = self._with_suggestions(nodes, edges, decisions)
         source, _ = read_nodes(path)
         changes = accepted(cells, source, Path("decisions"))
@@ -215,7 +213,7 @@ class Workspace:
         if not confirm:
             return {"written": None, "changes": preview, "confirm": code}
         if not hmac.compare_digest(confirm.encode(), code.encode()):
-            raise ValueError("confirm is not the code of this preview; call without it, show the preview, then repeat")
+            raise ValueError("confirm does not match this preview; call without it, show the preview, then repeat")
         with complete_or_absent(target) as part:
             source.write(part, changes)
         return {"written": output, "changes": preview, "confirm": code}

@@ -1,4 +1,4 @@
-"""``magnet apply``: decisions made in a report, carried out."""
+"""``magnet apply``: write the accepted decisions of a review."""
 
 from __future__ import annotations
 
@@ -22,16 +22,18 @@ FORMAT = "magnet decisions"
 
 def apply(
     decisions: Annotated[Path, typer.Argument(help="The file that the report exported.")],
-    nodes: Annotated[Path | None, typer.Argument(help="The table that was cleaned; found if not named.")] = None,
+    nodes: Annotated[
+        Path | None, typer.Argument(help="The table that was cleaned; by default the recorded path.")
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The file to write.")] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Overwrite it; also go on where the table has changed.")
+        bool, typer.Option("--force", help="Overwrite the output; also continue if the table has changed.")
     ] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a table with the suggestions that were accepted in a report."""
+    """Write the table with the accepted suggestions of a review."""
     with command(quiet, verbose, as_json) as out:
         done = _apply(decisions, nodes, output, force, out)
         out.result(done)
@@ -48,15 +50,15 @@ def _apply(decisions: Path, nodes: Path | None, output: Path | None, force: bool
     file = file_of(path)
     target = output if output is not None else decisions.with_name(f"{file.stem}.cleaned{file.suffix}")
     if target.suffix.lower() != file.suffix.lower():
-        raise ValueError(f"{target}: the table is a {file.suffix} file, and so must be what is written")
+        raise ValueError(f"{target}: the output must be a {file.suffix} file, like the table")
     if target.exists() and target.samefile(file):
         raise FileExistsError(f"{target} is the table itself, which is never changed")
     refuse_overwriting([decisions], [target])
     if target.exists() and not force:
         raise FileExistsError(f"{target} exists; --force overwrites it")
     if content.get("sha256") != sha256_of(file) and not force:
-        reason = "its checksum differs" if content.get("sha256") else "they hold no checksum"
-        raise ValueError(f"{file} may not be the file that the decisions are about ({reason}); --force goes on")
+        reason = "its checksum differs" if content.get("sha256") else "they contain no checksum"
+        raise ValueError(f"{file} may not be the table of these decisions ({reason}); use --force to continue")
     source, _ = read_nodes(path, content.get("encoding"))
     changes = accepted(content["cells"], source, decisions)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -74,7 +76,7 @@ def _recorded(content: dict[str, Any], decisions: Path) -> Path:
 
     name = content.get("nodes")
     if not isinstance(name, str) or not name:
-        raise ValueError(f"{decisions} does not say which table it is about; name it: magnet apply {decisions} NODES")
+        raise ValueError(f"{decisions} does not name its table; use magnet apply {decisions} NODES")
     places = (Path(name), decisions.parent / name, decisions.parent / Path(name).name)
     return next((place for place in places if file_of(place).exists()), places[0])
 
@@ -88,17 +90,17 @@ def read_decisions(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not a JSON file: {error}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT or not isinstance(content.get("cells"), list):
-        raise ValueError(f"{path} was not exported by a report of MAGnet")
+        raise ValueError(f"{path} is not a decisions file of MAGnet")
     if content.get("version") != 1:
         raise ValueError(f"{path} has version {content.get('version')!r}; this magnet reads version 1")
     for name in ("nodes", "sha256", "encoding"):
         if not isinstance(content.get(name), str | None):
-            raise ValueError(f"{path}: {name} is {content[name]!r}; it must be a text")
+            raise ValueError(f"{path}: {name} is {content[name]!r}; it must be a string")
     return content
 
 
 def _no_number(word: str) -> Any:
-    raise ValueError(f"it holds {word}, which is no number of JSON's")
+    raise ValueError(f"it contains {word}, which is not valid JSON")
 
 
 def accepted(cells: list[Any], source: Source, path: Path) -> dict[str, Change]:
@@ -136,7 +138,7 @@ def _text(value: Any) -> str:
     from magnet.tables.values import cell_text
 
     if not isinstance(value, str | int | float | bool):
-        raise ValueError("a text or a number is needed")
+        raise ValueError("expected a string or a number")
     return cell_text(value)
 
 
@@ -157,7 +159,7 @@ def _checked_parser(source: Source, column: str) -> Callable[[str], Any]:
             except ValueError:
                 finite = True  # a number in the column's own notation, or a word: the user has seen it
             if not finite:
-                raise ValueError("it is no finite number")
+                raise ValueError("it is not a finite number")
         return parse(text)
 
     return checked

@@ -22,13 +22,13 @@ def folder() -> Path:
 
 
 def bench(
-    name: Annotated[str | None, typer.Argument(help="Which benchmark; without it, list them.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Name of the benchmark; omit it to list all.")] = None,
     arguments: Annotated[list[str] | None, typer.Argument(help="Passed on to the benchmark.")] = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run a benchmark and print its table of ratios (options after `--` go to the benchmark)."""
+    """Run a benchmark and print its table (options after `--` are passed on)."""
     with command(quiet, verbose, as_json) as out:
         scripts = {path.stem: path for path in sorted(folder().glob("[!_]*.py"))}
         if name is None:

@@ -1,4 +1,4 @@
-"""``magnet check``: a gate for pipelines that fails when too much of a table looks wrong."""
+"""``magnet check``: a pipeline check that fails if too many cells look wrong."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ MOST_LISTED = 1000  # cells in the report; all of them are counted
 
 def check(
     nodes: Annotated[Path, typer.Argument(help="The table, as for magnet clean.")],
-    edges: Annotated[Path | None, typer.Option("--edges", "-e", help="Links between its rows.")] = None,
+    edges: Annotated[Path | None, typer.Option("--edges", "-e", help="Links between rows.")] = None,
     max_wrong: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="The largest share of the judged cells that may look wrong.")
+        float, typer.Option(min=0.0, max=1.0, help="Maximum share of judged cells that may look wrong.")
     ] = 0.01,
     model: Annotated[
-        Path | None, typer.Option(help="Judge by the scales and thresholds of this saved model (.npz).")
+        Path | None, typer.Option(help="Judge with the scales and thresholds of this saved model (.npz).")
     ] = None,
     max_drift: Annotated[
         float,
-        typer.Option(min=0.0, max=1.0, help="With --model: how far a column's distribution may have moved (0 to 1)."),
+        typer.Option(min=0.0, max=1.0, help="With --model: maximum drift of a column's distribution (0 to 1)."),
     ] = 0.5,
     save_model: Annotated[
-        Path | None, typer.Option(help="Save the fitted model here, for --model with tomorrow's table.")
+        Path | None, typer.Option(help="Save the fitted model to this file, for --model on later tables.")
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the JSON report here, instead of to the console.")
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the JSON report to this file.")] = None,
+    id: Annotated[str | None, typer.Option("--id", help="Column with the row ids; detected by default.")] = None,
+    label: Annotated[str | None, typer.Option("--label", help="Column that is never judged.")] = None,
+    exclude: Annotated[str | None, typer.Option(help="Do not judge these columns (comma-separated).")] = None,
+    schema: Annotated[
+        Path | None, typer.Option(help="TOML file with column roles, patterns, ranges and rules.")
     ] = None,
-    id: Annotated[str | None, typer.Option("--id", help="Column with the ids; found if not named.")] = None,
-    label: Annotated[str | None, typer.Option("--label", help="Column to leave alone.")] = None,
-    exclude: Annotated[str | None, typer.Option(help="Leave these columns alone (comma-separated).")] = None,
-    schema: Annotated[Path | None, typer.Option(help="TOML file that says what columns hold.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     quiet: Quiet = False,
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
-    """Judge a table and exit with code 3 when more of it looks wrong than --max-wrong (or, with --model, a column's
-    values have moved further than --max-drift)."""
+    """Exit with code 3 if more than --max-wrong of the cells look wrong (or, with --model, if a column has drifted by
+    more than --max-drift)."""
     if model is not None and save_model is not None:
-        fail("--model judges with a saved model and fits none; leave out --save-model", USAGE)
+        fail("--save-model cannot be combined with --model, which fits no model", USAGE)
     with command(quiet, verbose, as_json) as out:
         reading = {"id": id, "label": label, "exclude": None if exclude is None else exclude.split(",")}
         with out.progress() as stage:

@@ -15,74 +15,86 @@ if TYPE_CHECKING:
     from magnet.clean_result import CleanResult
     from magnet.tables import Table
 
-CONTENTS = ("your table with the corrections", "what was found, and why", "the same for the browser", "how it was made")
+CONTENTS = (
+    "your table with corrections",
+    "suspicious cells with reasons",
+    "report for the browser",
+    "settings and checksums",
+)
 
 
 def clean(
     nodes: Annotated[
         Path,
         typer.Argument(
-            help="Table with one row per thing (csv, tsv, parquet; FILE::TABLE of SQLite or DuckDB), a graph "
+            help="Table with one row per record (csv, tsv, parquet; FILE::TABLE of SQLite or DuckDB), a graph "
             "(graphml, npz, pt), or a folder of those."
         ),
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Folder to write, new or empty unless --force.  [default: NAME-cleaned]"),
+        typer.Option(
+            "--output",
+            "-o",
+            help="Output folder; must be new or empty unless --force is given.  [default: NAME-cleaned]",
+        ),
     ] = None,
     edges: Annotated[
-        Path | None, typer.Option("--edges", "-e", help="Two columns of row ids, and a weight if there is one.")
+        Path | None, typer.Option("--edges", "-e", help="Table of links: two columns of row ids, optionally a weight.")
     ] = None,
-    id: Annotated[str | None, typer.Option("--id", help="Column with the ids; found if not named.")] = None,
+    id: Annotated[str | None, typer.Option("--id", help="Column with the row ids; detected by default.")] = None,
     label: Annotated[
-        str | None, typer.Option("--label", help="Column to leave alone, such as what is to be predicted.")
+        str | None, typer.Option("--label", help="Column that is never changed, such as the prediction target.")
     ] = None,
-    source: Annotated[str | None, typer.Option(help="Column of the edges where they start.")] = None,
-    target: Annotated[str | None, typer.Option(help="Column of the edges where they end.")] = None,
-    weight: Annotated[str | None, typer.Option(help="Column of the edges with their weight.")] = None,
+    source: Annotated[str | None, typer.Option(help="Source column of the edges.")] = None,
+    target: Annotated[str | None, typer.Option(help="Target column of the edges.")] = None,
+    weight: Annotated[str | None, typer.Option(help="Weight column of the edges.")] = None,
     allow_unknown_ids: Annotated[
-        bool, typer.Option("--allow-unknown-ids", help="Go on where most edges name ids that are not in the table.")
+        bool,
+        typer.Option("--allow-unknown-ids", help="Continue even if most edges have ids that are not in the table."),
     ] = False,
     link_by: Annotated[
-        list[str] | None, typer.Option("--link-by", help="Column whose equal values link rows; may be repeated.")
+        list[str] | None, typer.Option("--link-by", help="Link rows with equal values in this column; may be repeated.")
     ] = None,
     rule: Annotated[
-        list[str] | None, typer.Option("--rule", help="What you know, such as 'zip -> city'; may be repeated.")
+        list[str] | None, typer.Option("--rule", help="Known dependency, such as 'zip -> city'; may be repeated.")
     ] = None,
     fix: Annotated[
-        str, typer.Option(help="Change nothing (none), what is certain enough (confident), all that is listed (all).")
+        str, typer.Option(help="Cells to change: none, confident (nearly certain suggestions), or all listed cells.")
     ] = "confident",
-    fill: Annotated[bool, typer.Option("--fill", help="Suggest a value for every blank, and write it.")] = False,
+    fill: Annotated[bool, typer.Option("--fill", help="Fill blanks with suggested values.")] = False,
     detector: Annotated[
-        str, typer.Option(help="auto judges tables; other names judge the table as a graph (magnet.detection).")
+        str, typer.Option(help="auto, or a graph detector (context, cell, gae, ...) that judges the table as a graph.")
     ] = "auto",
     recovery: Annotated[
-        str, typer.Option(help="With another detector, where suggestions come from: regression, propagate, framelet.")
+        str, typer.Option(help="Source of suggestions with a graph detector: regression, propagate, framelet.")
     ] = "auto",
     threshold: Annotated[
-        float | None, typer.Option(help="List what is wrong with at least this probability; 1/2 if not given.")
+        float | None, typer.Option(help="Minimum probability of being wrong for a cell to be listed; default 1/2.")
     ] = None,
-    fdr: Annotated[float | None, typer.Option(help="Share of false alarms to allow, instead of a threshold.")] = None,
+    fdr: Annotated[float | None, typer.Option(help="Target false discovery rate, instead of a threshold.")] = None,
     trusted: Annotated[
-        Path | None, typer.Option(help="Table of cells known to be right: columns node and column (or node only).")
+        Path | None, typer.Option(help="Table of cells known to be correct: columns node and column (or node only).")
     ] = None,
     decisions: Annotated[
-        Path | None, typer.Option(help="Decisions that a report of this table exported, to learn from.")
+        Path | None, typer.Option(help="Decisions of an earlier review of this table, to learn from.")
     ] = None,
-    schema: Annotated[Path | None, typer.Option(help="TOML file that says what columns hold.")] = None,
-    columns: Annotated[str | None, typer.Option(help="Clean these columns only (comma-separated).")] = None,
-    exclude: Annotated[str | None, typer.Option(help="Leave these columns alone (comma-separated).")] = None,
-    max_share: Annotated[float, typer.Option(help="Correct at most this share of the cells.")] = 0.5,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of text files; found if not named.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
-    device: Annotated[str | None, typer.Option(help="cpu or cuda, for detectors of graphs.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace files of an earlier run.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what was read, and stop.")] = False,
+    schema: Annotated[
+        Path | None, typer.Option(help="TOML file with column roles, patterns, ranges and rules.")
+    ] = None,
+    columns: Annotated[str | None, typer.Option(help="Judge only these columns (comma-separated).")] = None,
+    exclude: Annotated[str | None, typer.Option(help="Do not judge these columns (comma-separated).")] = None,
+    max_share: Annotated[float, typer.Option(help="Maximum share of cells to correct.")] = 0.5,
+    encoding: Annotated[str | None, typer.Option(help="Encoding of text files; detected by default.")] = None,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    device: Annotated[str | None, typer.Option(help="cpu or cuda, for graph detectors.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the output of an earlier run.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show how the columns are understood, and stop.")] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find and repair wrong cells of a table, with or without links between its rows."""
+    """Find and repair wrong cells of a table, with or without links between rows."""
     reading = {
         "id": id,
         "label": label,
@@ -198,7 +210,7 @@ def _summarize(result: CleanResult, written: list[Path], out: Output) -> None:
     shown = ", ".join(f"{count} {what}" for what, count in done.items() if count)
     out.line(f"{len(cells)} of {judged} judged cells look wrong" + (f": {shown}." if shown else "."))
     if not len(cells):
-        out.line("Nothing was found; that is no proof that nothing is wrong.")
+        out.line("No suspicious cells were found. This does not prove that the table is clean.")
     kinds = cells["kind"].value_counts()
     if len(kinds):
         out.line("Kinds: " + ", ".join(f"{count} {kind}" for kind, count in kinds.items()))
@@ -232,7 +244,7 @@ def _show_table(table: Table, out: Output) -> None:
     for name, value in facts.items():
         out.line(f"{name}: {value}")
     if table.links.kind == "none":
-        out.line("no links between rows were given (--edges)")
+        out.line("no links between rows (--edges)")
 
 
 def _stem(path: Path) -> str:

@@ -12,12 +12,12 @@ from magnet.cli.options import MAX_SEED, AsJson, Quiet, Verbose, command
 
 
 def datasets(
-    root: Annotated[Path | None, typer.Option(help="Look for raw files here first.")] = None,
+    root: Annotated[Path | None, typer.Option(help="Folder to search first for raw files.")] = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the datasets: what they are, and where their files were found or how to get them."""
+    """List the datasets with the location of their files, or how to get them."""
     from magnet.datasets.catalogue import DATASETS
 
     with command(quiet, verbose, as_json) as out:
@@ -97,22 +97,22 @@ def corrupt(
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The .npz file to write.")],
-    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Seed of all draws.")] = 0,
-    split: Annotated[int, typer.Option(help="Which split of the dataset.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Random seed.")] = 0,
+    split: Annotated[int, typer.Option(help="Split of the dataset.")] = 0,
     ratio: Annotated[float | None, typer.Option(help="Share of nodes (inject) or of cells (cells).")] = None,
     candidates: Annotated[int | None, typer.Option(help="Candidate rows per node (inject-far).")] = None,
-    node_share: Annotated[float | None, typer.Option(help="Share of nodes touched (cells).")] = None,
+    node_share: Annotated[float | None, typer.Option(help="Share of nodes affected (cells).")] = None,
     scale: Annotated[float | None, typer.Option(help="Size in standard deviations (cells).")] = None,
     budget: Annotated[int | None, typer.Option(help="Number of cells changed (meta).")] = None,
     flips_per_step: Annotated[int | None, typer.Option(help="Cells changed per meta-gradient (meta).")] = None,
     device: Annotated[str | None, typer.Option(help="cpu or cuda (meta).")] = None,
-    root: Annotated[Path | None, typer.Option(help="Look for raw files here first.")] = None,
+    root: Annotated[Path | None, typer.Option(help="Folder to search first for raw files.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
-    """Corrupt a dataset and write it, with the truth about every cell, to an .npz file."""
+    """Corrupt a dataset and write it, with the ground truth for every cell, to an .npz file."""
     if output.suffix != ".npz":
         fail(f"{output}: the output must be an .npz file", USAGE)
     if output.exists() and not force:

@@ -23,13 +23,13 @@ def demo(
         "demo"
     ),
     share: Annotated[float, typer.Option(min=0.01, max=0.5, help="Share of the digits that are damaged.")] = 0.1,
-    ratio: Annotated[float, typer.Option(min=0.01, max=0.5, help="Share of their pixels made wrong.")] = 0.3,
-    seed: Annotated[int, typer.Option(help="Which pixels, and what they become.")] = 0,
+    ratio: Annotated[float, typer.Option(min=0.01, max=0.5, help="Share of their pixels that are corrupted.")] = 0.3,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     quiet: Quiet = False,
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make pixels of the embedded digits wrong, find and repair them, and show before and after."""
+    """Corrupt pixels of the built-in digits, find and repair them, and show before and after."""
     with command(quiet, verbose, as_json) as out:
         out.result(_demo(output, share, ratio, seed, out))
 
@@ -66,12 +66,12 @@ def _demo(folder: Path, share: float, ratio: float, seed: int, out: Output) -> d
     repaired = result.cleaned[names].to_numpy(dtype=np.float64)
     flagged = _flagged(result.suspicious_cells, names, truth.shape)
 
-    table = Table(title="Without being told anything about the errors", title_justify="left")
+    table = Table(title="Result without any information about the errors", title_justify="left")
     for title in ("", "before", "after"):
         table.add_column(title, justify="left" if not title else "right")
     hits = int((flagged & wrong).sum())
     table.add_row("wrong pixels found", "", f"{hits} of {wrong.sum()} ({hits / max(1, wrong.sum()):.0%} recall)")
-    table.add_row("of the pixels corrected, wrong", "", f"{hits / max(1, int(flagged.sum())):.0%} precision")
+    table.add_row("corrected pixels that were wrong", "", f"{hits / max(1, int(flagged.sum())):.0%} precision")
     table.add_row(
         "error of the wrong pixels (0 to 16)", *(f"{_error(x, truth, wrong):.2f}" for x in (observed, repaired))
     )
@@ -80,10 +80,12 @@ def _demo(folder: Path, share: float, ratio: float, seed: int, out: Output) -> d
     labels, known = data.y.numpy(), data.train_mask.numpy()
     for name, which in (("all digits", np.ones_like(damaged)), ("damaged digits", damaged)):
         scores = [_nearest_accuracy(x, truth, labels, known, which) for x in (observed, repaired)]
-        table.add_row(f"{name} read right", *(f"{score:.1%}" for score in scores))
+        table.add_row(f"{name} classified correctly", *(f"{score:.1%}" for score in scores))
     console.print(table)
     best = _nearest_accuracy(truth, truth, labels, known, np.ones_like(damaged))
-    console.print(f"With the true pixels {best:.1%} are read right. Finding and repairing took {seconds:.1f} s.")
+    console.print(
+        f"With the true pixels {best:.1%} are classified correctly. Detection and repair took {seconds:.1f} s."
+    )
 
     folder.mkdir(parents=True, exist_ok=True)
     _draw({"true": truth, "observed": observed, "repaired": repaired}, wrong, folder / "digits.png")

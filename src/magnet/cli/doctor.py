@@ -31,12 +31,12 @@ CORE = (
 )
 EXTRAS = {
     "search": (("optuna",), "magnet reproduce --search"),
-    "cluster": (("ray",), "work on a Ray cluster (--ray)"),
+    "cluster": (("ray",), "execution on a Ray cluster (--ray)"),
     "image": (("PIL", "bm3d", "skimage"), "magnet reproduce fig-image"),
-    "text": (("ftfy",), "repair of text in a wrong encoding"),
+    "text": (("ftfy",), "repair of text with a wrong encoding"),
     "agent": (("mcp",), "magnet mcp"),
     "database": (("duckdb",), "tables of DuckDB files"),
-    "bench": (("pyod",), "rivals in magnet bench"),
+    "bench": (("pyod",), "competing methods in magnet bench"),
 }
 
 
@@ -45,7 +45,7 @@ def doctor(
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print versions, devices, threads and data folders, and say what is missing and how to get it."""
+    """Print versions, devices, threads and data folders, and how to install what is missing."""
     with command(quiet, verbose, as_json) as out:
         found = examine()
         out.result(found)
@@ -119,7 +119,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
         f"datasets found: {', '.join(data['found'])}",
     ]
     if data["to download"]:
-        lines.append(f"not found: {', '.join(data['to download'])} (magnet datasets says how to get them)")
+        lines.append(f"not found: {', '.join(data['to download'])} (see magnet datasets)")
     for name, there in found["extras"].items():
         if not there:
             lines.append(f"extra {name} is not installed ({EXTRAS[name][1]}): pip install 'magnet-gnn[{name}]'")

@@ -3,12 +3,12 @@
 ====  ==========================================================================================
 code  meaning
 ====  ==========================================================================================
-0     done
-1     could not be done: a file is damaged or no table, no memory, no space, no permission
-2     asked wrongly: an option, a name or a combination; a file that is not there, or already is
-3     ``magnet check``: done, and more looks wrong than is allowed
+0     success
+1     failure: damaged file, not a table, no memory, no space, no permission
+2     invalid call: option, name or combination; a file that is missing or already exists
+3     ``magnet check``: more cells look wrong than allowed
 130   stopped by Ctrl-C
-143   stopped by SIGTERM; what was half written is removed
+143   stopped by SIGTERM; partial output is removed
 ====  ==========================================================================================
 """
 
@@ -34,8 +34,8 @@ def clear_errors(verbose: bool = False, quiet: bool = False) -> Iterator[None]:
     """Run a command: whatever it raises becomes one line on the error stream and an exit code of the table above.
 
     Args:
-        verbose: show the traceback of what nobody foresaw. (default: ``False``)
-        quiet: leave out warnings about the table. (default: ``False``)
+        verbose: show the traceback of an unexpected error. (default: ``False``)
+        quiet: suppress warnings about the table. (default: ``False``)
     """
     from magnet.tables.errors import BadTable
 
@@ -66,7 +66,7 @@ def clear_errors(verbose: bool = False, quiet: bool = False) -> Iterator[None]:
     except Exception as error:
         if verbose:
             raise
-        fail(f"a defect of magnet ({type(error).__name__}: {error}); -v shows where, please report it", FAILED)
+        fail(f"internal error ({type(error).__name__}: {error}); please report it with the output of -v", FAILED)
     finally:
         if previous is not None:
             signal.signal(signal.SIGTERM, previous)
@@ -74,7 +74,7 @@ def clear_errors(verbose: bool = False, quiet: bool = False) -> Iterator[None]:
 
 @contextmanager
 def _one_line_warnings(quiet: bool) -> Iterator[None]:
-    """What a user should know about a table, as lines of our own; warnings of libraries are not for him."""
+    """Print our table warnings as single lines, and suppress warnings of libraries."""
     from magnet.tables.errors import TableWarning
 
     def show(message: Warning | str, category: type[Warning], *_: Any) -> None:

@@ -15,10 +15,10 @@ from magnet.cli.errors import clear_errors
 if TYPE_CHECKING:
     from rich.console import Console
 
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print nothing but errors (and JSON, where that is asked for).")
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors (and JSON with --json).")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Print details, and the traceback of an unexpected error.")
 ]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more; show where an unexpected error came from.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 MAX_SEED = 2**63 - 1  # the largest that torch takes

@@ -23,13 +23,15 @@ def reproduce(
     methods: Annotated[str | None, typer.Option(help="Only these, comma-separated.")] = None,
     corruptions: Annotated[str | None, typer.Option(help="Only these, comma-separated.")] = None,
     repeats: Annotated[int | None, typer.Option(min=1, help="Repetitions.  [default: 10; 2 with --quick]")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A small version on the embedded data.")] = False,
-    show: Annotated[bool, typer.Option("--show", help="Run nothing; show what is finished.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="A small version on built-in data.")] = False,
+    show: Annotated[bool, typer.Option("--show", help="Only show finished runs.")] = False,
     settings: Annotated[
         Path | None,
         typer.Option(help="File of settings that --search writes.  [default: settings.toml beside the store]"),
     ] = None,
-    defaults: Annotated[bool, typer.Option("--defaults", help="Default settings, none found by search.")] = False,
+    defaults: Annotated[
+        bool, typer.Option("--defaults", help="Use default settings, not those found by search.")
+    ] = False,
     store: Annotated[Path, typer.Option(help="SQLite file of finished runs.")] = Path("results/runs.sqlite"),
     output: Annotated[
         Path | None,
@@ -38,18 +40,18 @@ def reproduce(
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     ray: Annotated[str | None, typer.Option(help="Address of a Ray cluster to run on.")] = None,
     device: Annotated[str | None, typer.Option(help="cpu or cuda.")] = None,
-    folder: Annotated[Path | None, typer.Option(help="Where corrupted graphs are kept.")] = None,
+    folder: Annotated[Path | None, typer.Option(help="Cache folder of corrupted graphs.")] = None,
     search: Annotated[
-        int, typer.Option(min=0, help="First search the methods' settings with so many trials (needs optuna).")
+        int, typer.Option(min=0, help="First tune every method with this number of trials (needs optuna).")
     ] = 0,
     any_version: Annotated[
-        bool, typer.Option("--any-version", help="Count runs of other result versions as finished.")
+        bool, typer.Option("--any-version", help="Also accept runs of other result versions.")
     ] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run a table or figure of the paper, or continue it, and show it beside the paper's numbers."""
+    """Run or resume a table or figure of the paper and show it beside the paper's values."""
     from rich.console import Console
 
     from magnet.experiments.exhibits import MODULES, Options
@@ -62,18 +64,18 @@ def reproduce(
     names = _list(name) or ()
     unknown = [part for part in names if part != "all" and part not in MODULES]
     if unknown:
-        fail(f"there is no exhibit {unknown[0]!r}; there are {', '.join(MODULES)} and all")
+        fail(f"unknown exhibit {unknown[0]!r}; choose from {', '.join(MODULES)}, all")
     if search and quick:
-        fail("--search finds settings for real data; --quick runs on toys")
+        fail("--search cannot be combined with --quick, which runs on toy data")
     if search and defaults:
-        fail("--search finds settings, and --defaults ignores them; give one of them")
+        fail("--search cannot be combined with --defaults")
     if search and find_spec("optuna") is None:  # said before hours of other runs, not after them
         fail("--search needs optuna: pip install 'magnet-gnn[search]'", FAILED)
     if settings is not None and not search and not settings.is_file():
-        fail(f"--settings: {settings} is not there; --search makes it")
+        fail(f"--settings: {settings} does not exist; --search creates it")
     exported = store.with_suffix(".csv")
     if show and not store.exists() and not exported.is_file():
-        fail(f"{store} is not there, so there is nothing to show; without --show the runs are made")
+        fail(f"{store} does not exist; run without --show first")
     own = settings or store.with_name("settings.toml")
     options = Options(
         datasets=_list(datasets),
@@ -96,7 +98,7 @@ def reproduce(
                 names, store, target, options, where, show, any_version, search, say=None if quiet else out.line
             )
         except KeyboardInterrupt:
-            fail("stopped; the same command continues where it was", INTERRUPTED)
+            fail("interrupted; run the same command again to continue", INTERRUPTED)
         console = Console(quiet=not out.talks)
         for document in made.documents:
             console.rule(document.title)
@@ -110,7 +112,7 @@ def reproduce(
         if made.failed:
             for key, message in made.failed.items():
                 typer.echo(f"failed: {key} {message}", err=True)
-            fail(f"{len(made.failed)} runs failed; the same command tries them again", FAILED)
+            fail(f"{len(made.failed)} runs failed; run the same command again to retry them", FAILED)
 
 
 def _list(words: str | None) -> tuple[str, ...] | None:

@@ -13,28 +13,30 @@ from magnet.cli.options import MAX_SEED, AsJson, Output, Quiet, Verbose, command
 
 def run(
     dataset: Annotated[str, typer.Option(help="Name of a dataset; see `magnet datasets`.")],
-    method: Annotated[str, typer.Option(help="gcn, mlp, appnp, ..., magnet; a wrong name lists them.")],
+    method: Annotated[str, typer.Option(help="gcn, mlp, appnp, ..., magnet; an unknown name lists all.")],
     corruption: Annotated[str, typer.Option(help="none, inject-far, inject-random, meta, cells-flip ...")] = "none",
-    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Of the repetition.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Random seed of the repetition.")] = 0,
     option: Annotated[
         list[str] | None, typer.Option("--set", help="A setting as name=value, such as epochs=50. Repeatable.")
     ] = None,
     settings: Annotated[
         Path | None, typer.Option(help="File of settings found by `magnet reproduce --search`.")
     ] = None,
-    defaults: Annotated[bool, typer.Option("--defaults", help="Default settings, none found by search.")] = False,
-    store: Annotated[Path | None, typer.Option(help="Also keep the row in this SQLite file.")] = None,
+    defaults: Annotated[
+        bool, typer.Option("--defaults", help="Use default settings, not those found by search.")
+    ] = False,
+    store: Annotated[Path | None, typer.Option(help="Also store the row in this SQLite file.")] = None,
     device: Annotated[str | None, typer.Option(help="cpu or cuda.")] = None,
-    folder: Annotated[Path | None, typer.Option(help="Where corrupted graphs are kept.")] = None,
+    folder: Annotated[Path | None, typer.Option(help="Cache folder of corrupted graphs.")] = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run one row of a table and print its numbers (all of them, and the settings, with -v or --json)."""
+    """Run one method on one dataset and print its metrics (all metrics and settings with -v or --json)."""
     given = dict(_setting(words) for words in option or ())
     with command(quiet, verbose, as_json) as out:
         if settings is not None and not settings.is_file():
-            raise ValueError(f"--settings: {settings} is not there")
+            raise ValueError(f"--settings: {settings} does not exist")
         config = {"kind": "classify", "dataset": dataset, "corruption": corruption, "method": method, "seed": seed}
         if not defaults:
             from magnet.experiments.tuning.settings import tuned
@@ -69,7 +71,7 @@ def _setting(words: str) -> tuple[str, object]:
     if not equals or not name:
         raise typer.BadParameter(f"{words!r} is not name=value", param_hint="--set")
     if name in ("kind", "dataset", "method", "corruption", "seed"):
-        raise typer.BadParameter(f"{name} is no setting of a method", param_hint="--set")
+        raise typer.BadParameter(f"{name} is not a setting of any method", param_hint="--set")
     try:
         return name, json.loads(value)
     except (ValueError, RecursionError):

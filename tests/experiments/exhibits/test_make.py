@@ -246,7 +246,7 @@ def test_reproduce_is_killed_and_continues(tmp_path: Path) -> None:
         (["table1", "--methods", "nothing", "--quick"], "'nothing' is not in this exhibit"),
         (["table1", "--show", "--store", "missing.sqlite"], "nothing to show"),
         (["table1", "--search", "4", "--quick"], "--quick runs on toys"),
-        (["table1", "--settings", "best"], "--settings: best is not there"),
+        (["table1", "--settings", "best"], "--settings: best does not exist"),
         (["table1", "--search", "4", "--defaults"], "give one of them"),
     ],
 )
