@@ -22,6 +22,7 @@ import json
 import tempfile
 import time
 import traceback
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +30,30 @@ META = ("cora", "citeseer", "pubmed")
 
 
 def configs(
-    dataset: str, corruption: str, seeds: range, method: str, settings: Path | None = None
+    dataset: str,
+    corruption: str,
+    seeds: range,
+    method: str,
+    settings: Path | None = None,
+    defaults: bool = False,
 ) -> list[dict[str, Any]]:
-    """The runs of table 1 in one of its columns."""
+    """The runs of table 1 in one of its columns, or those of a network with the settings that a user gets."""
     from magnet.experiments.exhibits.base import Options
     from magnet.experiments.exhibits.classification import Setting, config
+    from magnet.nn.recipes import recipes_of
 
     setting = Setting(dataset, corruption)
+    if defaults:
+        usual = recipes_of(method, {}, None, train_nodes(dataset))[0].settings
+        return [config(Options(defaults=True), setting, method, seed, **usual) for seed in seeds]
     return [config(Options(repeats=seeds.stop, settings=settings), setting, method, seed) for seed in seeds]
+
+
+@cache
+def train_nodes(dataset: str) -> int:
+    from magnet.datasets import load
+
+    return int(load(dataset).train_mask.sum())
 
 
 def ask(options: argparse.Namespace) -> None:
@@ -83,7 +100,9 @@ def run(options: argparse.Namespace) -> None:
                     continue
                 seeds = range(options.first, repeats)
                 names = options.methods.split(",")
-                asked = [c for m in names for c in configs(dataset, corruption, seeds, m, options.settings)]
+                asked = [
+                    c for m in names for c in configs(dataset, corruption, seeds, m, options.settings, options.defaults)
+                ]
                 left = [c for c in asked if store.get(c) is None and known.get(c) is None]
                 if not left:
                     continue
@@ -149,6 +168,7 @@ def main() -> None:
     parser.add_argument("--datasets", default="cora,citeseer")
     parser.add_argument("--corruptions", default="inject-random,inject-far,meta,none")
     parser.add_argument("--methods", default="magnet")
+    parser.add_argument("--defaults", action="store_true", help="networks with default instead of tuned settings")
     parser.add_argument("--repeats", default="10", help="repetitions, one number or one for each dataset")
     parser.add_argument("--first", type=int, default=0, help="number of the first repetition")
     parser.add_argument("--chunk", type=int, default=10, help="repetitions at once; rows are written after each chunk")
