@@ -68,8 +68,8 @@ def test_typed_tables_keep_their_types(tmp_path: Path) -> None:
     [
         ({"format": "other"}, "is not a decisions file"),
         ({"version": 2}, "has version 2"),
-        ({"sha256": "0" * 64}, "may not be the file that the decisions are about"),
-        ({"nodes": None}, "does not say which table"),
+        ({"sha256": "0" * 64}, "may not be the table of these decisions"),
+        ({"nodes": None}, "does not name its table"),
         ({"nodes": "gone.csv"}, "gone.csv does not exist"),
         ({"cells": [cell(9, "age", "1")]}, "row is 9; the table has rows 0 to 2"),
         ({"cells": [cell(0, "height", "1")]}, "the table has no column 'height'"),

@@ -114,7 +114,7 @@ def test_a_saved_model_judges_tomorrow_s_batch(days: Path, tmp_path: Path) -> No
     [
         (["gone.csv"], "gone.csv does not exist"),
         (["good", "--model", "gone.npz"], "No such file or directory"),
-        (["good", "--model", "a", "--save-model", "b"], "fits none"),
+        (["good", "--model", "a", "--save-model", "b"], "which fits no model"),
     ],
 )
 def test_what_cannot_be_checked_exits_2(

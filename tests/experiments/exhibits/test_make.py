@@ -241,13 +241,13 @@ def test_reproduce_is_killed_and_continues(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["table9"], "there is no exhibit 'table9'"),
+        (["table9"], "unknown exhibit 'table9'"),
         (["table1", "--datasets", "nowhere"], "'nowhere' is not in this exhibit"),
         (["table1", "--methods", "nothing", "--quick"], "'nothing' is not in this exhibit"),
-        (["table1", "--show", "--store", "missing.sqlite"], "nothing to show"),
-        (["table1", "--search", "4", "--quick"], "--quick runs on toys"),
+        (["table1", "--show", "--store", "missing.sqlite"], "does not exist; run without --show"),
+        (["table1", "--search", "4", "--quick"], "cannot be combined with --quick"),
         (["table1", "--settings", "best"], "--settings: best does not exist"),
-        (["table1", "--search", "4", "--defaults"], "give one of them"),
+        (["table1", "--search", "4", "--defaults"], "cannot be combined with --defaults"),
     ],
 )
 def test_wrong_arguments(arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -285,7 +285,7 @@ def test_one_row_from_the_command_line(tmp_path: Path) -> None:
         (["--set", "epochs=1e400"], "epochs of gcn is inf"),
         (["--set", f"epochs={'9' * 5000}"], "must be of the kind of 200"),
         (["--set", f"epochs={'[' * 100_000}"], "must be of the kind of 200"),
-        (["--set", "kind=search"], "kind is no setting of a method"),
+        (["--set", "kind=search"], "kind is not a setting of any method"),
         (["--device", "bogus"], "it must be 'cpu', 'cuda'"),
         (["--seed", "-1"], "--seed"),
         (["--seed", str(10**20)], "--seed"),
