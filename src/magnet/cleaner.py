@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from magnet import tables
+from magnet.cluster import connected
 from magnet.tables.findings import CellFinding, TableVerdict
 from magnet.tables.readers.trusted import trusted_cells
 from magnet.tables.review import FIXES, Fix, changes_of, list_cells
@@ -58,6 +59,9 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         device: where to compute. (default: where ``data.x`` is)
         progress: show a progress bar; or a function that is told what is being done and the share that is behind us.
             (default: ``False``)
+        cluster: a Ray cluster (extra ``cluster``): its address, or ``"auto"`` for the one that runs here, or else a new
+            one on this machine. The columns of a table, and ranges of features, are its tasks; the results are the
+            same. (default: none)
 
     After :meth:`fit` on a table: ``findings_``, ``verdict_`` (of :func:`magnet.tables.judge_table`, or None) and
     ``share_``, the share of rows with a listed cell. After :meth:`fit` on ``Data``: ``scores_``, ``probability_``,
@@ -101,6 +105,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         seed: int = 0,
         device: Any = None,
         progress: bool | Callable[[str, float], None] = False,
+        cluster: str | None = None,
     ) -> None:
         self.detector = detector
         self.recovery = recovery
@@ -117,6 +122,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         self.seed = seed
         self.device = device
         self.progress = progress
+        self.cluster = cluster
 
     def fit(self, data: Data | tables.Table, y: Any = None, *, trusted: Any = None) -> Self:
         """Find what is wrong in ``data`` and recover it.
@@ -127,7 +133,8 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
             trusted: bool ``[n, d]`` or ``[n]``, cells or rows known to be right.
         """
         self.check_parameters()
-        self._work(data, trusted, None)
+        with connected(self.cluster):
+            self._work(data, trusted, None)
         return self
 
     def transform(self, data: Data | tables.Table) -> Any:
@@ -142,7 +149,8 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         if _fingerprint(data) == self.fingerprint_:
             return self
         other = copy.copy(self)
-        other._work(data, None, self)
+        with connected(self.cluster):
+            other._work(data, None, self)
         return other
 
     def fit_transform(self, data: Data | tables.Table, y: Any = None, *, trusted: Any = None) -> Any:
@@ -224,9 +232,9 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         data = check_features(data)
         graph = Graph.from_edges(data.edge_index, data.num_nodes, data.get("edge_weight"))
         fitted = None if reference is None else reference.detector_
-        verdict = judge_features(data, self._make_detector(int(data.x.shape[0])), None, trusted, fitted)
+        verdict = judge_features(data, self._make_detector(int(data.x.shape[0])), None, trusted, fitted, self.cluster)
         self._read(verdict)
-        self.x_ = recover_features(data.x, verdict.trust, graph, self.recovery, self.options)
+        self.x_ = recover_features(data.x, verdict.trust, graph, self.recovery, self.options, self.cluster)
         self.cells_, self.fields_ = None, None
         self._observed = data.x
 
@@ -264,6 +272,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
             fill=self.fill,
             seed=self.seed,
             progress=self.progress if callable(self.progress) else None,
+            cluster=self.cluster,
         )
         self.verdict_, self.findings_, self.reference_ = judged.verdict, judged.findings, judged.reference
         self.detector_ = self.gate_ = None
@@ -279,6 +288,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
             trusted=trusted,
             reference=None if reference is None else reference.detector_,
             fields=None if reference is None else reference.fields_,
+            cluster=self.cluster,
         )
         self._read(judged.verdict)
         self.fields_, self.x_ = judged.fields, judged.recovered

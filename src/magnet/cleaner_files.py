@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from magnet.cleaner import MAGnet
 
 _MATRICES = ("x_", "scores_", "probability_", "flagged_", "trust_")
-_NOT_SAVED = ("progress", "decisions")
+_NOT_SAVED = ("progress", "decisions", "cluster")
 
 
 def save(model: MAGnet, path: Path) -> None:

@@ -8,9 +8,11 @@ one core each, so that a cluster works on as many pieces as it has cores.
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
+
+from magnet.threads import threads_for
 
 #: Tasks under way for each core: one in work, one waiting, so that no core waits for the caller and the arguments of
 #: few tasks are in memory.
@@ -84,9 +86,29 @@ def run_tasks(
             yield key, result
 
 
-def _with_one_thread(stored: tuple[Callable[..., Any], Any], *arguments: Any) -> Any:
-    import torch
+def results_in_order(
+    work: Callable[..., Any], shared: Any, arguments: Sequence[tuple[Any, ...]], address: str | None
+) -> Iterator[Any]:
+    """``work(shared, *arguments)`` of every piece, in the order of the pieces; without a cluster one after the other,
+    each when it is asked for.
 
-    torch.set_num_threads(1)
+    Example:
+        >>> list(results_in_order(pow, 2, [(3,), (5,)], None))
+        [8, 32]
+    """
+    if address is None:
+        yield from (work(shared, *each) for each in arguments)
+        return
+    done: dict[int, Any] = {}
+    found = run_tasks(work, shared, enumerate(arguments), address)
+    for number in range(len(arguments)):
+        while number not in done:
+            key, result = next(found)
+            done[key] = result
+        yield done.pop(number)
+
+
+def _with_one_thread(stored: tuple[Callable[..., Any], Any], *arguments: Any) -> Any:
     work, shared = stored
-    return work(shared, *arguments)
+    with threads_for(0):
+        return work(shared, *arguments)

@@ -68,7 +68,12 @@ def with_edge_tensors(data: Data) -> Data:
 
 
 def judge_features(
-    data: Data, detector: Any, columns: Any = None, trusted: Any = None, reference: Any = None
+    data: Data,
+    detector: Any,
+    columns: Any = None,
+    trusted: Any = None,
+    reference: Any = None,
+    cluster: str | None = None,
 ) -> FeatureVerdict:
     """Which cells of ``data.x`` are wrong.
 
@@ -78,11 +83,12 @@ def judge_features(
         columns: what the features are. (default: inferred from them)
         trusted: cells, or rows, known to be right.
         reference: a fitted detector whose column scales and thresholds are used.
+        cluster: work on ranges of features as tasks of this Ray cluster. (default: none)
     """
     if not hasattr(detector, "fit"):
         return _given(data, detector, columns)
     fitted = copy.copy(detector)
-    known = {"columns": columns, "trusted": trusted, "reference": reference}
+    known = {"columns": columns, "trusted": trusted, "reference": reference, "cluster": cluster}
     fitted.fit(data, **{name: value for name, value in known.items() if value is not None})
     return FeatureVerdict(
         detector=fitted,
@@ -116,7 +122,12 @@ def _given(data: Data, trust: Any, columns: Any) -> FeatureVerdict:
 
 
 def recover_features(
-    x: Tensor, trust: Tensor, graph: Graph, recovery: Recovery = "auto", options: dict[str, Any] | None = None
+    x: Tensor,
+    trust: Tensor,
+    graph: Graph,
+    recovery: Recovery = "auto",
+    options: dict[str, Any] | None = None,
+    cluster: str | None = None,
 ) -> Tensor:
     """``x`` with the cells that are not trusted replaced by what the trusted ones say.
 
@@ -127,10 +138,11 @@ def recover_features(
         recovery: ``"propagate"`` extends the trusted values harmonically over the graph, ``"framelet"`` is the paper's
             sparse recovery. (default: ``"auto"``, which propagates)
         options: further arguments of :func:`magnet.propagate` or :func:`magnet.recover`.
+        cluster: work on ranges of features as tasks of this Ray cluster. (default: none)
     """
     if bool((trust >= 1).all()):
         return x
-    given = {"coordinates": "degree", **(options or {})}
+    given = {"coordinates": "degree", "cluster": cluster, **(options or {})}
     if recovery == "framelet":
         transform = FrameletTransform(graph)
         return recover(x, trust, transform, **{"keep_trusted": True, "start": "propagated", **given}).x

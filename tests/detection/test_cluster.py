@@ -6,6 +6,7 @@ import time
 import pytest
 import torch
 
+from magnet import cluster
 from magnet.corruption import corrupt_cells
 from magnet.datasets import synthetic
 from magnet.detection import make
@@ -28,7 +29,7 @@ def test_equal_to_one_process_when_a_node_is_lost(monkeypatch):
     try:
         second = nodes.add_node(**options)
         nodes.wait_for_nodes()
-        original, seen = dataset.run_tasks, []
+        original, seen = cluster.run_tasks, []
 
         def run_tasks(*arguments):
             for key, result in original(*arguments):
@@ -38,7 +39,7 @@ def test_equal_to_one_process_when_a_node_is_lost(monkeypatch):
                     time.sleep(1)
                 yield key, result
 
-        monkeypatch.setattr(dataset, "run_tasks", run_tasks)
+        monkeypatch.setattr(cluster, "run_tasks", run_tasks)
         found = make("auto").fit(data, cluster=nodes.address)
         assert len(seen) >= 14
         assert torch.allclose(found.node_probability_, expected.node_probability_, atol=1e-6)

@@ -88,6 +88,9 @@ def clean(
     encoding: Annotated[str | None, typer.Option(help="Encoding of text files; detected by default.")] = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     device: Annotated[str | None, typer.Option(help="cpu or cuda, for graph detectors.")] = None,
+    ray: Annotated[
+        str | None, typer.Option(help="Judge columns on a Ray cluster: its address, or auto for one on this machine.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the output of an earlier run.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show how the columns are understood, and stop.")] = False,
     quiet: Quiet = False,
@@ -120,7 +123,8 @@ def clean(
     }
     inputs = {"nodes": nodes, "edges": edges, "trusted": trusted, "decisions": decisions, "schema": schema}
     with command(quiet, verbose, as_json) as out:
-        _run(inputs, output or Path(f"{_stem(nodes)}-cleaned"), reading, settings, device, force, dry_run, out)
+        where = {"device": device, "cluster": ray}
+        _run(inputs, output or Path(f"{_stem(nodes)}-cleaned"), reading, settings, where, force, dry_run, out)
 
 
 def _run(
@@ -128,7 +132,7 @@ def _run(
     output: Path,
     reading: dict[str, Any],
     settings: dict[str, Any],
-    device: str | None,
+    where: dict[str, Any],
     force: bool,
     dry_run: bool,
     out: Output,
@@ -154,7 +158,7 @@ def _run(
         from magnet.tables.readers.trusted import read_trusted
 
         trusted, decisions, schema = (inputs[name] for name in ("trusted", "decisions", "schema"))
-        model = MAGnet(**settings, device=device, progress=stage)
+        model = MAGnet(**settings, **where, progress=stage)
         model.check_parameters()
         override = tables.read_override(schema) if schema is not None else None
         assert inputs["nodes"] is not None

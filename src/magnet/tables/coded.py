@@ -147,6 +147,7 @@ class CodedTable:
         seed: of samples of rows.
         shared: what one test leaves for another.
         fill: whether every blank is to get a suggestion.
+        cluster: the Ray cluster whose tasks the columns are, see :func:`magnet.cluster.connected`; None for none.
     """
 
     columns: list[CodedColumn]
@@ -159,6 +160,7 @@ class CodedTable:
     seed: int = 0
     shared: dict[str, Floats] = field(default_factory=dict)
     fill: bool = False
+    cluster: str | None = None
 
     @classmethod
     def of(cls, columns: Mapping[str, Sequence[str]]) -> CodedTable:

@@ -48,6 +48,7 @@ def judge_as_graph(
     trusted: NDArray[np.bool_] | None = None,
     reference: Any = None,
     fields: tuple[Field, ...] | None = None,
+    cluster: str | None = None,
 ) -> GraphJudgment:
     """Judge the columns that can be encoded as features by a detector, or by a given trust matrix.
 
@@ -60,6 +61,7 @@ def judge_as_graph(
         trusted: bool ``[n, columns]``, cells known to be right.
         reference: a fitted detector whose scales and thresholds are used.
         fields: the code of another table's columns. (default: this table's own)
+        cluster: work on ranges of features as tasks of this Ray cluster. (default: none)
     """
     table = with_nearest_links(table, NEAREST)
     encoded = encode(table, fields)
@@ -68,13 +70,13 @@ def judge_as_graph(
     if trusted is not None:
         place = {f.name: k for k, f in enumerate(table.fields)}
         trusted = encoded.per_column(trusted[:, [place[f.name] for f in encoded.fields]])
-    verdict = judge_features(data, detector, encoded.columns, trusted, reference)
+    verdict = judge_features(data, detector, encoded.columns, trusted, reference, cluster)
     trust = verdict.trust.cpu()
     if recovery in ("auto", "regression"):
         context = table.links.kind != "nearest"  # those links were made from the very cells that are judged
         recovered = suggest(encoded.x, (trust > 0.5).float(), graph, encoded.columns, context)
     else:
-        recovered = recover_features(encoded.x, trust, graph, recovery, options)  # type: ignore[arg-type]
+        recovered = recover_features(encoded.x, trust, graph, recovery, options, cluster)  # type: ignore[arg-type]
     return GraphJudgment(_findings(table, encoded, verdict, recovered), verdict, encoded.fields, recovered)
 
 
@@ -116,7 +118,7 @@ def _unreadable(f: Field, observed: str) -> str:
     return f"{observed} is below 0, as no other value is" if np.isfinite(number) else f"{observed} is not a number"
 
 
-def swapped_rows(table: Table, seed: int = 0, progress: bool = False) -> list[CellFinding]:
+def swapped_rows(table: Table, seed: int = 0, cluster: str | None = None) -> list[CellFinding]:
     """Cells of rows that belong to another node, judged by what is linked to them.
 
     Only links given by the user say that: rows are compared with their neighbors by
@@ -124,8 +126,7 @@ def swapped_rows(table: Table, seed: int = 0, progress: bool = False) -> list[Ce
     """
     if table.links.kind != "given" or len(table.used) < 2:
         return []
-    rows = detection.make("context", seed=seed, progress=progress)
-    judged = judge_as_graph(table, rows)
+    judged = judge_as_graph(table, detection.make("context", seed=seed), cluster=cluster)
     own = judged.verdict.detector.node_probability_.cpu().numpy()
     reason = "the whole row does not fit the rows that it is linked to"
     return [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -29,7 +29,8 @@ GUESSED = 0.79  # highest confidence of a correction by shape alone: below what 
 
 @dataclass(eq=False)
 class ColumnJudgement:
-    """Findings of one column, mass of errors by rate name, rows whose errors could be seen, and what may be learned.
+    """Findings of one column, mass of errors by rate name, rows whose errors could be seen, what may be learned, and,
+    where it was asked for, the likeliest value of every blank with its probability.
 
     A misspelling can be seen with certainty where the right value occurs in other rows, so rates are estimated from
     such corrections and rows only.
@@ -40,6 +41,7 @@ class ColumnJudgement:
     identifiable: float
     repairs: dict[int, int]
     lessons: list[tuple[str, str]]
+    fillings: dict[int, tuple[int, float]] = field(default_factory=dict)
 
 
 @dataclass(eq=False)

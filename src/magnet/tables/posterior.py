@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from magnet.tables.channels import AUDITS, REWRITES, make_channels
+from magnet.cluster import results_in_order
+from magnet.tables.channels import AUDITS, REWRITES, Channel, make_channels
 from magnet.tables.coded import CodedTable, Codes, joint
 from magnet.tables.findings import CellFinding, Finding, TableVerdict
 from magnet.tables.mixture import ColumnJudgement, ColumnModel
@@ -41,6 +42,7 @@ def judge_table(
     seed: int = 0,
     progress: Callable[[str, float], None] | None = None,
     options: TableOptions = DEFAULT,
+    cluster: str | None = None,
 ) -> TableVerdict:
     """Find wrong cells in a table of texts.
 
@@ -58,6 +60,7 @@ def judge_table(
         seed: of random choices (default: 0).
         progress: called with what is being done and the share that is behind us (default: ``None``).
         options: the constants (default: :data:`~magnet.tables.options.DEFAULT`).
+        cluster: judge columns as tasks of this Ray cluster, see :func:`magnet.cluster.connected` (default: none).
 
     Returns:
         The listed cells with their evidence, the roles, and what was not judged.
@@ -68,7 +71,7 @@ def judge_table(
     absent = next((name for name in link_by if name not in names), None)
     if absent is not None:
         raise ValueError(f"link_by names {absent!r}; the table has {', '.join(map(repr, names))}")
-    table.fill = fill
+    table.fill, table.cluster = fill, cluster
     table.links, table.link_by, table.trusted, table.seed = links, tuple(link_by), trusted, seed
     table.strict = tuple((rule.determined_by, rule.column) for rule in known if rule.determined_by)
     table.skip = frozenset(skip)
@@ -78,7 +81,7 @@ def judge_table(
     if table.num_rows:
         for rewrite in REWRITES.values():
             _apply(table, cells, rewrite(table, options), options)
-        found, models = _passes(table, options, memory, progress)
+        found, fillings = _passes(table, options, memory, progress)
         for key, finding in found.items():
             cells[key] = _both(cells[key], finding) if key in cells else finding
         for audit in AUDITS.values():
@@ -90,14 +93,12 @@ def judge_table(
             if key in cells:
                 finding = replace(_stronger(cells[key], finding), kind="rule", reason=finding.reason)
             cells[key] = finding
-        if fill:
-            for j, model in models.items():
-                for row, (code, chance) in model.fillings().items():
-                    if (row, j) not in cells or cells[row, j].suggested is None:
-                        before = cells[row, j].probability if (row, j) in cells else 0.0
-                        value = table.columns[j].values[code]
-                        why = f"blank; {value!r} is the likeliest value: missing"
-                        cells[row, j] = Finding(row, value, before, chance, "missing", why)
+        for (row, j), (code, chance) in fillings.items():
+            if (row, j) not in cells or cells[row, j].suggested is None:
+                before = cells[row, j].probability if (row, j) in cells else 0.0
+                value = table.columns[j].values[code]
+                why = f"blank; {value!r} is the likeliest value: missing"
+                cells[row, j] = Finding(row, value, before, chance, "missing", why)
     return TableVerdict(
         cells=_listed(table, cells, memory, options, fill),
         roles={c.name: c.role for c in table.columns},
@@ -241,24 +242,26 @@ def _stronger(first: Finding, then: Finding) -> Finding:
 
 def _passes(
     table: CodedTable, options: TableOptions, told: _Memory, progress: Callable[[str, float], None] | None
-) -> tuple[Cells, dict[int, ColumnModel]]:
+) -> tuple[Cells, dict[tuple[int, int], tuple[int, float]]]:
+    """What was found, and the likeliest value of every blank with its probability, where that was asked for."""
     channels = make_channels(options)
     width = len(table.columns)
     rates = [_first_rates(table, j, options) for j in range(width)]
     memory: list[dict[str, object]] = [{} for _ in range(width)]
-    models: dict[int, ColumnModel] = {}
     active = [j for j, c in enumerate(table.columns) if c.name not in table.skip and c.role.name != "empty"]
     judged: dict[int, ColumnJudgement] = {}
     for step in range(options.passes + options.more_passes):
-        shared: dict[str, object] = {}
+        in_pass = _Pass(table, channels, options, step < 2, table.fill and step >= options.passes - 1)
+        results = results_in_order(_judge_column, in_pass, [(j, rates[j], memory[j]) for j in active], table.cluster)
         for at, j in enumerate(active):
             if progress:
                 share = min((step + at / len(active)) / options.passes, 1.0)
                 progress(f"pass {step + 1}, column {j + 1} of {width}", share)
-            models[j] = ColumnModel(table, j, channels, rates[j], options, memory[j], step < 2, shared)
-            judged[j] = models[j].judge()
-            judged[j].mass["typo"] += told.accepted[table.columns[j].name]
+            judged[j], memory[j], added = next(results)
+            for text in added:
+                table.columns[j].code(text)
             name = table.columns[j].name
+            judged[j].mass["typo"] += told.accepted[name]
             judged[j].identifiable += told.accepted[name] + options.rejected_rows * told.rejected[name]
         before = {j: rates[j].typo for j in active}
         for name in ("typo", "affix"):
@@ -278,7 +281,39 @@ def _passes(
             channel.learn(lessons)
         if step >= options.passes - 1:
             active = [j for j in active if rates[j].typo > RISING * before[j]]
-    return {(i, j): f for j, result in judged.items() for i, f in result.findings.items()}, models
+    found = {(i, j): f for j, result in judged.items() for i, f in result.findings.items()}
+    return found, {(i, j): filling for j, result in judged.items() for i, filling in result.fillings.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class _Pass:
+    """What all columns of one pass share.
+
+    Args:
+        table, channels, options: see :class:`~magnet.tables.mixture.ColumnModel`.
+        fresh: whether contexts are chosen again.
+        fill: whether blanks get a suggestion.
+        found: what is computed once per pass.
+    """
+
+    table: CodedTable
+    channels: list[Channel]
+    options: TableOptions
+    fresh: bool
+    fill: bool
+    found: dict[str, object] = field(default_factory=dict)
+
+
+def _judge_column(
+    pass_: _Pass, position: int, rates: Rates, memory: dict[str, object]
+) -> tuple[ColumnJudgement, dict[str, object], list[str]]:
+    """One column judged; what it keeps for the next pass, and the texts that joined its vocabulary."""
+    known = len(pass_.table.columns[position].values)
+    model = ColumnModel(pass_.table, position, pass_.channels, rates, pass_.options, memory, pass_.fresh, pass_.found)
+    judged = model.judge()
+    if pass_.fill:
+        judged.fillings = model.fillings()
+    return judged, memory, model.column.values[known:]
 
 
 def _first_rates(table: CodedTable, position: int, options: TableOptions) -> Rates:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import Counter
 from dataclasses import dataclass
@@ -70,7 +71,7 @@ class ColumnPrior:
     def _novelty(self) -> Novelty:
         """The base measure, kept from the last pass if no value of the column was repaired since."""
         held = np.flatnonzero(self.counts)
-        state = hash((held.tobytes(), self.counts[held].tobytes()))
+        state = hashlib.sha256(held.tobytes() + self.counts[held].tobytes()).digest()  # the same in every process
         if self.memory.get("novelty_state") == state:
             return self.memory["novelty"]  # type: ignore[return-value]
         values = self.column.values
@@ -124,7 +125,7 @@ class ColumnPrior:
     def fillings(self) -> dict[int, tuple[int, float]]:
         """For every blank the likeliest value and its probability among filled cells."""
         column = self.column
-        rows = np.flatnonzero(column.current == column.blank)
+        rows = np.flatnonzero(column.read == column.blank)
         counts = self.counts.copy()
         if not len(rows) or column.blank < 0:
             return {}

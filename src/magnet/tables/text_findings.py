@@ -43,6 +43,7 @@ def judge_as_text(
     fill: bool = False,
     seed: int = 0,
     progress: Callable[[str, float], None] | None = None,
+    cluster: str | None = None,
 ) -> TextJudgment:
     """Judge a table by the noisy-channel engine, and its rows by what they are linked to.
 
@@ -50,7 +51,7 @@ def judge_as_text(
         table: the table.
         trusted: bool ``[n, columns]``, cells known to be right (default: ``None``).
         reference: rows of another table that were found right, by column; they come first and are trusted.
-        link_by, rules, decisions, fill, seed, progress: see :func:`~magnet.tables.posterior.judge_table`.
+        link_by, rules, decisions, fill, seed, progress, cluster: see :func:`~magnet.tables.posterior.judge_table`.
     """
     own = table.text_columns()
     absent = [name for name in reference if name not in own]
@@ -71,13 +72,14 @@ def judge_as_text(
         decisions=[_decision(d) for d in decisions],
         seed=seed,
         progress=progress,
+        cluster=cluster,
     )
     findings = [replace(c, row=c.row - before) for c in verdict.cells if c.row >= before]
     if links is not None:
         from magnet.tables.graph_findings import swapped_rows  # needs torch, which a table without links does not
 
         seen = {(c.row, c.column) for c in findings}
-        findings += [c for c in swapped_rows(table, seed) if (c.row, c.column) not in seen]
+        findings += [c for c in swapped_rows(table, seed, cluster) if (c.row, c.column) not in seen]
     if trusted is not None:
         place = {name: k for k, name in enumerate(table.frame.columns)}
         findings = [c for c in findings if not trusted[c.row, place[c.column]]]

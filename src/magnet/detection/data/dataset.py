@@ -14,7 +14,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from magnet.arrays import csr_tensor, is_sparse, to_scipy
-from magnet.cluster import run_tasks
+from magnet.cluster import results_in_order
 from magnet.detection.data.columns import Column, check_columns, feature_tensor, infer_columns, row_units
 from magnet.detection.data.scales import Scales, asinh_units, robust_scales
 from magnet.detection.options import DATA
@@ -170,16 +170,10 @@ class DetectionData:
         """``work(first, last)`` of every range, in order. On a cluster every range is a task, but for the first one:
         what ``work`` computes once and keeps is then there when it is sent."""
         ranges = list(self.ranges())
-        if self.cluster is None:
-            yield from ((first, last, work(first, last)) for first, last in ranges)
-            return
-        done = {ranges[0]: work(*ranges[0])}
-        found = run_tasks(_work_on_range, work, ((each, each) for each in ranges[1:]), self.cluster)
-        for first, last in ranges:
-            while (first, last) not in done:
-                at, result = next(found)
-                done[at] = result
-            yield first, last, done.pop((first, last))
+        yield *ranges[0], work(*ranges[0])
+        rest = results_in_order(_work_on_range, work, ranges[1:], self.cluster)
+        for (first, last), result in zip(ranges[1:], rest, strict=True):
+            yield first, last, result
 
     def categories(self, first: int, last: int) -> Iterator[tuple[Column, slice]]:
         """The categorical columns of a range of features, and where they are in its block."""

@@ -42,7 +42,9 @@ def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Findi
     steps, names = [1.0 if k in dates else _step(c) for k, c in enumerate(columns)], [c.name for c in columns]
     oddness = np.column_stack([_oddness(c) for c in columns])
     categories, links = _categories(table), link_matrix(table)
-    verdicts = judge_numbers(values, steps, categories, links, _orders(table), names, unsure, oddness, dates)
+    verdicts = judge_numbers(
+        values, steps, categories, links, _orders(table), names, unsure, oddness, dates, table.cluster
+    )
     for k, (j, column, verdict) in enumerate(zip(places, columns, verdicts, strict=True)):
         writer = _DateWriter(column) if k in dates else _NumberWriter(column)
         if verdict.scale is not None:  # the number, or what the context expects where it is wrong or missing

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.stats import t as student_t
 from threadpoolctl import threadpool_limits
 
+from magnet.cluster import results_in_order
 from magnet.tables.numbers.arrays import Bools, Floats, Ints
 from magnet.tables.numbers.context import CUT, Category, Context
 from magnet.tables.numbers.errors import FACTORS, FAR, ErrorKinds, WrongDensity, beyond_bounds, is_slip, wrong_density
@@ -100,6 +101,7 @@ def judge_numbers(
     unsure: Collection[int] = (),
     oddness: Floats | None = None,
     additive: Collection[int] = (),
+    cluster: str | None = None,
 ) -> list[ColumnVerdict]:
     """Judge every number of a table.
 
@@ -114,6 +116,7 @@ def judge_numbers(
         oddness: ``[n, q]``, log ratio of the chance that a wrong number and that a right one is written like this
             (default: 0).
         additive: columns without a zero, such as dates: never multiplied, and no part of arithmetic (default: none).
+        cluster: predict columns as tasks of this Ray cluster (default: none).
     """
     plain = np.where(np.isin(np.arange(values.shape[1]), list(additive))[None], np.nan, values)
     relations = [r for r in find_relations(plain, steps) if _arithmetic(r, set(unsure))]
@@ -129,7 +132,7 @@ def judge_numbers(
         if j not in additive and isinstance(prepared[j], _Column):
             oddness[:, j] += beyond_bounds(values[:, j], names[j] if names else "")
     with threadpool_limits(1):
-        verdicts, proof = _judge(values, steps, prepared, relations, categories, links, orders, oddness, names)
+        verdicts, proof = _judge(values, steps, prepared, relations, categories, links, orders, oddness, names, cluster)
     names = names or [f"column {j}" for j in range(len(prepared))]
     proof.wrong[crowded(proof.wrong > DOUBTED, values)] = 0.0
     for j, verdict in enumerate(verdicts):
@@ -152,6 +155,7 @@ def _judge(
     orders: Sequence[tuple[str, Ints]],
     oddness: Floats,
     names: Sequence[str],
+    cluster: str | None,
 ) -> tuple[list[ColumnVerdict], Blame]:
     n, q = values.shape
     y = np.column_stack([p.y if isinstance(p, _Column) else np.full(n, np.nan) for p in prepared] or [np.zeros((n, 0))])
@@ -185,13 +189,15 @@ def _judge(
         cells, whole, known, unsure = (part[:, judged] for part in (cells, whole, known, unsure))
         context = Context(cells, whole, known, unsure, categories, links, orders, here)
         u = np.full((n, q), np.nan)
+        wanted = []
         for place, j in enumerate(judged):
             c = prepared[j]
             assert isinstance(c, _Column)
-            fitted = c.judged & ~doubt[:, j]
             chosen = () if j in alone else blocks.get(j) if step > 1 else None
-            found = predict(context, place, c.y, fitted, chosen, c.floor)
-            if found is None:
+            wanted.append((place, c.y, c.judged & ~doubt[:, j], chosen, c.floor))
+        for j, found in zip(judged, results_in_order(predict, context, wanted, cluster), strict=True):
+            c = prepared[j]
+            if found is None or isinstance(c, str):
                 continue
             blocks[j], center[:, j], spread[:, j] = found.blocks, found.center, found.spread
             slopes[:, j, judged] = found.slope, found.curvature
