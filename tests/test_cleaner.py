@@ -164,7 +164,7 @@ def test_a_false_discovery_rate_bounds_what_is_listed() -> None:
     strict = magnet.clean(nodes, edges, id="id", fix="none", fdr=0.01).suspicious_cells["probability"]
     assert (1 - strict).mean() <= 0.01 or strict.empty
     assert len(strict) <= len(probability)
-    with pytest.raises(ValueError, match="a table takes threshold or fdr"):
+    with pytest.raises(ValueError, match="use threshold or fdr for a table"):
         magnet.clean(nodes, edges, id="id", contamination=0.1)
 
 
@@ -285,7 +285,7 @@ def test_a_fitted_table_is_saved_and_loaded(tmp_path: Path) -> None:
     (tmp_path / "model.npz").write_bytes(b"torn")
     with pytest.raises(ValueError, match="damaged file"):
         MAGnet.load(tmp_path / "model.npz")
-    with pytest.raises(ValueError, match="only models with a detector's name are saved"):
+    with pytest.raises(ValueError, match="only models whose detector is given by name can be saved"):
         MAGnet(torch.ones(400)).fit(synthetic(nodes=400, features=12)).save(tmp_path / "x.npz")
 
 

@@ -33,7 +33,7 @@ def test_a_batch_stays_a_batch() -> None:
 
 
 def test_what_cannot_be_cleaned_is_said() -> None:
-    with pytest.raises(ValueError, match="one kind of node at a time"):
+    with pytest.raises(ValueError, match="one node type of a HeteroData"):
         Clean()(HeteroData())
     with pytest.raises(TypeError, match="detektor"):
         Clean(detektor="auto")

@@ -226,9 +226,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         from magnet.graph import Graph
 
         if self.recovery == "regression":
-            raise ValueError(
-                "recovery is 'regression', which is for tables; for a Data there are 'propagate' and 'framelet'"
-            )
+            raise ValueError("recovery is 'regression', which is for tables; use 'propagate' or 'framelet' for a Data")
         data = check_features(data)
         graph = Graph.from_edges(data.edge_index, data.num_nodes, data.get("edge_weight"))
         fitted = None if reference is None else reference.detector_
@@ -261,7 +259,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
 
     def _judge_as_text(self, table: tables.Table, trusted: NDArray[np.bool_] | None, reference: MAGnet | None) -> None:
         if self.contamination is not None:
-            raise ValueError("contamination is for detectors of graphs; a table takes threshold or fdr")
+            raise ValueError("contamination is for graph detectors; use threshold or fdr for a table")
         judged = judge_as_text(
             table,
             trusted=trusted,

@@ -25,7 +25,9 @@ def save(model: MAGnet, path: Path) -> None:
     from magnet.datasets.npz import save_arrays
 
     if not isinstance(model.detector, str):
-        raise ValueError(f"detector is a {type(model.detector).__name__}; only models with a detector's name are saved")
+        raise ValueError(
+            f"detector is a {type(model.detector).__name__}; only models whose detector is given by name can be saved"
+        )
     parameters = {name: value for name, value in model.get_params(deep=False).items() if name not in _NOT_SAVED}
     facts: dict[str, Any] = {
         "parameters": parameters,

@@ -47,7 +47,7 @@ class FeatureVerdict:
 def check_features(data: Any) -> Data:
     """A graph whose features can be cleaned, its edges as tensors, or a ``ValueError`` that says why not."""
     if isinstance(data, HeteroData):
-        raise ValueError("data is a HeteroData; MAGnet cleans one kind of node: take a homogeneous Data of that kind")
+        raise ValueError("data is a HeteroData; MAGnet needs a homogeneous Data: convert one node type")
     x = getattr(data, "x", None)
     if not isinstance(x, Tensor) or x.dim() != 2:
         raise ValueError(f"data is a {type(data).__name__} without a feature matrix x [nodes, features]")

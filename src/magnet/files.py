@@ -118,7 +118,7 @@ def refuse_overwriting(inputs: Iterable[Path | None], targets: Iterable[Path]) -
     for target in targets:
         for path in read:
             if target.exists() and target.samefile(path):
-                raise ValueError(f"{target} would be overwritten, and it is read as {path}; write somewhere else")
+                raise ValueError(f"{target} is an input ({path}) and would be overwritten; choose another output")
 
 
 def sha256_of(path: Path) -> str:

@@ -235,7 +235,7 @@ def _check_weights(edge_weight: Any, num_edges: int) -> FloatArray:
         raise ValueError(f"edge_weight has shape {tuple(weight.shape)}; it must be [{num_edges}], one per edge")
     if not np.isfinite(weight).all() or (weight < 0).any():
         bad = weight[~np.isfinite(weight) | (weight < 0)][0]
-        raise ValueError(f"edge_weight holds {bad}; weights must be finite and not negative")
+        raise ValueError(f"edge_weight holds {bad}; weights must be finite and nonnegative")
     return weight
 
 

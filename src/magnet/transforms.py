@@ -35,9 +35,7 @@ class Clean(BaseTransform):  # type: ignore[misc]
 
     def forward(self, data: Data | Batch) -> Data | Batch:
         if isinstance(data, HeteroData):
-            raise ValueError(
-                "Clean takes a homogeneous Data or Batch; of a HeteroData, clean one kind of node at a time"
-            )
+            raise ValueError("Clean takes a homogeneous Data or Batch; clean one node type of a HeteroData at a time")
         model = MAGnet(**self.settings)
         with torch.no_grad():
             result = model.fit_transform(data)

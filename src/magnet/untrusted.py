@@ -41,8 +41,8 @@ def check_size(size: int, what: str) -> None:
     """Refuse what would unfold beyond :func:`memory_limit`."""
     if size > memory_limit():
         raise ValueError(
-            f"{what} would take {size / 2**30:.3g} GiB of memory; at most {memory_limit() / 2**30:.3g} GiB are taken "
-            "(MAGNET_MAX_BYTES sets another limit)"
+            f"{what} would take {size / 2**30:.3g} GiB of memory; the limit is {memory_limit() / 2**30:.3g} GiB "
+            "(set by MAGNET_MAX_BYTES)"
         )
 
 
@@ -68,7 +68,7 @@ def _check_header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
         shape, _, dtype = read(file)
         promised = math.prod(shape) * dtype.itemsize
         if not dtype.hasobject and promised > member.file_size:
-            raise ValueError(f"{member.filename} should hold {promised} bytes and has {member.file_size}")
+            raise ValueError(f"{member.filename} declares {promised} bytes but has {member.file_size}")
 
 
 def read_csr(values: Any, indices: Any, indptr: Any, shape: Any) -> sp.csr_matrix:
@@ -104,9 +104,9 @@ def _check_indices(values: int, indices: NDArray[Any], indptr: NDArray[Any], sha
     rows, columns = shape
     what = f"a sparse matrix of shape [{rows}, {columns}]"
     if indptr.shape != (rows + 1,) or indptr[0] != 0 or (np.diff(indptr.astype(np.int64)) < 0).any():
-        raise ValueError(f"{what} has row starts that do not grow from 0, or not {rows + 1} of them")
+        raise ValueError(f"{what} has invalid row pointers; they must be {rows + 1} numbers in increasing order from 0")
     if int(indptr[-1]) > min(len(indices), values):
-        raise ValueError(f"{what} has {min(len(indices), values)} values; its row starts end at {indptr[-1]}")
+        raise ValueError(f"{what} has {min(len(indices), values)} values; its row pointers end at {indptr[-1]}")
     if indices.size and (indices.min() < 0 or indices.max() >= columns):
         raise ValueError(f"{what} has column indices from {indices.min()} to {indices.max()}")
 

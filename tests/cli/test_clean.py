@@ -167,7 +167,7 @@ def test_force_is_needed_to_write_again(files: tuple[Path, Path], tmp_path: Path
         (("NODES", "--fix", "some"), 2, "fix is 'some'"),
         (("NODES", "--max-share", "7"), 2, "max_share is 7"),
         (("NODES", "--threshold", "7"), 2, "threshold is 7"),
-        (("NODES", "--detector", "magic"), 2, "there is no detector 'magic'"),
+        (("NODES", "--detector", "magic"), 2, "unknown detector 'magic'"),
         (("NODES", "--exclude", "nothing"), 2, "exclude names 'nothing'"),
         (("NODES", "--link-by", "nothing"), 2, "link_by names 'nothing'"),
         (("NODES", "--encoding", "klingon"), 2, "encoding 'klingon' is not known"),

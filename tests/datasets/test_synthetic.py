@@ -78,13 +78,13 @@ def test_a_million_nodes_in_under_a_minute() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"nodes": 1}, "do not make a graph"),
+        ({"nodes": 1}, "2, 1 and 1 are the smallest"),
         ({"homophily": 1.2}, "homophily is 1.2"),
         ({"average_degree": 900}, "average_degree is 900"),
         ({"kind": "words"}, "kind is 'words'"),
         ({"degree": "heavy"}, "degree is 'heavy'"),
         ({"signal": -1}, "signal is -1"),
-        ({"nodes": 12, "classes": 6, "homophily": 1.0, "average_degree": 2}, "no room for 12 edges"),
+        ({"nodes": 12, "classes": 6, "homophily": 1.0, "average_degree": 2}, "12 edges do not fit"),
     ],
 )
 def test_bad_options_are_named(options: dict[str, object], message: str) -> None:

@@ -10,10 +10,10 @@ from magnet import detection
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("nothing", {}, "there is no detector 'nothing'"),
+        ("nothing", {}, "unknown detector 'nothing'"),
         ("context", {"depth": 3}, "depth"),
         ("auto", {"fdr": 2.0}, "fdr is 2.0"),
-        ("auto", {"fdr": 0.1, "contamination": 0.1}, "give one of them"),
+        ("auto", {"fdr": 0.1, "contamination": 0.1}, "not both"),
         ("gae", {"loss": "huber"}, "loss is 'huber'"),
     ],
 )

@@ -86,5 +86,5 @@ def test_finished_ranges_are_not_sent_again(data, tmp_path, monkeypatch):
 
 def test_what_does_not_go_with_a_cluster_is_said(data):
     W, x, trust = data
-    with pytest.raises(ValueError, match="cluster is for columns on the CPU that are independent"):
+    with pytest.raises(ValueError, match="cluster needs independent columns on the CPU"):
         recover(x, trust, W, penalty="group", cluster="auto")

@@ -216,7 +216,7 @@ nan = float("nan")
         ({"backend": "cuda"}, "backend is 'cuda'"),
         ({"backend": "triton"}, "backend is 'triton' but x is on cpu"),
         ({"backend": "numba", "balance": True}, "balance=True runs on 'torch' only"),
-        ({"penalty": "group", "block_columns": 2}, "out and block_columns handle columns separately"),
+        ({"penalty": "group", "block_columns": 2}, "out and block_columns process columns separately"),
         ({"block_columns": 0}, "block_columns is 0"),
         ({"transform": "graph"}, "transform is a str; it must be a FrameletTransform"),
         ({"warm_start": torch.zeros(3, 3)}, r"warm_start has shape \[3, 3\]"),

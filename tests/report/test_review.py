@@ -128,7 +128,7 @@ def test_a_wrong_folder_or_foreign_decisions_are_refused(folder: Path, tmp_path:
     with pytest.raises(FileNotFoundError, match="name the folder that magnet clean wrote"):
         Review(tmp_path)
     (folder / "decisions.json").write_text('{"cells": [], "sha256": "other"}')
-    with pytest.raises(ValueError, match="about another table"):
+    with pytest.raises(ValueError, match="belongs to another table"):
         Review(folder)
     (folder / "decisions.json").write_text("{")
     result = CliRunner().invoke(app, ["review", str(folder), "--no-browser"])

@@ -30,9 +30,9 @@ def test_pandas_frames_are_not_copied_and_other_things_are_refused():
     frame = pd.DataFrame({"a": [1]})
     assert to_pandas(frame) is frame
     for other in (None, pd.Series([1, 2]), pa.array([1])):
-        with pytest.raises(ValueError, match="is no data frame"):
+        with pytest.raises(ValueError, match="is not a data frame"):
             magnet.clean(other)
-    with pytest.raises(ValueError, match="a list is no data frame; pandas, polars and Arrow tables are read"):
+    with pytest.raises(ValueError, match="a list is not a data frame; pandas, polars and Arrow tables are accepted"):
         to_pandas([1, 2])
 
 

@@ -116,7 +116,7 @@ def test_a_schema_file_overrides_the_guess(tmp_path: Path) -> None:
         ('[columns]\na = "numbr"', "kind 'numbr'; it must be one of binary"),
         ("[columns]\na = { size = 3 }", "takes a kind"),
         ('colums = "x"', "it may hold 'columns', 'missing' and 'rules'"),
-        ("missing = 3", "must be a list of texts"),
+        ("missing = 3", "must be a list of strings"),
         ("[[[", "is not a TOML file"),
     ],
 )

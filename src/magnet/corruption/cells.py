@@ -62,10 +62,10 @@ def corrupt_cells(
     if kind not in get_args(Kind):
         raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(get_args(Kind))}")
     if kind == "flip" and not is_binary(data.x):
-        raise ValueError("kind 'flip' needs features that are all 0 or 1; for others there is 'outlier'")
+        raise ValueError("kind 'flip' needs features that are all 0 or 1; use 'outlier' for other features")
     size = {"outlier": 3.0, "gaussian": 1.0}.get(kind, 0.0) if scale is None else float(scale)
     if not 0 <= size < np.inf:
-        raise ValueError(f"scale is {scale}; it must be finite and not negative")
+        raise ValueError(f"scale is {scale}; it must be finite and nonnegative")
 
     rng = np.random.default_rng(seed)
     chosen = np.sort(rng.choice(nodes, size=max(1, round(node_share * nodes)), replace=False))

@@ -51,7 +51,7 @@ class Corruption:
         with damaged(Path(path)):
             cells, info = torch.from_numpy(extra["cells"]), json.loads(str(extra["info"]))
             if cells.shape != data.x.shape or checksum(data.x) != info["checksum"]:
-                raise ValueError("the features are not those that were saved")
+                raise ValueError("the features do not match the saved checksum")
         return cls(data, cells, cells.any(dim=1), info)
 
     def __repr__(self) -> str:
@@ -109,7 +109,7 @@ def check_features(data: Data) -> tuple[int, int]:
     if nodes == 0 or columns == 0:
         raise ValueError(f"data.x has shape {nodes} x {columns}: there is nothing to corrupt")
     if not torch.isfinite(x.values() if x.layout == torch.sparse_csr else x).all():
-        raise ValueError("data.x holds missing or infinite values; what is wrong already cannot be corrupted")
+        raise ValueError("data.x holds missing or infinite values; replace them before corrupting")
     return nodes, columns
 
 

@@ -105,9 +105,9 @@ def download(url: str, path: Path, sha256: str | None = None) -> None:
                     file.write(block)
         received = part.stat().st_size
         if length and received != length:
-            raise ConnectionError(f"{url} broke off after {received} of {length} bytes")
+            raise ConnectionError(f"{url} was interrupted after {received} of {length} bytes")
         if sha256 and sha256_of(part) != sha256:
-            raise ConnectionError(f"{url} has an unexpected checksum: the file is not the published one")
+            raise ConnectionError(f"{url} does not match the published checksum")
         if path.suffix in (".npz", ".zip"):
             _check_archive(part, url)
 
@@ -119,10 +119,10 @@ def _connection(url: str) -> Iterator[Any]:
         with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
             place = urllib.parse.urlsplit(answer.geturl())
             if place.scheme != "https" and place.hostname not in ("127.0.0.1", "localhost"):
-                raise ConnectionError(f"{url} leads to {place.scheme}://{place.hostname}; only https is used")
+                raise ConnectionError(f"{url} redirects to {place.scheme}://{place.hostname}; only https is allowed")
             yield answer
     except http.client.HTTPException as error:
-        raise ConnectionError(f"{url} broke off ({type(error).__name__})") from None
+        raise ConnectionError(f"{url} was interrupted ({type(error).__name__})") from None
 
 
 @cache
@@ -152,7 +152,7 @@ def _check_archive(path: Path, url: str) -> None:
             _check_unpacked(archive, url)
             damaged = archive.testzip()
     except zipfile.BadZipFile:
-        raise ConnectionError(f"{url} is not an intact archive") from None
+        raise ConnectionError(f"{url} is a damaged archive") from None
     if damaged is not None:
         raise ConnectionError(f"{url} is damaged at {damaged}")
 

@@ -60,7 +60,7 @@ def synthetic(
         (500, 30, 2500)
     """
     if nodes < 2 or features < 1 or not 1 <= classes <= nodes:
-        raise ValueError(f"{nodes} nodes, {features} features and {classes} classes do not make a graph")
+        raise ValueError(f"{nodes} nodes, {features} features, {classes} classes: 2, 1 and 1 are the smallest")
     if not 0 <= homophily <= 1 or (classes == 1 and homophily < 1):
         raise ValueError(f"homophily is {homophily}; it must be in [0, 1], and 1 where there is one class")
     if not 0 <= average_degree <= (nodes - 1) / 4:
@@ -119,7 +119,7 @@ def _edges(
         merged = sorted_unique(np.concatenate([found, low * nodes + high]))
         found = merged if merged.size <= count else np.sort(rng.choice(merged, count, replace=False))
     if found.size < count:
-        raise ValueError(f"no room for {count} edges between {nodes} nodes with homophily {homophily}")
+        raise ValueError(f"{count} edges do not fit between {nodes} nodes with homophily {homophily}")
     return np.stack([found // nodes, found % nodes])
 
 

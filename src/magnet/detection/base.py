@@ -58,7 +58,7 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
             if value not in (None, "posterior") and not (isinstance(value, (int, float)) and 0 < value < 1):
                 raise ValueError(f"{name} is {value!r}; it must lie between 0 and 1")
         if self.fdr is not None and self.contamination is not None:
-            raise ValueError("fdr and contamination are two ways to choose the threshold; give one of them")
+            raise ValueError("give either fdr or contamination, not both")
 
     def fit(
         self,

@@ -49,7 +49,7 @@ def make(name: str, **options: Any) -> Detector:
         2
     """
     if name not in DETECTORS:
-        raise ValueError(f"there is no detector {name!r}; there are {', '.join(DETECTORS)}")
+        raise ValueError(f"unknown detector {name!r}; choose from {', '.join(DETECTORS)}")
     try:
         detector = DETECTORS[name](**options)
     except TypeError as error:

@@ -161,11 +161,13 @@ def recover(
     name = choose_backend(backend, X.device.type, torch_only)
     if whole and (out is not None or block_columns is not None):
         raise ValueError(
-            "out and block_columns handle columns separately; they do not go with penalty='group', gradients, "
-            "callback, keep_state or a warm start from a result"
+            "out and block_columns process columns separately; they cannot be combined with penalty='group', "
+            "gradients, callback, keep_state or a warm start from a result"
         )
     if cluster is not None and (whole or X.device.type != "cpu"):
-        raise ValueError("cluster is for columns on the CPU that are independent: not for the group penalty or states")
+        raise ValueError(
+            "cluster needs independent columns on the CPU; it cannot be combined with penalty='group' or keep_state"
+        )
     width = X.shape[1] if whole else range_width(X, name, out is not None, block_columns, cluster is not None)
     key = fingerprint(asdict(settings), transform, width, x, trust, warm_start, history, name) if is_path(out) else ""
     target = output_for(out, X, key)

@@ -53,7 +53,7 @@ class Review:
     def change(self, message: Any) -> int:
         """Take one change and write all decisions; how many cells were decided by the user."""
         if not isinstance(message, dict):
-            raise ValueError("the message is no object")
+            raise ValueError("the message must be a JSON object")
         with self._lock:
             if "threshold" in message:
                 value = message["threshold"]
@@ -120,7 +120,7 @@ class Review:
         except (ValueError, KeyError, TypeError):
             raise ValueError(f"{self.path} is not a decisions file; move it away") from None
         if content.get("sha256") != self.data["decisions"].get("sha256"):
-            raise ValueError(f"{self.path} holds decisions about another table; move it away")
+            raise ValueError(f"{self.path} belongs to another table; move it away")
         for place in range(self.count):
             cell = cells.get(self._key(place))
             if cell is not None and cell.get("decided_by") == "user" and isinstance(cell.get("accept"), bool):

@@ -21,7 +21,7 @@ class Encoded:
     """A table as numbers.
 
     Args:
-        x: ``[n, encoded columns]`` float32, NaN where there is no number.
+        x: ``[n, encoded columns]`` float32, NaN for missing numbers.
         columns: what the detector is told about them, one for each field.
         fields: the fields they came from.
         missing: ``[n, fields]``, cells without a value.
@@ -51,14 +51,14 @@ def encode(table: Table, fields: tuple[Field, ...] | None = None) -> Encoded:
         raise ValueError(f"the table has no column {absent[0]!r}, which the fitted one has")
     if not used:
         raise BadTable(
-            "no column can be cleaned: all are ids, labels, dates, free text, constant or empty "
-            "(a schema file can say otherwise)"
+            "no column can be cleaned: every column is an id, label, date, free text, constant or empty "
+            "(a schema file can override this)"
         )
     blocks, columns, missing, unreadable = [], [], [], []
     start = 0
     for f in used:
         block, gone, bad = f.encode(table.frame[f.name])
-        kind = "continuous" if f.kind == "count" else f.kind  # scaled, it is no whole number any more
+        kind = "continuous" if f.kind == "count" else f.kind  # scaled, it is no longer an integer
         columns.append(Column(f.name, kind, start, start + f.width))  # type: ignore[arg-type]
         start += f.width
         blocks.append(block)

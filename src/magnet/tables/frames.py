@@ -28,8 +28,8 @@ def to_pandas(frame: Any) -> Any:
         known = _arrow(frame)
     if known is None:
         raise ValueError(
-            f"a {type(frame).__name__} is no data frame; pandas, polars and Arrow tables are read (collect a lazy one "
-            "first)"
+            f"a {type(frame).__name__} is not a data frame; pandas, polars and Arrow tables are accepted "
+            "(collect a lazy one first)"
         )
     return known.frame
 

@@ -153,8 +153,8 @@ def link(
             )
         said = f"{int((~known).sum())} of the {rows.size} edges ({share:.0%}) name {example}"
         if share > MAX_UNKNOWN and not allow_unknown_ids:
-            raise BadTable(f"{said}; is it the wrong file, or the wrong id column? --allow-unknown-ids goes on")
-        warnings.warn(f"{said}; these edges are left out", TableWarning, stacklevel=3)
+            raise BadTable(f"{said}; check the file and the id column, or use --allow-unknown-ids to continue")
+        warnings.warn(f"{said}; these edges are ignored", TableWarning, stacklevel=3)
     return finish(np.stack([rows[keep], cols[keep]]), value[keep] if weight else None, len(ids), facts)
 
 

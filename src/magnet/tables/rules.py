@@ -34,7 +34,7 @@ class Rule:
 
     def __post_init__(self) -> None:
         if self.low is not None and self.high is not None and not self.low <= self.high:
-            raise ValueError(f"rule '{self}': no number is at least {self.low:g} and at most {self.high:g}")
+            raise ValueError(f"rule '{self}': the range {self.low:g} to {self.high:g} is empty")
         if self.column in self.determined_by:
             raise ValueError(f"rule '{self}': a column cannot determine itself")
 
@@ -76,16 +76,14 @@ def parse_rule(text: str) -> Rule:
         try:
             re.compile(matched["pattern"])
         except (re.error, RecursionError, OverflowError) as error:
-            raise ValueError(f"rule {text[:80]!r} holds no regular expression ({error})") from None
+            raise ValueError(f"rule {text[:80]!r} contains no valid regular expression ({error})") from None
         return Rule(matched["column"], pattern=matched["pattern"])
     ranged = re.fullmatch(r"\s*(?P<column>.+?)\s+in\s+(?P<low>[-+.\de]*?)\.\.(?P<high>[-+.\de]*)\s*", text)
     if ranged and (ranged["low"] or ranged["high"]):
         low, high = (number(ranged[k]) if ranged[k] else None for k in ("low", "high"))
         if (low is not None or not ranged["low"]) and (high is not None or not ranged["high"]):
             return Rule(ranged["column"], low=low, high=high)
-    raise ValueError(
-        f"rule {text!r} is not understood; write 'zip -> city', 'zip matches [0-9]{{5}}' or 'age in 0..120'"
-    )
+    raise ValueError(f"rule {text!r} is invalid; write 'zip -> city', 'zip matches [0-9]{{5}}' or 'age in 0..120'")
 
 
 def read_rules(rules: Sequence[Rule | str], names: Sequence[str]) -> list[Rule]:

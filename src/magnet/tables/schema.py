@@ -113,7 +113,7 @@ def _from_numbers(base: Field, number: FloatArray, rows: int) -> Field:
 def _numeric(base: Field, number: FloatArray, note: str) -> Field:
     finite = number[np.isfinite(number)]
     if not finite.size:
-        raise BadTable(f"column {base.name!r} holds no finite number; it cannot be a column of numbers")
+        raise BadTable(f"column {base.name!r} holds no finite number; it cannot be numeric")
     decimals = _decimals(finite)
     log = asinh_unit(finite) > 0
     text = note + (", on a log scale" if log else "")

@@ -231,7 +231,7 @@ def _simplified(nodes: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
     names = [str(name) for name in nodes.columns]
     repeated = pd.Series(names, dtype=object)[pd.Series(names, dtype=object).duplicated()]
     if len(repeated):
-        raise BadTable(f"two columns are named {repeated.iloc[0]!r}; every column needs a name of its own")
+        raise BadTable(f"two columns are named {repeated.iloc[0]!r}; column names must be unique")
     columns, left_alone = {}, {}
     for k, name in enumerate(names):
         series, reason = simplified(nodes.iloc[:, k])

@@ -257,7 +257,7 @@ def _arrow_parser(kind: Any) -> Callable[[str], Any]:
         try:
             pa.scalar(value, type=kind)
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
-            raise ValueError(f"{text[:60]!r} is no {kind} ({error})") from None
+            raise ValueError(f"{text[:60]!r} is not a valid {kind} ({error})") from None
         return value
 
     return parse
@@ -279,7 +279,7 @@ def _integer(text: str, low: float = -np.inf, high: float = np.inf) -> int:
         except InvalidOperation:
             number = Decimal("NaN")
         if not number.is_finite() or number != number.to_integral_value() or number.adjusted() > 400:
-            raise ValueError(f"{text[:60]!r} is no whole number") from None
+            raise ValueError(f"{text[:60]!r} is not an integer") from None
         value = int(number)
     if not low <= value <= high:
         raise ValueError(f"{text[:60]} is not within {low} to {high}")
@@ -290,9 +290,9 @@ def _finite(text: str, limit: float = np.inf) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise ValueError(f"{text[:60]!r} is no number") from None
+        raise ValueError(f"{text[:60]!r} is not a number") from None
     if not np.isfinite(value) or abs(value) > limit:
-        raise ValueError(f"{text[:60]!r} is no finite number of this column's type")
+        raise ValueError(f"{text[:60]!r} is not a finite number of the column's type")
     return value
 
 
@@ -300,9 +300,9 @@ def _decimal(text: str) -> Decimal:
     try:
         value = Decimal(text)
     except InvalidOperation:
-        raise ValueError(f"{text[:60]!r} is no number") from None
+        raise ValueError(f"{text[:60]!r} is not a number") from None
     if not value.is_finite():
-        raise ValueError(f"{text[:60]!r} is no finite number")
+        raise ValueError(f"{text[:60]!r} is not a finite number")
     return value
 
 
@@ -312,7 +312,7 @@ def _time(make: Callable[[str], Any], text: str) -> Any:
     except (ValueError, OverflowError):
         value = pd.NaT
     if value is pd.NaT:
-        raise ValueError(f"{text[:60]!r} is no date or time")
+        raise ValueError(f"{text[:60]!r} is not a date or time")
     return value
 
 

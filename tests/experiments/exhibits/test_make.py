@@ -242,8 +242,8 @@ def test_reproduce_is_killed_and_continues(tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (["table9"], "unknown exhibit 'table9'"),
-        (["table1", "--datasets", "nowhere"], "'nowhere' is not in this exhibit"),
-        (["table1", "--methods", "nothing", "--quick"], "'nothing' is not in this exhibit"),
+        (["table1", "--datasets", "nowhere"], "'nowhere' is not part of this exhibit"),
+        (["table1", "--methods", "nothing", "--quick"], "'nothing' is not part of this exhibit"),
         (["table1", "--show", "--store", "missing.sqlite"], "does not exist; run without --show"),
         (["table1", "--search", "4", "--quick"], "cannot be combined with --quick"),
         (["table1", "--settings", "best"], "--settings: best does not exist"),

@@ -114,7 +114,7 @@ def test_the_reconstruction_replaces_untrusted_cells_only(case: Repetition, monk
     assert (repaired[wrong] == 0.5).all()
     assert torch.equal(repaired[~wrong], case.x[~wrong])
     monkeypatch.setattr(place, lambda c, config: found(c))
-    with pytest.raises(ValueError, match="reconstructs nothing"):
+    with pytest.raises(ValueError, match="has no reconstruction"):
         method.repair(case, method.config({})).candidates[0].make()
 
 

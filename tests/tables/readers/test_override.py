@@ -20,8 +20,8 @@ def test_patterns_ranges_and_dependencies_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ('phone = { pattern = "[" }', "is no regular expression"),
-        ('age = { min = "young" }', "min and max are numbers"),
+        ('phone = { pattern = "[" }', "is not a valid regular expression"),
+        ('age = { min = "young" }', "min and max must be numbers"),
         ("age = " + "[" * 100_000, "schema.toml is not a TOML file"),
         ("age = { size = 3 }", "takes a kind, or a table of decimals, kind, log, max, min, missing, pattern"),
     ],

@@ -192,7 +192,7 @@ def check_columns(columns: Sequence[Column], features: int) -> list[Column]:
             raise ValueError(f"column {c.name!r} is of kind {c.kind!r}; it must be one of {', '.join(get_args(Kind))}")
         if c.start != at or c.stop <= c.start:
             raise ValueError(
-                f"column {c.name!r} is x[:, {c.start}:{c.stop}]; columns must follow one another, here from {at}"
+                f"column {c.name!r} is x[:, {c.start}:{c.stop}]; columns must be contiguous, starting here at {at}"
             )
         if c.kind != "categorical" and c.stop != c.start + 1:
             raise ValueError(

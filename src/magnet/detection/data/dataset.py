@@ -92,7 +92,7 @@ class DetectionData:
                 )
             dense = dense / unit if bool((unit != 1).any()) else dense
         if scales is not None and scales.center.numel() != x.shape[1]:
-            raise ValueError(f"the fitted detector knows {scales.center.numel()} features; x has {x.shape[1]}")
+            raise ValueError(f"the detector was fitted on {scales.center.numel()} features; x has {x.shape[1]}")
         if trusted is not None:
             trusted = torch.as_tensor(trusted, dtype=torch.bool, device=where)
             trusted = trusted[:, None] if trusted.dim() == 1 else trusted

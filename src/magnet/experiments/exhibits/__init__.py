@@ -29,7 +29,7 @@ __all__ = ["MODULES", "Document", "Exhibit", "Options", "Results", "get"]
 def get(name: str) -> Exhibit:
     """The exhibit of that name."""
     if name not in MODULES:
-        raise ValueError(f"there is no exhibit {name!r}; there are {', '.join(MODULES)} and all")
+        raise ValueError(f"unknown exhibit {name!r}; choose from {', '.join(MODULES)}, all")
     module = importlib.import_module(f"magnet.experiments.exhibits.{MODULES[name]}")
     found: dict[str, Exhibit] = {exhibit.name: exhibit for exhibit in module.EXHIBITS}
     return found[name]

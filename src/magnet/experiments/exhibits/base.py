@@ -77,7 +77,9 @@ class Options:
             return list(everything)
         unknown = [name for name in wanted if name not in everything]
         if unknown:
-            raise ValueError(f"--{what}: {unknown[0]!r} is not in this exhibit; it has {', '.join(everything)}")
+            raise ValueError(
+                f"--{what}: {unknown[0]!r} is not part of this exhibit; choose from {', '.join(everything)}"
+            )
         return [name for name in everything if name in wanted]
 
 

@@ -67,7 +67,7 @@ def _reconstruct(repetition: Repetition, config: Config) -> RepairCandidates:
 
     def make() -> Tensor:
         if found.reconstruction is None:
-            raise ValueError(f"detector is {found.name!r}, which reconstructs nothing; 'gae' does")
+            raise ValueError(f"detector is {found.name!r}, which has no reconstruction; use 'gae'")
         trust = torch.as_tensor(found.trust, device=repetition.device)
         guess = torch.as_tensor(found.reconstruction, device=repetition.device)
         return torch.where(trust > 0.5, repetition.x, guess.to(repetition.x))

@@ -126,7 +126,7 @@ def chosen_device(device: str | torch.device | None) -> torch.device:
     try:
         chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     except RuntimeError:
-        raise ValueError(f"device is {str(device)!r}; it must be 'cpu', 'cuda' or 'cuda:1' and the like") from None
+        raise ValueError(f"device is {str(device)!r}; it must be 'cpu', 'cuda' or 'cuda:N'") from None
     if chosen.type == "cuda" and not torch.cuda.is_available():
         raise ValueError(f"device is {str(device)!r}, but torch finds no CUDA device here; use 'cpu'")
     return chosen

@@ -109,7 +109,7 @@ class Store:
         columns = [row[1] for row in self._connection.execute("PRAGMA table_info(runs)")]
         if (tables and "runs" not in tables) or (columns and columns != COLUMNS) or (self.read_only and not tables):
             self._connection.close()
-            raise ValueError(f"{self.path} is not a result store: it has no table of runs, or other columns")
+            raise ValueError(f"{self.path} is not a result store: the table of runs is missing or has other columns")
 
     def _prepare(self) -> None:
         """Make the tables. Changing the journal does not wait for other processes that do so: it is retried."""

@@ -86,4 +86,4 @@ def _value(value: Any) -> str:
         return "[" + ", ".join(_value(part) for part in value) + "]"
     if isinstance(value, str):
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    raise ValueError(f"settings hold {value!r}; TOML takes numbers, words, truth values and lists of them")
+    raise ValueError(f"settings contain {value!r}; TOML supports numbers, strings, booleans and lists of them")

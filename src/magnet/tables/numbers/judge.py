@@ -106,7 +106,7 @@ def judge_numbers(
     """Judge every number of a table.
 
     Args:
-        values: ``[n, q]``, NaN where there is no number.
+        values: ``[n, q]``, NaN for missing numbers.
         steps: distance of neighboring values as written in each column, 0.01 for two decimals.
         categories: columns whose equal values make groups of rows (default: none).
         links: sparse matrix of rows ``[n, n]`` (default: none).

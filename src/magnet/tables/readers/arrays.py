@@ -69,7 +69,7 @@ class Arrays:
         def rounded(text: str) -> float:
             value = torch.tensor(parse(text)).to(stored)
             if not bool(value.isfinite()):
-                raise ValueError(f"{text[:60]!r} is no finite number of this column's type")
+                raise ValueError(f"{text[:60]!r} is not a finite number of the column's type")
             return float(str(np.float32(value.float().item())))
 
         return rounded
@@ -109,7 +109,7 @@ def read_npz(path: Path) -> Arrays:
             content = {key: file[key] for key in file.files}
         except ValueError as error:
             if "allow_pickle" in str(error):
-                raise BadTable(f"{path} holds Python objects, which could run code and are not loaded") from None
+                raise BadTable(f"{path} holds Python objects, which could run code and are refused") from None
             raise
     if "x" not in content and all(key in content for key in _SPARSE):
         with readable(path, "sparse features"):
@@ -135,8 +135,8 @@ def read_pt(path: Path) -> Arrays:
                 content = torch.load(path, map_location="cpu", weights_only=True)
             except pickle.UnpicklingError:
                 raise BadTable(
-                    f"{path} holds Python objects other than tensors and a PyG Data; they could run code and are not "
-                    "loaded"
+                    f"{path} holds Python objects other than tensors and a PyG Data; they could run code and "
+                    "are refused"
                 ) from None
         if isinstance(content, tuple) and content and isinstance(content[0], Data | dict):
             content = content[0]  # what InMemoryDataset.save wrote

@@ -148,7 +148,7 @@ def _names(path: Path, fields: list[str]) -> list[str]:
     names = [field.strip().lstrip("\ufeff") or f"column {k + 1}" for k, field in enumerate(fields)]
     if len(set(names)) < len(names):
         repeated = pd.Series(names)[pd.Series(names).duplicated()].iloc[0]
-        raise BadTable(f"{path}: two columns are named {repeated[:80]!r}; every column needs a name of its own")
+        raise BadTable(f"{path}: two columns are named {repeated[:80]!r}; column names must be unique")
     return names
 
 

@@ -110,7 +110,7 @@ class GraphML:
             if _FORBIDDEN.search(text):
                 raise ValueError(f"{text[:60]!r} holds characters that XML forbids")
             if whole and not re.fullmatch(r"\s*[+-]?\d+\s*", text):
-                raise ValueError(f"{text[:60]!r} is no whole number, which {column!r} is declared to hold")
+                raise ValueError(f"{text[:60]!r} is not an integer, the declared type of {column!r}")
             return text
 
         return parse
@@ -250,7 +250,7 @@ def _tables(path: Path, encoding: str, document: _Document) -> GraphML:
             continue
         name = given if given not in columns else f"{given} ({key})"
         if name in columns:
-            raise BadTable(f"{path}: two columns are named {name!r}; every column needs a name of its own")
+            raise BadTable(f"{path}: two columns are named {name!r}; column names must be unique")
         keys[name] = key
         default = document.defaults.get(key)
         columns[name] = pd.Series([row.get(key, default) for row in document.rows], dtype="str")

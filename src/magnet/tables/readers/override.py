@@ -52,7 +52,7 @@ def read_override(path: Path) -> dict[str, Any]:
         words_of(entry.get("missing"), f"{path}: column {name!r}: missing")
         decimals = entry.get("decimals", 0)
         if isinstance(decimals, bool) or not isinstance(decimals, int) or not 0 <= decimals <= 15:
-            raise ValueError(f"{path}: column {name!r} has decimals {decimals!r}; they are whole and from 0 to 15")
+            raise ValueError(f"{path}: column {name!r} has decimals {decimals!r}; it must be an integer from 0 to 15")
         rules += _rules_of(name, entry, f"{path}: column {name!r}")
         columns[name] = entry
     return {"columns": columns, "missing": content.get("missing"), "rules": rules}
@@ -66,11 +66,11 @@ def _rules_of(column: str, entry: dict[str, Any], where: str) -> list[Rule]:
         try:
             re.compile(pattern)
         except (re.error, TypeError, RecursionError, OverflowError) as error:
-            raise ValueError(f"{where}: pattern {pattern!r} is no regular expression ({error})") from None
+            raise ValueError(f"{where}: pattern {pattern!r} is not a valid regular expression ({error})") from None
         found.append(Rule(column, pattern=pattern))
     bounds = [entry.get(name) for name in ("min", "max")]
     if any(b is not None and (isinstance(b, bool) or not isinstance(b, int | float)) for b in bounds):
-        raise ValueError(f"{where}: min and max are numbers")
+        raise ValueError(f"{where}: min and max must be numbers")
     if any(b is not None for b in bounds):
         found.append(Rule(column, low=bounds[0], high=bounds[1]))
     return found
@@ -80,7 +80,7 @@ def texts_of(texts: Any, where: str) -> list[str]:
     if texts is None:
         return []
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise ValueError(f"{where} is {texts!r}; it must be a list of texts")
+        raise ValueError(f"{where} is {texts!r}; it must be a list of strings")
     return texts
 
 
@@ -88,5 +88,5 @@ def words_of(words: Any, where: str = "missing") -> tuple[str, ...]:
     if words is None:
         return ()
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise ValueError(f'{where} is {words!r}; it must be a list of texts, such as ["", "NA"]')
+        raise ValueError(f'{where} is {words!r}; it must be a list of strings, such as ["", "NA"]')
     return tuple(word.strip().lower() for word in words)

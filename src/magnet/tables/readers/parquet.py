@@ -36,7 +36,7 @@ class ArrowTable:
         names = self.table.column_names
         repeated = next((name for name in names if names.count(name) > 1), None)
         if repeated is not None:
-            raise BadTable(f"{self.path}: two columns are named {repeated!r}; every column needs a name of its own")
+            raise BadTable(f"{self.path}: two columns are named {repeated!r}; column names must be unique")
         columns = {name: _column(self.table.column(name)) for name in names}
         frame = pd.DataFrame(
             {name: series for name, (series, _) in columns.items()}, index=pd.RangeIndex(self.table.num_rows)

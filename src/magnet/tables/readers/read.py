@@ -128,7 +128,7 @@ def find_files(nodes: Path, edges: Path | None) -> tuple[Path, Path | None]:
         else:
             listed = ", ".join(path.name for path in found[:8]) or "none of these"
             raise ValueError(
-                f"{nodes} is a folder with {listed}; name the file, or call the files nodes.* and edges.* "
+                f"{nodes} is a folder with {listed}; give the file, or name the files nodes.* and edges.* "
                 f"({', '.join(SUFFIXES)})"
             )
     for path in (file_of(named) for named in (nodes, edges) if named is not None):
@@ -139,8 +139,9 @@ def find_files(nodes: Path, edges: Path | None) -> tuple[Path, Path | None]:
         if path.suffix.lower() not in SUFFIXES:
             hint = "; export it as CSV" if path.suffix.lower() in (".xlsx", ".xls", ".ods") else ""
             raise ValueError(
-                f"{path}: {path.suffix or 'a file without ending'} is not read{hint}; {', '.join(SUFFIXES)} are"
+                f"{path}: {path.suffix or 'a file without ending'} is not supported{hint}; "
+                f"use one of {', '.join(SUFFIXES)}"
             )
     if edges is not None and nodes.suffix.lower() in WHOLE:
-        raise ValueError(f"{nodes} holds its own edges; a table of edges goes with a table")
+        raise ValueError(f"{nodes} contains its own edges; --edges can only be combined with a table")
     return nodes, edges

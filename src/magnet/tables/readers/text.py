@@ -61,7 +61,7 @@ def read_text(path: Path, encoding: str | None = None, longest_line: int | None 
         except UnicodeDecodeError:
             pass
     mixed = ", though others are" if name == "utf-8" else ""
-    raise BadTable(f"{path} line {line}: {found}{mixed}; save the file as UTF-8 or name its encoding with --encoding")
+    raise BadTable(f"{path} line {line}: {found}{mixed}; save the file as UTF-8 or give its encoding with --encoding")
 
 
 def _known_encoding(encoding: str) -> str:
@@ -69,9 +69,9 @@ def _known_encoding(encoding: str) -> str:
     try:
         found = codecs.lookup(encoding)
     except (LookupError, ValueError):
-        raise ValueError(f"encoding {encoding!r} is not known; for example utf-8, utf-16, cp1252") from None
+        raise ValueError(f"encoding {encoding!r} is unknown; use for example utf-8, utf-16 or cp1252") from None
     if not getattr(found, "_is_text_encoding", True):
-        raise ValueError(f"encoding {encoding!r} is no encoding of text; for example utf-8, utf-16, cp1252 are")
+        raise ValueError(f"encoding {encoding!r} is not a text encoding; use for example utf-8, utf-16 or cp1252")
     return found.name
 
 
@@ -82,11 +82,11 @@ def _decoded(path: Path, content: bytes, name: str) -> Text:
     except UnicodeDecodeError:
         raise
     except (UnicodeError, ValueError, NotImplementedError) as error:
-        raise BadTable(f"{path} is not {name} ({error}); name its encoding with --encoding") from None
+        raise BadTable(f"{path} is not {name} ({error}); give its encoding with --encoding") from None
     if not same:
         raise BadTable(
-            f"{path} is not what {name} would write: its bytes could not be kept; save the file as UTF-8 or name "
-            "another encoding with --encoding"
+            f"{path} is not what {name} would write: it cannot be rewritten byte by byte; save the file as UTF-8 or "
+            "give another encoding with --encoding"
         )
     return Text(characters, name)
 
