@@ -46,6 +46,12 @@ def complete_or_absent(path: Path) -> Iterator[Path]:
             os.close(locked)
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a text file of which a reader sees all or nothing."""
+    with complete_or_absent(path) as part:
+        part.write_text(text, encoding="utf-8", errors="replace", newline="")
+
+
 def locked_part(name: str, place: Path, make: Callable[[str, Path], str]) -> tuple[Path, int | None]:
     """Something new and hidden in ``place`` to prepare a file or folder called ``name`` in, and its lock (or None)."""
     while True:

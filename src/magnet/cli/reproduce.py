@@ -54,7 +54,7 @@ def reproduce(
     """Run or resume a table or figure of the paper and show it beside the paper's values."""
     from rich.console import Console
 
-    from magnet.experiments.exhibits import MODULES, Options
+    from magnet.experiments.exhibits import EXHIBITS, Options
     from magnet.experiments.exhibits.make import Where, make_exhibits
     from magnet.experiments.exhibits.page import write_page
     from magnet.experiments.exhibits.render import show as show_document
@@ -62,9 +62,9 @@ def reproduce(
     from magnet.experiments.store import Store
 
     names = _list(name) or ()
-    unknown = [part for part in names if part != "all" and part not in MODULES]
+    unknown = [part for part in names if part != "all" and part not in EXHIBITS]
     if unknown:
-        fail(f"unknown exhibit {unknown[0]!r}; choose from {', '.join(MODULES)}, all")
+        fail(f"unknown exhibit {unknown[0]!r}; choose from {', '.join(EXHIBITS)}, all")
     if search and quick:
         fail("--search cannot be combined with --quick, which runs on toy data")
     if search and defaults:

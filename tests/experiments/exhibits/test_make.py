@@ -20,13 +20,12 @@ from typer.testing import CliRunner
 from magnet.cli import app
 from magnet.experiments import exhibits
 from magnet.experiments.exhibits import Document, Options
-from magnet.experiments.exhibits.base import Cell, Table, summarize
+from magnet.experiments.exhibits.base import Cell, Summary, Table, summarize
 from magnet.experiments.exhibits.classification import Setting, relative
-from magnet.experiments.exhibits.make import _sharing, _without_repeats, make_exhibits
+from magnet.experiments.exhibits.make import jobs_of, make_exhibits
 from magnet.experiments.exhibits.page import write_page
 from magnet.experiments.exhibits.render import cell_text
 from magnet.experiments.store import RESULT_VERSIONS, Store, result_version
-from magnet.experiments.store.jobs import Job
 
 ACCURACY = {"gcn": 0.7, "magnet-gae": 0.78, "appnp": 0.6, "magnet": 0.8}
 
@@ -137,7 +136,7 @@ def test_a_cell_stands_on_one_result_version(tmp_path: Path) -> None:
 def test_settings_that_are_the_defaults_may_be_left_out(tmp_path: Path) -> None:
     run = {"kind": "classify", "dataset": "cora", "corruption": "inject-random", "method": "gcn", "seed": 0}
     said = {**run, "hidden": 64, "learning_rate": 5e-3}
-    assert len(_without_repeats([Job((run,)), Job((said,)), Job(({**run, "hidden": 16},))])) == 2
+    assert sum(len(job.configs) for job in jobs_of([run, said, {**run, "hidden": 16}])) == 2
     with Store(tmp_path / "a.sqlite") as store:
         store.add(run, {"test_accuracy": 0.5})
         results = exhibits.Results(store)
@@ -148,31 +147,37 @@ def test_settings_that_are_the_defaults_may_be_left_out(tmp_path: Path) -> None:
 
 def test_runs_with_the_same_detector_are_one_job() -> None:
     options = Options(datasets=("cora",), corruptions=("inject-random",), repeats=2)
-    jobs = [job for name in ("table1", "table2", "table4") for job in exhibits.get(name).plan(options)]
-    shared = _sharing(_without_repeats(jobs))
+    needed = [config for name in ("table1", "table2", "table4") for config in exhibits.EXHIBITS[name].configs(options)]
+    shared = jobs_of(needed)
     ours = [
         job for job in shared if any(config["method"] == "magnet" and "batch" not in config for config in job.configs)
     ]
     assert len(ours) == 1
     assert {config["method"] for config in ours[0].configs} >= {"magnet", "fp", "magnet-appnp", "magnet-gae"}
     assert all(len(job.configs) == 1 for job in shared if "batch" in job.configs[0])
-    plain = [len(_sharing(_without_repeats(jobs), on_gpu=gpu)) for gpu in (False, True)]
-    assert plain[1] < plain[0]
+    assert len(jobs_of(needed, on_gpu=True)) < len(shared)
     gae = [job for job in shared if job.configs[0].get("detector_options") == {"epochs": 1000}]
     assert [len(job.configs) for job in gae if "batch" not in job.configs[0]] == [2 + 9 * 2]
 
 
-@pytest.mark.parametrize("name", exhibits.MODULES)
-def test_every_exhibit_has_a_plan_and_shows_what_is_missing(name: str, tmp_path: Path) -> None:
+def test_pictures_are_read_once_and_timed_runs_are_by_themselves() -> None:
+    images = jobs_of(exhibits.EXHIBITS["fig-image"].configs(Options(datasets=("bsd68/1", "bsd68/2"))))
+    assert [{config["dataset"] for config in job.configs} for job in images] == [{"bsd68/1"}, {"bsd68/2"}]
+    timed = jobs_of(exhibits.EXHIBITS["table4"].configs(Options(datasets=("cora",), methods=("gcn",), repeats=3)))
+    assert [len(job.configs) for job in timed] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("name", exhibits.EXHIBITS)
+def test_every_exhibit_names_its_runs_and_shows_what_is_missing(name: str, tmp_path: Path) -> None:
     for options in (Options(), Options(quick=True, repeats=2)):
-        exhibit = exhibits.get(name)
-        jobs = exhibit.plan(options)
-        for job in jobs:
-            assert len({repr(sorted(config.items())) for config in job.configs}) == len(job.configs) > 0
-        for config in (config for job in jobs for config in job.configs):
+        exhibit = exhibits.EXHIBITS[name]
+        configs = exhibit.configs(options)
+        assert len(configs) > 0 or name == "table3"
+        assert len({repr(sorted(config.items())) for config in configs}) == len(configs)
+        for config in configs:
             assert {"kind", "dataset", "corruption", "method", "seed"} <= config.keys()
         with Store(tmp_path / "empty.sqlite") as store:
-            document = exhibit.render(exhibits.Results(store), options)
+            document = exhibit.document(exhibits.Results(store), options)
         assert document.name == name
         assert document.figures == []
         assert (document.summary is None) == all(len(table.rows) <= 12 for table in document.tables) or options.quick
@@ -186,7 +191,7 @@ def test_the_papers_numbers_and_the_stand_ins() -> None:
     assert found.value == 79.07
     assert Setting("amazon-computers", "inject-random").paper("table1", "gcn") is None
     assert Setting("amazon-computers", "inject-random").title == "Amazon-Computers (for Wiki-CS)"
-    assert relative(1.0, 2.0, 2.0) is None
+    assert relative(Summary(1.0), 2.0, 2.0) is None
 
 
 def test_quick_from_the_command_line(tmp_path: Path) -> None:

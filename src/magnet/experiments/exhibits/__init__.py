@@ -1,35 +1,30 @@
-"""The paper's tables and figures. To add one: an entry of ``EXHIBITS`` in a file, and its name here."""
+"""The paper's tables and figures. To add one: an ``Exhibit`` in a file, and its name here."""
 
 from __future__ import annotations
 
-import importlib
-
+from magnet.experiments.exhibits import (
+    fig_accuracy,
+    fig_cells,
+    fig_detection,
+    fig_image,
+    improvement,
+    table1,
+    table2,
+    table3,
+    table4,
+    table5,
+)
 from magnet.experiments.exhibits.base import Document, Exhibit, Options, Results
 
-#: Name and the module that has it in ``EXHIBITS``, in the order of ``all``.
-MODULES = {
-    "table1": "table1",
-    "table2": "table2",
-    "table3": "table3",
-    "table4": "table4",
-    "table5": "table5",
-    "table6": "improvement",
-    "table7": "improvement",
-    "fig-sparsity": "fig_detection",
-    "fig-level": "fig_accuracy",
-    "fig-loss": "fig_accuracy",
-    "fig-cells": "fig_cells",
-    "fig-errors": "fig_detection",
-    "fig-image": "fig_image",
+#: By name, in the order of ``all``.
+EXHIBITS: dict[str, Exhibit] = {
+    exhibit.name: exhibit
+    for exhibit in (
+        *(table1.TABLE1, table2.TABLE2, table3.TABLE3, table4.TABLE4, table5.TABLE5),
+        *(improvement.TABLE6, improvement.TABLE7),
+        *(fig_detection.SPARSITY, fig_accuracy.LEVEL, fig_accuracy.LOSS),
+        *(fig_cells.CELLS, fig_detection.ERRORS, fig_image.IMAGE),
+    )
 }
 
-__all__ = ["MODULES", "Document", "Exhibit", "Options", "Results", "get"]
-
-
-def get(name: str) -> Exhibit:
-    """The exhibit of that name."""
-    if name not in MODULES:
-        raise ValueError(f"unknown exhibit {name!r}; choose from {', '.join(MODULES)}, all")
-    module = importlib.import_module(f"magnet.experiments.exhibits.{MODULES[name]}")
-    found: dict[str, Exhibit] = {exhibit.name: exhibit for exhibit in module.EXHIBITS}
-    return found[name]
+__all__ = ["EXHIBITS", "Document", "Exhibit", "Options", "Results"]

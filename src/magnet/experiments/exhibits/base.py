@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from scipy import stats
 
 from magnet.experiments.exhibits.paper import Printed
 from magnet.experiments.store import Run, Store, canonical_key
-from magnet.experiments.store.jobs import Config, Job
+from magnet.experiments.store.jobs import Config
 
 
 @dataclass(frozen=True)
@@ -87,17 +86,26 @@ class Results:
     """Finished runs by their :func:`~magnet.experiments.store.canonical_key`.
 
     Runs that are shown together are always of one result version: of that with the most of them, of the newest among
-    equals. Which versions were used is in ``used``, the keys of all runs that were shown in ``shown``.
+    equals. Which versions were used is in ``used``, the keys of all runs that were shown in ``shown``, and every config
+    that was asked for, whether it is finished or not, in ``asked``.
+
+    Args:
+        store: (default: none, where nothing is finished)
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store | None = None) -> None:
         self.runs: dict[str, dict[str, Run]] = {}
-        for run in store.runs():
+        for run in () if store is None else store.runs():
             self.runs.setdefault(canonical_key(run.config), {})[run.code] = run
-        self.failures = store.failed()
-        self._key = store.key
+        self._failed = {} if store is None else store.failed()
+        self._store = store
         self.used: set[str] = set()
         self.shown: set[str] = set()
+        self.asked: dict[str, Config] = {}
+
+    def __contains__(self, config: Config) -> bool:
+        """Whether a run is finished, under whatever result version."""
+        return canonical_key(config) in self.runs
 
     def get(self, config: Config) -> dict[str, Any] | None:
         """The result of one run."""
@@ -105,7 +113,10 @@ class Results:
 
     def all(self, *configs: Config) -> list[dict[str, Any]]:
         """The results of those of the configs that are finished, all of one result version."""
-        found = [self.runs.get(canonical_key(config), {}) for config in configs]
+        asked = {canonical_key(config): config for config in configs}
+        for key, config in asked.items():
+            self.asked.setdefault(key, config)
+        found = [self.runs.get(key, {}) for key in asked]
         versions: dict[str, tuple[int, str]] = {}
         for runs in found:
             for code, run in runs.items():
@@ -118,8 +129,10 @@ class Results:
         self.shown.update(runs[chosen].key for runs in found if chosen in runs)
         return [runs[chosen].result for runs in found if chosen in runs]
 
-    def failure(self, config: Config) -> str | None:
-        return self.failures.get(self._key(config))
+    def failure(self, configs: Iterable[Config]) -> str:
+        """Why the first of some runs that failed did, in words; empty where none did."""
+        keys = [self._store.key(config) for config in configs] if self._store is not None and self._failed else []
+        return next((self._failed[key] for key in keys if key in self._failed), "")
 
     def values(self, configs: Iterable[Config], name: str) -> list[float]:
         return [result[name] for result in self.all(*configs) if result.get(name) is not None]
@@ -175,12 +188,13 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Cells in rows and columns; ``words`` go below."""
+    """Cells in rows and columns; ``words`` go below. A ``summary`` sums up the other tables in about ten lines."""
 
     title: str
     cells: list[Cell]
     corner: str = ""
     words: str = ""
+    summary: bool = False
 
     @property
     def rows(self) -> list[str]:
@@ -193,25 +207,31 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure: ``draw(path)`` writes it to ``path`` with its suffix, ``.png`` or ``.svg``."""
+    """A figure: ``draw(path)`` writes it to ``path``, as PNG or SVG by the suffix."""
 
     name: str
     caption: str
     draw: Callable[[Path], None]
 
 
+Part = Table | Figure | str
+
+
 @dataclass(frozen=True)
 class Document:
-    """A rendered exhibit: about ten lines that sum it up (where the tables themselves are longer), then all of it."""
+    """A rendered exhibit."""
 
     name: str
     title: str
-    parts: list[Table | Figure | str]
-    summary: Table | None = None
+    parts: list[Part]
+
+    @property
+    def summary(self) -> Table | None:
+        return next((part for part in self.parts if isinstance(part, Table) and part.summary), None)
 
     @property
     def tables(self) -> list[Table]:
-        return [part for part in self.parts if isinstance(part, Table)]
+        return [part for part in self.parts if isinstance(part, Table) and not part.summary]
 
     @property
     def figures(self) -> list[Figure]:
@@ -220,19 +240,27 @@ class Document:
 
 @dataclass(frozen=True)
 class Exhibit:
-    """A table or figure of the paper: which runs it needs, and how they are shown.
+    """A table or figure of the paper.
 
     Args:
         name: what ``magnet reproduce`` takes.
         title: one line.
-        plan: the runs, in groups that are computed together.
-        render: the document, from whatever is finished.
+        render: its tables, figures and paragraphs, from whatever is finished. The runs that it asks for, finished or
+            not, are those that the exhibit needs.
     """
 
     name: str
     title: str
-    plan: Callable[[Options], list[Job]]
-    render: Callable[[Results, Options], Document]
+    render: Callable[[Results, Options], list[Part]]
+
+    def document(self, results: Results, options: Options) -> Document:
+        return Document(self.name, self.title, self.render(results, options))
+
+    def configs(self, options: Options) -> list[Config]:
+        """The runs that it needs, each once."""
+        nothing = Results()
+        self.render(nothing, options)
+        return list(nothing.asked.values())
 
 
 def brief(row: str, column: str, cell: Cell | None, digits: int = 1) -> Cell:
@@ -241,14 +269,3 @@ def brief(row: str, column: str, cell: Cell | None, digits: int = 1) -> Cell:
     paper = None if cell is None else cell.paper
     known = paper is not None and not math.isnan(paper.value)
     return Cell(row, column, text=f"{text} (paper {paper.value:.{digits}f})" if paper and known else text)
-
-
-def jobs_of(configs: Iterable[Config], together: Sequence[str]) -> list[Job]:
-    """Configs in jobs: those that agree in everything but ``together``."""
-    groups: dict[str, list[Config]] = {}
-    for config in configs:
-        rest = {name: value for name, value in config.items() if name not in together}
-        group = groups.setdefault(json.dumps(rest, sort_keys=True), [])
-        if config not in group:
-            group.append(config)
-    return [Job(tuple(group)) for group in groups.values()]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from magnet.datasets import DATASETS
-from magnet.experiments.exhibits.base import Options, Results
+from magnet.experiments.exhibits.base import Options, Results, Summary
 from magnet.experiments.exhibits.paper import Printed, printed
 from magnet.experiments.methods import get
 from magnet.experiments.store.jobs import Config
@@ -79,7 +79,7 @@ RIVALS = (
     *("magnet-appnp", "magnet-elasticgnn"),
 )
 #: Where the search is run; other corruptions take what it found there.
-SEARCHED = ("inject-random",)
+SEARCHED = "inject-random"
 #: Fewer epochs for ``--quick``.
 QUICK_SETTINGS = {"epochs": 30}
 
@@ -97,9 +97,12 @@ def stand_in(name: str) -> str:
     return next((other for other, entry in DATASETS.items() if entry.stands_for == name), name)
 
 
-def shown(names: tuple[str, ...]) -> list[str]:
-    """Datasets in the paper's order, stand-ins in the place of what is missing."""
-    return [stand_in(name) for name in names]
+def chosen_datasets(options: Options, datasets: Sequence[str]) -> list[str]:
+    """Those of an exhibit's datasets that were asked for, stand-ins in the place of what is missing."""
+    here = [stand_in(name) for name in datasets]
+    if options.datasets is not None:
+        return options.choose("datasets", list(dict.fromkeys([*here, *datasets, *META, *QUICK])))
+    return list(QUICK) if options.quick else here
 
 
 def column_title(name: str) -> str:
@@ -131,26 +134,15 @@ class Setting:
 
 
 def settings(
-    options: Options,
-    corruptions: Sequence[str],
-    injection: tuple[str, ...] = INJECTION,
-    meta: tuple[str, ...] = META,
-) -> list[Setting]:
-    """Columns: every dataset under every corruption that was asked for."""
+    options: Options, corruptions: Sequence[str], datasets: Sequence[str] = INJECTION
+) -> dict[str, list[Setting]]:
+    """Columns by corruption: every dataset under every corruption that was asked for."""
     chosen = options.choose("corruptions", corruptions)
     if options.quick and options.corruptions is None:
         chosen = chosen[:1]
-    result = []
-    for corruption in chosen:
-        names = shown(meta if corruption == "meta" else injection)
-        if options.datasets is not None:
-            known = [*dict.fromkeys([*shown(injection), *injection, *shown(meta), *QUICK])]
-            wanted = options.choose("datasets", known)
-            names = [name for name in wanted if corruption != "meta" or name in (*shown(meta), *QUICK)]
-        elif options.quick:
-            names = list(QUICK)
-        result += [Setting(name, corruption) for name in names]
-    return result
+    names = chosen_datasets(options, datasets)
+    attacked = [name for name in names if name in (*META, *QUICK)]
+    return {kind: [Setting(name, kind) for name in (attacked if kind == "meta" else names)] for kind in chosen}
 
 
 def config(options: Options, setting: Setting, method: str, seed: int, **more: Any) -> Config:
@@ -182,30 +174,35 @@ def configs(options: Options, setting: Setting, method: str, **more: Any) -> lis
     return [config(options, setting, method, seed, **more) for seed in range(options.repeats)]
 
 
-def accuracy(results: Results, options: Options, setting: Setting, method: str, **more: Any) -> float | None:
-    """Mean test accuracy in percent, None where nothing is finished."""
-    found = results.summary(configs(options, setting, method, **more), "test_accuracy", 100)
-    return None if found is None else found.mean
+def accuracy(results: Results, runs: Sequence[Config]) -> Summary | None:
+    """Test accuracy in percent, None where nothing is finished."""
+    return results.summary(runs, "test_accuracy", 100)
 
 
-def relative(score: float | None, corrupted: float | None, clean: float | None) -> float | None:
+def ends(results: Results, options: Options, setting: Setting) -> tuple[float | None, float | None]:
+    """Mean accuracies of a GCN on the corrupted and on the clean data, between which scores are measured."""
+    corrupted, clean = (accuracy(results, configs(options, setting, method)) for method in ("gcn", "clean"))
+    return (None if corrupted is None else corrupted.mean), (None if clean is None else clean.mean)
+
+
+def relative(score: Summary | None, corrupted: float | None, clean: float | None) -> float | None:
     """The paper's relative score: 0 for a GCN on the corrupted data, 1 for one on the clean data; None where the
     corruption did not hurt the GCN, so that there is nothing to win back.
 
     Example:
-        >>> relative(75.0, 70.0, 80.0)
+        >>> relative(Summary(75.0), 70.0, 80.0)
         0.5
-        >>> relative(75.0, 70.0, 69.0) is None
+        >>> relative(Summary(75.0), 70.0, 69.0) is None
         True
     """
     if score is None or corrupted is None or clean is None or clean <= corrupted:
         return None
-    return (score - corrupted) / (clean - corrupted)
+    return (score.mean - corrupted) / (clean - corrupted)
 
 
-def absolute(score: float | None, corrupted: float | None) -> float | None:
+def absolute(score: Summary | None, corrupted: float | None) -> float | None:
     """The paper's absolute score: the gain over a GCN on the corrupted data as a share of its accuracy."""
-    return None if score is None or corrupted is None else (score - corrupted) / corrupted
+    return None if score is None or corrupted is None else (score.mean - corrupted) / corrupted
 
 
 def chosen_methods(options: Options, everything: Sequence[str]) -> list[str]:
@@ -230,6 +227,8 @@ def searches(options: Options) -> list[Config]:
     """What the search of settings is about: every tuned method in the settings that it is run in."""
     rows = [row for row in chosen_methods(options, list(METHODS)) if row not in UNTUNED]
     own = [row for row in rows if row == "gcn-tuned" or not get(row).settings_of]
-    chosen = [name for name in SEARCHED if options.corruptions is None or name in options.corruptions]
-    fixed = replace(options, defaults=True, corruptions=tuple(chosen))
-    return [config(fixed, setting, method, 0) for setting in settings(fixed, SEARCHED) for method in own]
+    if options.corruptions is not None and SEARCHED not in options.corruptions:
+        return []
+    fixed = replace(options, defaults=True, corruptions=(SEARCHED,))
+    columns = settings(fixed, (SEARCHED,))[SEARCHED]
+    return [config(fixed, setting, method, 0) for setting in columns for method in own]

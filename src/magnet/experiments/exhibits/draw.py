@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from magnet.files import complete_or_absent
+
 #: Colors that stay apart in print and for the color-blind (Okabe and Ito).
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 
@@ -29,7 +31,7 @@ _STYLE = {
 
 @contextlib.contextmanager
 def figure(path: Path, rows: int = 1, columns: int = 1, size: tuple[float, float] = (3.4, 2.4)) -> Iterator[Any]:
-    """Axes ``[rows, columns]`` to draw on, each of ``size`` inches. The figure is then written to ``path``."""
+    """Axes ``[rows, columns]`` to draw on, each of ``size`` inches. The figure is then written to ``path``, whole."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -42,7 +44,8 @@ def figure(path: Path, rows: int = 1, columns: int = 1, size: tuple[float, float
         try:
             yield axes
             metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-            drawn.savefig(path, dpi=160, metadata=metadata)
+            with complete_or_absent(path) as part:
+                drawn.savefig(part, dpi=160, metadata=metadata, format=path.suffix[1:])
         finally:
             pyplot.close(drawn)
 

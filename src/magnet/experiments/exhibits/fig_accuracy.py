@@ -2,84 +2,53 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from magnet.experiments.exhibits import draw
-from magnet.experiments.exhibits.base import Cell, Document, Exhibit, Figure, Options, Results, Table, jobs_of
-from magnet.experiments.exhibits.classification import GAE, TITLES, Setting, chosen_methods, configs, settings
+from magnet.experiments.exhibits.base import Cell, Exhibit, Figure, Options, Part, Results, Table
+from magnet.experiments.exhibits.classification import (
+    GAE,
+    TITLES,
+    accuracy,
+    chosen_methods,
+    column_title,
+    configs,
+    settings,
+)
 from magnet.experiments.exhibits.fig_detection import LOSSES
-from magnet.experiments.store.jobs import Config, Job
 
-LEVEL = "Accuracy against the level of injection (the paper's figure 3)"
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
 LEVEL_METHODS = ("gcn", "magnet-gae", "magnet-gcn")
 LEVEL_DATASETS = ("cora", "citeseer")
 MAX_POINTS = 3  # so many repetitions are points, more a box
-LOSS = "MAE against MSE autoencoder (the paper's figure 4)"
 LOSS_DATASETS = ("cora", "citeseer", "pubmed", "coauthor-cs", "wiki-cs", "wisconsin", "texas")
 
-Grid = list[tuple[Cell, list[Config]]]  # cells without their numbers, and the runs behind each
 
-
-def level_grid(options: Options) -> Grid:
-    grid: Grid = []
-    methods = [method for method in chosen_methods(options, LEVEL_METHODS) if method != "clean"]
-    for setting in settings(options, ("inject-random",), injection=LEVEL_DATASETS):
-        for method in methods:
+def render_level(results: Results, options: Options) -> list[Part]:
+    cells, values = [], {}
+    for setting in settings(options, ("inject-random",), LEVEL_DATASETS)["inject-random"]:
+        for method in chosen_methods(options, LEVEL_METHODS):
             for level in (0.1, 0.5) if options.quick else LEVELS:
                 # at the paper's own level these are the runs of table 1
                 more = {} if level == 0.5 else {"corruption_options": {"ratio": level}}
+                runs = configs(options, setting, method, **more)
+                row = f"{setting.title}, {TITLES[method]}"
                 facts = {"dataset": setting.dataset, "method": method, "ratio": level}
-                cell = Cell(f"{setting.title}, {TITLES[method]}", f"ratio {level:g}", facts=facts)
-                grid.append((cell, configs(options, setting, method, **more)))
-    return grid
-
-
-def loss_grid(options: Options) -> Grid:
-    def runs(setting: Setting, loss: str) -> list[Config]:
-        if loss == "mse" and not options.quick:
-            return configs(options, setting, "magnet-gae")  # the paper's default: the runs of table 1
-        epochs = {"epochs": 30} if options.quick else GAE
-        return configs(options, setting, "magnet-gae", detector_options={"loss": loss, **epochs})
-
-    return [
-        (Cell(title, setting.title, facts={"dataset": setting.dataset, "loss": loss}), runs(setting, loss))
-        for loss, title in LOSSES.items()
-        for setting in settings(options, ("inject-random",), injection=LOSS_DATASETS)
-    ]
-
-
-def _plan(grid: Grid) -> list[Job]:
-    return jobs_of([config for _, runs in grid for config in runs], together=("seed",))
-
-
-def _filled(results: Results, grid: Grid) -> list[Cell]:
-    return [
-        Cell(cell.row, cell.column, results.summary(runs, "test_accuracy", 100), None, len(runs), facts=cell.facts)
-        for cell, runs in grid
-    ]
-
-
-def render_level(results: Results, options: Options) -> Document:
-    grid = level_grid(options)
-    cells = _filled(results, grid)
+                cells.append(Cell(row, f"ratio {level:g}", accuracy(results, runs), None, len(runs), facts=facts))
+                values[setting.dataset, method, level] = [100 * v for v in results.values(runs, "test_accuracy")]
     words = "Ratio: nodes drawn, with replacement, over nodes; 0.5 touches 39 % of them."
-    parts: list[Table | Figure | str] = [Table("Accuracy in percent", cells, words=words)]
+    parts: list[Part] = [Table("Accuracy in percent", cells, words=words)]
     if len({cell.column for cell in cells if cell.ours}) > 1:  # one level alone is no curve
         caption = (
             "Accuracy against the ratio of injected random rows; boxes over repetitions, points where there are few."
         )
-        parts.append(Figure("fig-level", caption, lambda path: _draw_level(path, results, grid)))
-    return Document("fig-level", LEVEL, parts)
+        parts.append(Figure("fig-level", caption, partial(_draw_level, values=values)))
+    return parts
 
 
-def _draw_level(path: Path, results: Results, grid: Grid) -> None:
-    facts = [cell.facts for cell, _ in grid]
-    datasets, methods, levels = (list(dict.fromkeys(f[name] for f in facts)) for name in ("dataset", "method", "ratio"))
-    values = {
-        tuple(cell.facts.values()): [100 * value for value in results.values(runs, "test_accuracy")]
-        for cell, runs in grid
-    }
+def _draw_level(path: Path, values: dict[tuple[str, str, float], list[float]]) -> None:
+    datasets, methods, levels = (list(dict.fromkeys(names)) for names in zip(*values, strict=True))
     with draw.figure(path, 1, len(datasets)) as axes:
         for axis, dataset in zip(axes[0], datasets, strict=True):
             for k, (method, color) in enumerate(zip(methods, draw.COLORS, strict=False)):
@@ -106,20 +75,28 @@ def _draw_level(path: Path, results: Results, grid: Grid) -> None:
                     box.set(facecolor=color, alpha=0.7, linewidth=0.6)
                 axis.plot([], [], color=color, linewidth=5, alpha=0.7, label=TITLES[method])
             axis.set_xticks(range(len(levels)), [f"{level:g}" for level in levels])
-            axis.set_title(Setting(dataset, "inject-random").title)
+            axis.set_title(column_title(dataset))
             axis.set_xlabel("ratio of injected rows")
             axis.set_ylabel("test accuracy, %")
         axes[0, 0].legend()
 
 
-def render_loss(results: Results, options: Options) -> Document:
-    cells = _filled(results, loss_grid(options))
+def render_loss(results: Results, options: Options) -> list[Part]:
+    cells = []
+    for loss, title in LOSSES.items():
+        for setting in settings(options, ("inject-random",), LOSS_DATASETS)["inject-random"]:
+            more = {"detector_options": {"loss": loss, **({"epochs": 30} if options.quick else GAE)}}
+            if loss == "mse" and not options.quick:
+                more = {}  # the paper's default: the runs of table 1
+            runs = configs(options, setting, "magnet-gae", **more)
+            facts = {"dataset": setting.dataset, "loss": loss}
+            cells.append(Cell(title, setting.title, accuracy(results, runs), None, len(runs), facts=facts))
     words = "MAGnet-gae under injection of random rows. The paper shows this as bars without numbers."
-    parts: list[Table | Figure | str] = [Table("Accuracy in percent", cells, corner="loss", words=words)]
+    parts: list[Part] = [Table("Accuracy in percent", cells, corner="loss", words=words)]
     if any(cell.ours for cell in cells):
         caption = "Accuracy of MAGnet-gae with either loss of the autoencoder; bars are 95 % intervals."
-        parts.append(Figure("fig-loss", caption, lambda path: _draw_loss(path, cells)))
-    return Document("fig-loss", LOSS, parts)
+        parts.append(Figure("fig-loss", caption, partial(_draw_loss, cells=cells)))
+    return parts
 
 
 def _draw_loss(path: Path, cells: list[Cell]) -> None:
@@ -139,7 +116,5 @@ def _draw_loss(path: Path, cells: list[Cell]) -> None:
         axis.legend(ncols=2)
 
 
-EXHIBITS = (
-    Exhibit("fig-level", LEVEL, lambda options: _plan(level_grid(options)), render_level),
-    Exhibit("fig-loss", LOSS, lambda options: _plan(loss_grid(options)), render_loss),
-)
+LEVEL = Exhibit("fig-level", "Accuracy against the level of injection (the paper's figure 3)", render_level)
+LOSS = Exhibit("fig-loss", "MAE against MSE autoencoder (the paper's figure 4)", render_loss)

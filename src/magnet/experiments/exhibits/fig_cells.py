@@ -2,63 +2,45 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from magnet.experiments.exhibits import draw
-from magnet.experiments.exhibits.base import (
-    Cell,
-    Document,
-    Exhibit,
-    Figure,
-    Options,
-    Results,
-    Table,
-    jobs_of,
-    summarize,
-)
-from magnet.experiments.exhibits.classification import column_title
-from magnet.experiments.exhibits.fig_detection import config, names
+from magnet.experiments.exhibits.base import Cell, Exhibit, Figure, Options, Part, Results, Table, summarize
+from magnet.experiments.exhibits.classification import chosen_datasets, column_title
+from magnet.experiments.exhibits.fig_detection import config, detectors
 from magnet.experiments.exhibits.paper import printed
 from magnet.experiments.protocol.detect import unpack_grid, unpack_region
-from magnet.experiments.store.jobs import Config, Job
 
-TITLE = "True and detected cells (the paper's figures 5 and 7 to 10)"
 DATASETS = ("cora", "citeseer", "coauthor-cs", "pubmed", "wiki-cs")
-DETECTORS = {"gae": "the paper's autoencoder at tau = 0.1", "auto": "ours"}
+#: The paper's autoencoder by its loss, and our detector.
+DETECTORS = {"mse": "the paper's autoencoder at tau = 0.1", "auto": "ours"}
 
 
-def _config(options: Options, dataset: str, which: str) -> Config:
-    return config(options, dataset, "mse" if which == "gae" else which)
-
-
-def plan(options: Options) -> list[Job]:
-    detectors = ["gae"] if options.quick else list(DETECTORS)
-    every = [_config(options, dataset, which) for dataset in names(options, DATASETS) for which in detectors]
-    return jobs_of(every, together=())
-
-
-def render(results: Results, options: Options) -> Document:
+def render(results: Results, options: Options) -> list[Part]:
     cells: list[Cell] = []
-    parts: list[Table | Figure | str] = []
-    for dataset in names(options, DATASETS):
-        have = {which: results.get(_config(options, dataset, which)) for which in DETECTORS}
-        for which, found in have.items():
+    figures: list[Part] = []
+    for dataset in chosen_datasets(options, DATASETS):
+        pictures: dict[str, Any] = {}
+        for which in detectors(options, DETECTORS):
+            found = results.get(config(options, dataset, which))
             cells += _shares(dataset, which, found)
-        if any(have.values()):
+            if found is not None:
+                pictures[which] = found["pictures"]
+        if pictures:
             caption = (
                 f"{column_title(dataset)}: wrong cells, and those of them that were flagged; below, a magnified region "
                 "with false alarms in orange, which the paper leaves out."
             )
-            draw_it = lambda path, have=have: _draw(path, have)  # noqa: E731
-            parts.append(Figure(f"fig-cells-{dataset}", caption, draw_it))
+            figures.append(Figure(f"fig-cells-{dataset}", caption, partial(_draw, runs=pictures)))
     words = (
         "Random rows injected, seed 0; the first 3000 nodes and features. The paper prints only the wrong cells that "
         "were found, not the false alarms."
     )
-    return Document("fig-cells", TITLE, [Table("Shares of cells", cells, words=words), *parts])
+    return [Table("Shares of cells", cells, words=words), *figures]
 
 
 def _shares(dataset: str, which: str, found: dict[str, Any] | None) -> list[Cell]:
@@ -74,14 +56,14 @@ def _shares(dataset: str, which: str, found: dict[str, Any] | None) -> list[Cell
     }
     cells = []
     for column, (value, method) in values.items():
-        paper = printed("fig-cells", "cells_percent", dataset=dataset, method=method) if which == "gae" else None
-        row, facts = f"{column_title(dataset)}, {DETECTORS[which]}", {"dataset": dataset, "detector": which}
+        paper = printed("fig-cells", "cells_percent", dataset=dataset, method=method) if which == "mse" else None
+        row = f"{column_title(dataset)}, {DETECTORS[which]}"
+        facts = {"dataset": dataset, "detector": "gae" if which == "mse" else which}
         cells.append(Cell(row, column, summarize([value]), paper, 1, digits=3, facts=facts))
     return cells
 
 
-def _draw(path: Path, have: dict[str, dict[str, Any] | None]) -> None:
-    runs = {which: found["pictures"] for which, found in have.items() if found is not None}
+def _draw(path: Path, runs: dict[str, Any]) -> None:
     first = next(iter(runs.values()))
     panels = [("truth", first["truth"], None)]
     panels += [(DETECTORS[which], pictures["hit"], pictures["false"]) for which, pictures in runs.items()]
@@ -117,4 +99,4 @@ def _draw(path: Path, have: dict[str, dict[str, Any] | None]) -> None:
                 drawn.set_ylabel("node")
 
 
-EXHIBITS = (Exhibit("fig-cells", TITLE, plan, render),)
+CELLS = Exhibit("fig-cells", "True and detected cells (the paper's figures 5 and 7 to 10)", render)

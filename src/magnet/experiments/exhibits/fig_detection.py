@@ -2,42 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from magnet.experiments.exhibits import draw
-from magnet.experiments.exhibits.base import (
-    Cell,
-    Document,
-    Exhibit,
-    Figure,
-    Options,
-    Results,
-    Table,
-    brief,
-    jobs_of,
-    summarize,
-)
-from magnet.experiments.exhibits.classification import GAE, QUICK, column_title, shown
-from magnet.experiments.store.jobs import Config, Job
+from magnet.experiments.exhibits.base import Cell, Exhibit, Figure, Options, Part, Results, Table, brief, summarize
+from magnet.experiments.exhibits.classification import GAE, chosen_datasets, column_title
+from magnet.experiments.store.jobs import Config
 
 LOSSES = {"mae": "MAE", "mse": "MSE"}
 DETECTORS = {**LOSSES, "auto": "ours"}
-SPARSITY = "Untrusted cells against the threshold tau (the paper's figure 2)"
 SPARSITY_DATASETS, SPARSITY_TAUS = ("cora", "citeseer", "pubmed"), (0.02, 0.1, 0.2, 0.3, 0.5, 0.9)
-ERRORS = "Detected and missed cells against tau (the paper's figure 11)"
 ERRORS_DATASETS = ("cora", "citeseer", "pubmed", "wiki-cs", "coauthor-cs", "wisconsin", "texas")
 ERRORS_TAUS = (0.1, 0.3, 0.5)
 
 
-def names(options: Options, datasets: tuple[str, ...]) -> list[str]:
-    """The datasets of a figure."""
-    known = [*dict.fromkeys([*shown(datasets), *datasets, *QUICK])]
-    if options.datasets is not None:
-        return options.choose("datasets", known)
-    return list(QUICK) if options.quick else shown(datasets)
+Found = list[dict[str, Any]]  # the results of one detector on one dataset
+
+
+def detectors(options: Options, known: dict[str, str]) -> dict[str, str]:
+    """Those of an exhibit's detectors that are run: ours is left out of the small version."""
+    return {which: title for which, title in known.items() if which != "auto" or not options.quick}
 
 
 def config(options: Options, dataset: str, which: str, seed: int = 0) -> Config:
@@ -53,48 +41,37 @@ def _repeats(options: Options) -> int:
     return min(options.repeats, 1 if options.quick else 3)
 
 
-def _configs(options: Options, dataset: str, which: str) -> list[Config]:
-    return [config(options, dataset, which, seed) for seed in range(_repeats(options))]
+def _found(results: Results, options: Options, dataset: str, which: str) -> Found:
+    return results.all(*(config(options, dataset, which, seed) for seed in range(_repeats(options))))
 
 
-def plan_sparsity(options: Options) -> list[Job]:
-    every = [c for dataset in names(options, SPARSITY_DATASETS) for c in _configs(options, dataset, "mse")]
-    return jobs_of(every, together=())
-
-
-def plan_errors(options: Options) -> list[Job]:
-    detectors = LOSSES if options.quick else DETECTORS
-    every = [c for dataset in names(options, ERRORS_DATASETS) for d in detectors for c in _configs(options, dataset, d)]
-    return jobs_of(every, together=())
-
-
-def render_sparsity(results: Results, options: Options) -> Document:
+def render_sparsity(results: Results, options: Options) -> list[Part]:
     cells, runs = [], _repeats(options)
-    for dataset in names(options, SPARSITY_DATASETS):
-        found = results.all(*_configs(options, dataset, "mse"))
+    datasets = chosen_datasets(options, SPARSITY_DATASETS)
+    found = {dataset: _found(results, options, dataset, "mse") for dataset in datasets}
+    for dataset in datasets:
         for tau in SPARSITY_TAUS:
-            shares = [100 * r["above"][r["taus"].index(tau)] / r["cells"] for r in found]
+            shares = [100 * r["above"][r["taus"].index(tau)] / r["cells"] for r in found[dataset]]
             facts = {"dataset": dataset, "tau": tau}
             cells.append(Cell(column_title(dataset), f"tau = {tau:g}", summarize(shares), None, runs, facts=facts))
-        truth = [100 * r["true_cells"] / r["cells"] for r in found]
+        truth = [100 * r["true_cells"] / r["cells"] for r in found[dataset]]
         cells.append(Cell(column_title(dataset), "truly wrong", summarize(truth), None, runs))
     words = "Share of cells, in percent, whose score |x - x'| under the paper's autoencoder (MSE) is above tau."
-    parts: list[Table | Figure | str] = [Table("Untrusted cells", cells, words=words)]
-    if any(cell.ours for cell in cells):
+    parts: list[Part] = [Table("Untrusted cells", cells, words=words)]
+    if any(found.values()):
         caption = "Share of untrusted cells against tau; dotted: the share that is truly wrong."
-        parts.append(Figure("fig-sparsity", caption, lambda path: _draw_sparsity(path, results, options)))
-    return Document("fig-sparsity", SPARSITY, parts)
+        parts.append(Figure("fig-sparsity", caption, partial(_draw_sparsity, found=found)))
+    return parts
 
 
-def _draw_sparsity(path: Path, results: Results, options: Options) -> None:
+def _draw_sparsity(path: Path, found: dict[str, Found]) -> None:
     with draw.figure(path) as axes:
         axis = axes[0, 0]
-        for dataset, color in zip(names(options, SPARSITY_DATASETS), draw.COLORS, strict=False):
-            found = results.all(*_configs(options, dataset, "mse"))
-            if found:
-                shares = np.array([np.array(r["above"]) / r["cells"] for r in found])
-                axis.plot(found[0]["taus"], 100 * shares.mean(axis=0), color=color, label=column_title(dataset))
-                truth = 100 * np.mean([r["true_cells"] / r["cells"] for r in found])
+        for (dataset, runs), color in zip(found.items(), draw.COLORS, strict=False):
+            if runs:
+                shares = np.array([np.array(r["above"]) / r["cells"] for r in runs])
+                axis.plot(runs[0]["taus"], 100 * shares.mean(axis=0), color=color, label=column_title(dataset))
+                truth = 100 * np.mean([r["true_cells"] / r["cells"] for r in runs])
                 axis.axhline(truth, color=color, linestyle=":", linewidth=0.8)
         axis.set_yscale("symlog", linthresh=0.01)
         axis.set_ylim(bottom=0)
@@ -103,33 +80,38 @@ def _draw_sparsity(path: Path, results: Results, options: Options) -> None:
         axis.legend()
 
 
-def render_errors(results: Results, options: Options) -> Document:
+def render_errors(results: Results, options: Options) -> list[Part]:
     cells: list[Cell] = []
     overview: list[Cell] = []
-    for dataset in names(options, ERRORS_DATASETS):
-        for which, title in DETECTORS.items():
-            columns = _measures(results.all(*_configs(options, dataset, which)), ours=which == "auto")
+    curves: dict[str, dict[str, Found]] = {}
+    for dataset in chosen_datasets(options, ERRORS_DATASETS):
+        for which, title in detectors(options, DETECTORS).items():
+            found = _found(results, options, dataset, which)
             row, facts = f"{column_title(dataset)}, {title}", {"dataset": dataset, "detector": which}
-            runs = _repeats(options)
-            new = [Cell(row, c, summarize(v), None, runs, digits=3, facts=facts) for c, v in columns.items()]
-            shown_here = new if which == "auto" else new[:2]
-            overview += [brief(column_title(dataset), f"{title}: {cell.column}", cell, digits=3) for cell in shown_here]
+            new = [
+                Cell(row, column, summarize(values), None, _repeats(options), digits=3, facts=facts)
+                for column, values in _measures(found, ours=which == "auto").items()
+            ]
+            shown = new if which == "auto" else new[:2]
+            overview += [brief(column_title(dataset), f"{title}: {cell.column}", cell, digits=3) for cell in shown]
             cells += new
+            if found and which != "auto":
+                curves.setdefault(dataset, {})[title] = found
     words = (
         "Cells of injected random rows. MAE and MSE: the paper's autoencoder, score |x - x'| above tau; ours: the "
         "default detector at its own threshold, which is a posterior probability and no tau. The paper shows counts of "
         "true positives and false negatives only, which a detector that flags everything would win."
     )
-    parts: list[Table | Figure | str] = [Table("Detection of cells", cells, words=words)]
-    if any(cell.ours for cell in cells):
+    parts: list[Part] = [Table("Detection of cells", cells, words=words)]
+    if curves:
         caption = (
             "True positives (solid) and false negatives (dashed) as shares of the wrong cells, and precision (dotted)."
         )
-        parts.append(Figure("fig-errors", caption, lambda path: _draw_errors(path, results, options)))
-    return Document("fig-errors", ERRORS, parts, Table("Means", overview, corner="dataset"))
+        parts.append(Figure("fig-errors", caption, partial(_draw_errors, curves=curves)))
+    return [*parts, Table("Means", overview, corner="dataset", summary=True)]
 
 
-def _measures(found: list[dict[str, Any]], ours: bool) -> dict[str, list[float]]:
+def _measures(found: Found, ours: bool) -> dict[str, list[float]]:
     """Areas of a detector, and recall and precision at some thresholds: its own, or some tau."""
     nan = float("nan")
     columns: dict[str, list[float]] = {
@@ -148,31 +130,25 @@ def _measures(found: list[dict[str, Any]], ours: bool) -> dict[str, list[float]]
     return columns
 
 
-def _draw_errors(path: Path, results: Results, options: Options) -> None:
-    found = {
-        (dataset, loss): results.all(*_configs(options, dataset, loss))
-        for dataset in names(options, ERRORS_DATASETS)
-        for loss in LOSSES
-    }
-    drawn = list(dict.fromkeys(dataset for (dataset, _), runs in found.items() if runs))
-    columns = min(4, len(drawn))
-    with draw.figure(path, -(-len(drawn) // columns), columns, (2.2, 1.9)) as axes:
-        for axis in axes.ravel()[len(drawn) :]:
+def _draw_errors(path: Path, curves: dict[str, dict[str, Found]]) -> None:
+    columns = min(4, len(curves))
+    with draw.figure(path, -(-len(curves) // columns), columns, (2.2, 1.9)) as axes:
+        for axis in axes.ravel()[len(curves) :]:
             axis.set_axis_off()
-        for axis, dataset in zip(axes.ravel(), drawn, strict=False):
-            for (loss, title), color in zip(LOSSES.items(), draw.COLORS, strict=False):
-                runs = found[dataset, loss]
+        for axis, (dataset, found) in zip(axes.ravel(), curves.items(), strict=False):
+            for title, color in zip(LOSSES.values(), draw.COLORS, strict=False):
+                runs = found.get(title)
                 if not runs:
                     continue
                 hit = np.array([r["true_positives"] for r in runs], dtype=float)
                 above = np.array([r["above"] for r in runs], dtype=float)
                 recall = hit / np.array([[r["true_cells"]] for r in runs], dtype=float)
+                precision = np.where(above > 0, hit / np.maximum(above, 1), 0.0)
+                known = (above > 0).sum(axis=0)
+                mean = np.where(known > 0, precision.sum(axis=0) / np.maximum(known, 1), np.nan)
                 tau = runs[0]["taus"]
                 axis.plot(tau, recall.mean(axis=0), color=color, label=title)
                 axis.plot(tau, (1 - recall).mean(axis=0), color=color, linestyle="--")
-                precision = np.where(above > 0, hit / np.maximum(above, 1), np.nan)
-                known = (above > 0).sum(axis=0)
-                mean = np.where(known > 0, np.nansum(precision, axis=0) / np.maximum(known, 1), np.nan)
                 axis.plot(tau, mean, color=color, linestyle=":")
             axis.set_title(column_title(dataset))
             axis.set_ylim(0, 1)
@@ -180,7 +156,5 @@ def _draw_errors(path: Path, results: Results, options: Options) -> None:
         axes[0, 0].legend()
 
 
-EXHIBITS = (
-    Exhibit("fig-sparsity", SPARSITY, plan_sparsity, render_sparsity),
-    Exhibit("fig-errors", ERRORS, plan_errors, render_errors),
-)
+SPARSITY = Exhibit("fig-sparsity", "Untrusted cells against the threshold tau (the paper's figure 2)", render_sparsity)
+ERRORS = Exhibit("fig-errors", "Detected and missed cells against tau (the paper's figure 11)", render_errors)

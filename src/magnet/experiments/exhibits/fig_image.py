@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,25 +10,15 @@ import numpy as np
 
 from magnet.datasets import info
 from magnet.experiments.exhibits import draw
-from magnet.experiments.exhibits.base import (
-    Cell,
-    Document,
-    Exhibit,
-    Figure,
-    Options,
-    Results,
-    Table,
-    jobs_of,
-    summarize,
-)
+from magnet.experiments.exhibits.base import Cell, Exhibit, Figure, Options, Part, Results, Table, summarize
 from magnet.experiments.exhibits.paper import printed
 from magnet.experiments.protocol.image import METHODS, PATCH, noisy_picture
-from magnet.experiments.store.jobs import Config, Job
+from magnet.experiments.store.jobs import Config
 
-TITLE = "Local corruption of a picture (the paper's figure 6)"
 SHOWN = 12
 #: On these the settings of the pixel graph were chosen.
 CHOSEN_ON = range(1, 9)
+OURS = "magnet-pixel"
 PATCHES = {"true": "patches given", "detected": "patches detected"}
 
 
@@ -39,13 +30,9 @@ def _numbers(options: Options) -> list[int]:
     return list(range(1, 69))
 
 
-def _config(method: str, number: int, patches: str, seed: int) -> Config:
-    names = {"kind": "image", "dataset": f"bsd68/{number}", "corruption": "patches", "method": method, "seed": seed}
+def _config(method: str, number: int, patches: str = "true") -> Config:
+    names = {"kind": "image", "dataset": f"bsd68/{number}", "corruption": "patches", "method": method, "seed": 0}
     return {**names, "patches": patches}
-
-
-def _uses_patches(method: str) -> bool:
-    return method not in ("noisy", "bm3d")
 
 
 def _methods(options: Options) -> list[str]:
@@ -54,19 +41,9 @@ def _methods(options: Options) -> list[str]:
     return [m for m in chosen if not m.startswith("bm3d")] if options.quick and options.methods is None else chosen
 
 
-def plan(options: Options) -> list[Job]:
-    configs = [
-        _config(method, number, patches, 0)
-        for number in _numbers(options)
-        for method in _methods(options)
-        for patches in (PATCHES if _uses_patches(method) else ("true",))
-    ]
-    return jobs_of(configs, together=("method", "patches"))
-
-
-def render(results: Results, options: Options) -> Document:
+def render(results: Results, options: Options) -> list[Part]:
     numbers, methods = _numbers(options), _methods(options)
-    parts: list[Table | Figure | str] = []
+    parts: list[Part] = []
     sets = {f"all {len(numbers)} pictures": numbers}
     fresh = [number for number in numbers if number not in CHOSEN_ON]
     if fresh and len(fresh) < len(numbers):
@@ -77,29 +54,20 @@ def render(results: Results, options: Options) -> Document:
             for method in methods
             for patches in PATCHES
             for quantity in ("local_psnr", "global_psnr")
-            if _uses_patches(method) or patches == "true"
+            if patches == "true" or method not in ("noisy", "bm3d")  # which do not look at the patches
         ]
         parts.append(Table(f"PSNR in dB, mean over {words}", cells, corner="repair"))
-    wins = _wins(results, numbers, methods)
-    if wins:
-        parts.append(wins)
-    found = [results.get(_config("magnet-pixel", number, "detected", 0)) for number in numbers]
-    seen = [result for result in found if result is not None]
-    if seen:
-        hits, false = sum(r["found_patches"] for r in seen), sum(r["false_patches"] for r in seen)
-        parts.append(
-            f"Detected: {hits} of {9 * len(seen)} noisy patches, and {false} sound ones, on {len(seen)} pictures."
-        )
-    if any(results.get(_config(method, SHOWN, "true", 0)) for method in methods):
+    if OURS in methods:
+        parts += [part for part in (_wins(results, numbers, methods), _patches_found(results, numbers)) if part]
+    if any(results.get(_config(method, SHOWN)) for method in methods if SHOWN in numbers):
         caption = f"Picture {SHOWN} of BSD68 with white noise (sigma = 50) on nine patches, and one of the patches."
-        parts.append(Figure("fig-image", caption, lambda path: _draw(path, methods)))
-    return Document("fig-image", TITLE, parts)
+        parts.append(Figure("fig-image", caption, partial(_draw, methods=methods)))
+    return parts
 
 
 def _cell(results: Results, method: str, numbers: list[int], patches: str, quantity: str) -> Cell:
-    configs = [_config(method, number, patches, 0) for number in numbers]
-    words = "local" if quantity == "local_psnr" else "global"
-    column = f"{words}, {PATCHES[patches]}"
+    configs = [_config(method, number, patches) for number in numbers]
+    column = f"{quantity.removesuffix('_psnr')}, {PATCHES[patches]}"
     paper = printed("fig-image", quantity, method=method) if patches == "true" else None
     summary = results.summary(configs, quantity)
     return Cell(METHODS[method][0], column, summary, paper, len(configs), facts={"patches": patches, "method": method})
@@ -109,23 +77,25 @@ def _wins(results: Results, numbers: list[int], methods: list[str]) -> str:
     """On how many pictures ours is above each rival."""
     lines = []
     for rival in methods:
-        if rival == "magnet-pixel" or "magnet-pixel" not in methods:
-            continue
-        pairs = [
-            (results.get(_config("magnet-pixel", number, "true", 0)), results.get(_config(rival, number, "true", 0)))
-            for number in numbers
-        ]
-        both = [(ours, theirs) for ours, theirs in pairs if ours and theirs]
-        if both:
+        pairs = [[results.get(_config(method, number)) for method in (OURS, rival)] for number in numbers]
+        both = [(ours, theirs) for ours, theirs in pairs if ours and theirs and rival != OURS]
+        gain = summarize(ours["local_psnr"] - theirs["local_psnr"] for ours, theirs in both)
+        if gain is not None:
             local, whole = (sum(a[q] > b[q] for a, b in both) for q in ("local_psnr", "global_psnr"))
-            gain = summarize(ours["local_psnr"] - theirs["local_psnr"] for ours, theirs in both)
-            interval = "" if gain is None or gain.runs < 2 else f" [{gain.low:+.2f}, {gain.high:+.2f}]"
-            mean = 0.0 if gain is None else gain.mean
+            interval = "" if gain.runs < 2 else f" [{gain.low:+.2f}, {gain.high:+.2f}]"
             lines.append(
-                f"- {METHODS[rival][0]}: locally {mean:+.2f}{interval} dB, above it on {local} (locally) and {whole} "
-                f"(globally) of {len(both)} pictures"
+                f"- {METHODS[rival][0]}: locally {gain.mean:+.2f}{interval} dB, above it on {local} (locally) and "
+                f"{whole} (globally) of {len(both)} pictures"
             )
     return "\n".join(["The pixel graph against the others, pairwise, patches given:", "", *lines]) if lines else ""
+
+
+def _patches_found(results: Results, numbers: list[int]) -> str:
+    """How well the noisy patches are detected."""
+    seen = [found for number in numbers if (found := results.get(_config(OURS, number, "detected"))) is not None]
+    hits, false = (sum(result[what] for result in seen) for what in ("found_patches", "false_patches"))
+    where = f"{9 * len(seen)} noisy patches, and {false} sound ones, on {len(seen)} pictures"
+    return f"Detected: {hits} of {where}." if seen else ""
 
 
 def _draw(path: Path, methods: list[str]) -> None:
@@ -150,4 +120,4 @@ def _show(axis: Any, picture: Any, title: str) -> None:
     axis.set_axis_off()
 
 
-EXHIBITS = (Exhibit("fig-image", TITLE, plan, render),)
+IMAGE = Exhibit("fig-image", "Local corruption of a picture (the paper's figure 6)", render)

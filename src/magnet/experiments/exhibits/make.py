@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from magnet.experiments import exhibits
+from magnet.experiments.exhibits import EXHIBITS
 from magnet.experiments.exhibits.base import Document, Options, Results
 from magnet.experiments.exhibits.classification import searches
 from magnet.experiments.exhibits.render import in_words, write
@@ -36,6 +36,10 @@ class Where:
     ray: str | None = None
     device: str | None = None
     folder: str | None = None
+
+    @property
+    def on_gpu(self) -> bool:
+        return (self.device or "").startswith("cuda")
 
 
 @dataclass(frozen=True)
@@ -75,8 +79,7 @@ def make_exhibits(
         say: takes progress in words where there is no terminal; ``None`` shows none. (default: ``print``)
     """
     options, where = options or Options(), where or Where()
-    chosen = list(exhibits.MODULES) if "all" in names else list(dict.fromkeys(names))
-    found = [exhibits.get(name) for name in chosen]
+    found = [EXHIBITS[name] for name in (EXHIBITS if "all" in names else dict.fromkeys(names))]
     planned: list[Job] = []
     with Store(store, read_only=show_only) as opened:
         if not show_only:
@@ -89,18 +92,21 @@ def make_exhibits(
                 chosen_for = tuning.choose(opened, options.settings)
                 if say is not None:
                     say(f"settings of {chosen_for} studies in {options.settings}")
-            jobs = _without_repeats([job for exhibit in found for job in exhibit.plan(options)])
-            jobs = _unknown(opened, jobs) if any_version else jobs
-            _run(opened, _sharing(jobs, (where.device or "").startswith("cuda")), runner, where, say)
+            needed = [config for exhibit in found for config in exhibit.configs(options)]
+            if any_version:
+                known = Results(opened)
+                needed = [config for config in needed if config not in known]
+            jobs = jobs_of(needed, where.on_gpu)
+            _run(opened, jobs, runner, where, say)
             planned += jobs
         results = Results(opened)
         documents = []
         for exhibit in found:
             results.used.clear()
-            document = exhibit.render(results, options)
-            documents.append(document)
+            documents.append(exhibit.document(results, options))
             if output is not None:
-                write(document, Path(output), footnote(exhibit.name, results))
+                versions = f"from finished runs of result versions {in_words(results.used)}"
+                write(documents[-1], Path(output), f"Made by `magnet reproduce {exhibit.name}` {versions}.")
         keys = {opened.key(config) for job in planned for config in job.configs}
         failed = {key: message for key, message in opened.failed().items() if key in keys}
     return Made(documents, results.shown, failed)
@@ -113,55 +119,33 @@ def _run(store: Store, jobs: list[Job], run: Runner, where: Where, say: Callable
         if where.ray is not None:
             from magnet.experiments.store.ray_jobs import execute_on_ray
 
-            execute_on_ray(store, jobs, run, where.ray, gpus=1.0 if (where.device or "").startswith("cuda") else 0.0)
+            execute_on_ray(store, jobs, run, where.ray, gpus=1.0 if where.on_gpu else 0.0)
         else:
             execute(store, jobs, run, where.jobs)
 
 
-def _without_repeats(jobs: Sequence[Job]) -> list[Job]:
-    """Exhibits share runs: each config once, where it comes first."""
-    seen: set[str] = set()
-    result = []
-    for job in jobs:
-        configs = {canonical_key(config): config for config in job.configs}
-        fresh = tuple(config for name, config in configs.items() if name not in seen)
-        seen.update(configs)
-        if fresh:
-            result.append(Job(fresh))
-    return result
+def jobs_of(configs: Iterable[Config], on_gpu: bool = False) -> list[Job]:
+    """Configs, each once, in jobs of those that are computed together."""
+    groups: dict[str, list[Config]] = {}
+    for config in {canonical_key(config): config for config in configs}.values():
+        groups.setdefault(_shared(config, on_gpu), []).append(config)
+    return [Job(tuple(group)) for group in groups.values()]
 
 
-def _sharing(jobs: Sequence[Job], on_gpu: bool = False) -> list[Job]:
-    """Runs that need the same detector on the same data become one job, so that it is fitted once; on a GPU, where
-    large batches cost hardly more than small ones, also all others on one dataset that train the same network."""
-    result: dict[str, list[Config]] = {}
-    for place, job in enumerate(jobs):
-        for config in job.configs:
-            name = _detector(config)
-            if name is None and on_gpu and config["kind"] == "classify" and "batch" not in config:
-                name = f"{config['dataset']} {get(config['method']).model.__name__}"
-            result.setdefault(name or f"job {place}", []).append(config)
-    return [Job(tuple(configs)) for configs in result.values()]
-
-
-def _detector(config: Config) -> str | None:
-    """The detector of a run and what it sees; None where there is none, or where the run is timed by itself."""
-    if config["kind"] != "classify" or "batch" in config:
-        return None
-    given = {**get(config["method"]).defaults, **config}
-    if "detector" not in given:
-        return None
-    seen = [config.get(name) for name in ("dataset", "corruption", "corruption_options", "fixed_corruption", "split")]
-    return json.dumps([given["detector"], given["detector_options"], *seen], sort_keys=True)
-
-
-def _unknown(store: Store, jobs: Sequence[Job]) -> list[Job]:
-    """Jobs without the configs that are finished under whatever version."""
-    known = Results(store)
-    left = (Job(tuple(c for c in job.configs if not known.all(c))) for job in jobs)
-    return [job for job in left if job.configs]
-
-
-def footnote(name: str, results: Results) -> str:
-    """How the numbers came about."""
-    return f"Made by `magnet reproduce {name}` from finished runs of result versions {in_words(results.used)}."
+def _shared(config: Config, on_gpu: bool) -> str:
+    """What a run has in common with others of its job: the detector and what it sees, so that it is fitted once, else
+    everything but the seed; on a GPU, where large batches cost hardly more than small ones, the dataset and the
+    network. A picture is read and spoiled once for all methods. What is timed by itself is a job by itself.
+    """
+    own: tuple[str, ...] = ("method", "patches") if config["kind"] == "image" else ()
+    if config["kind"] == "classify" and "batch" not in config:
+        method = get(config["method"])
+        given = {**method.defaults, **config}
+        if "detector" in given:
+            seen = ("dataset", "corruption", "corruption_options", "fixed_corruption", "split")
+            detector = [given["detector"], given["detector_options"]]
+            return json.dumps([*detector, *(config.get(name) for name in seen)], sort_keys=True)
+        if on_gpu:
+            return f"{config['dataset']} {method.model.__name__}"
+        own = ("seed",)
+    return json.dumps({name: value for name, value in config.items() if name not in own}, sort_keys=True)

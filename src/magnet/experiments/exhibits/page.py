@@ -9,6 +9,7 @@ from pathlib import Path
 from magnet.experiments.exhibits.base import Document
 from magnet.experiments.exhibits.render import in_words
 from magnet.experiments.store import Store
+from magnet.files import write_text
 
 BEGIN, END = "<!-- made by magnet reproduce all -->", "<!-- end -->"
 
@@ -44,7 +45,5 @@ def write_page(documents: Sequence[Document], folder: Path, store: str | os.Path
     old = path.read_text(encoding="utf-8") if path.is_file() else f"# Results\n\n{BEGIN}\n{END}\n"
     before, _, rest = old.partition(BEGIN)
     _, _, after = rest.partition(END)
-    partial = path.with_name("README.md.partial")
-    partial.write_text(before + "\n".join(lines) + after, encoding="utf-8")
-    partial.replace(path)
+    write_text(path, before + "\n".join(lines) + after)
     return path

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from magnet.experiments.exhibits.base import Cell, Document, Figure, Table
+from magnet.files import write_text
 
 NOT_RUN = "—"
 
@@ -48,7 +49,7 @@ def cell_text(cell: Cell, lines: str = "<br>") -> str:
 def markdown(document: Document, notes: str = "") -> str:
     """The document as Markdown; figures are linked as PNG files beside it."""
     lines = [f"# {document.title}", ""]
-    parts = list(document.parts)
+    parts = [part for part in document.parts if part is not document.summary]
     if document.summary is not None:
         parts = ["## Summary", document.summary, "## Details", *parts]
     for part in parts:
@@ -114,7 +115,7 @@ def show(document: Document, console: Any) -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    for part in [*document.parts, *([] if document.summary is None else [document.summary])]:
+    for part in document.parts:
         if isinstance(part, str):
             console.print(Text(part))
         elif isinstance(part, Figure):
@@ -166,24 +167,12 @@ def in_words(versions: Iterable[str]) -> str:
     return ", ".join(f"{name} {' and '.join(sorted(found[name]))}" for name in sorted(found)) or "none"
 
 
-def write(document: Document, folder: Path, notes: str = "") -> list[Path]:
+def write(document: Document, folder: Path, notes: str = "") -> None:
     """Write the document's Markdown, CSV and figures; each file appears when it is complete."""
     folder.mkdir(parents=True, exist_ok=True)
-    files = []
-    texts = {".md": markdown(document, notes)}
+    write_text(folder / f"{document.name}.md", markdown(document, notes))
     if document.tables:
-        texts[".csv"] = csv_text(document)
-    for suffix, text in texts.items():
-        path = folder / f"{document.name}{suffix}"
-        partial = path.with_name(path.name + ".partial")
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-        files.append(path)
+        write_text(folder / f"{document.name}.csv", csv_text(document))
     for figure in document.figures:
         for suffix in (".png", ".svg"):
-            path = folder / f"{figure.name}{suffix}"
-            partial = folder / f".{figure.name}.partial{suffix}"
-            figure.draw(partial)
-            partial.replace(path)
-            files.append(path)
-    return files
+            figure.draw(folder / f"{figure.name}{suffix}")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from magnet.experiments.exhibits import draw
-from magnet.experiments.exhibits.base import Cell, Document, Exhibit, Figure, Options, Results, Table, brief
+from magnet.experiments.exhibits.base import Cell, Exhibit, Figure, Options, Part, Results, Table, brief
 from magnet.experiments.exhibits.classification import (
     CORRUPTIONS,
-    METHODS,
     ORDER,
     RIVALS,
     TITLES,
@@ -20,17 +19,15 @@ from magnet.experiments.exhibits.classification import (
     chosen_methods,
     comparable,
     configs,
+    ends,
     found_under,
     relative,
     settings,
 )
 from magnet.experiments.methods import get
-from magnet.experiments.store.jobs import Job
 
 #: Models whose best epoch is beyond this part of the training were still getting better.
 RISING = 0.97
-TITLE = "Node classification on corrupted attributes (the paper's table 1)"
-CORRUPTED = ("inject-random", "inject-far", "meta")
 #: The columns of the summary.
 MAIN = ("clean", "gcn", "magnet-gae", "magnet-true", "magnet-gcn", "magnet")
 #: Rows on clean data; tuned rivals on clean data are in ``results/baselines.md``.
@@ -48,77 +45,52 @@ WORDS = (
 )
 
 
-def plan(options: Options) -> list[Job]:
-    methods = chosen_methods(options, ("clean", *METHODS))
-    planned = [(setting, m) for setting in _corrupted(options) for m in methods]
-    planned += [(setting, m) for setting in _clean(options) for m in methods if m in ON_CLEAN]
-    return [Job(tuple(configs(options, setting, m))) for setting, m in planned]
-
-
-def _corrupted(options: Options) -> list[Setting]:
-    if options.corruptions is None:
-        return settings(options, CORRUPTED)
-    rest = tuple(name for name in options.corruptions if name != "none")
-    return settings(replace(options, corruptions=rest), CORRUPTED) if rest else []
-
-
-def _clean(options: Options) -> list[Setting]:
-    """Clean data, where nothing was asked for but all corruptions, or this one."""
-    if options.corruptions is not None and "none" not in options.corruptions:
-        return []
-    return settings(replace(options, corruptions=("none",)), ("none",))
-
-
-def render(results: Results, options: Options) -> Document:
+def render(results: Results, options: Options) -> list[Part]:
     methods = chosen_methods(options, ORDER)
-    parts: list[Table | Figure | str] = [WORDS]
-    columns = _corrupted(options)
-    for corruption in dict.fromkeys(column.corruption for column in columns):
-        group = [column for column in columns if column.corruption == corruption]
-        cells = [cell(results, options, setting, method) for method in methods for setting in group]
-        parts.append(Table(f"Accuracy under {CORRUPTIONS[corruption]}", cells, corner="method"))
-        if any(c.score is not None for c in cells):
+    parts: list[Part] = [WORDS]
+    tables: dict[str, Table] = {}
+    for corruption, columns in settings(options, tuple(CORRUPTIONS)).items():
+        rows = [method for method in methods if corruption != "none" or method in ON_CLEAN]
+        cells = [_cell(results, options, setting, method) for method in rows for setting in columns]
+        title = "on clean data" if corruption == "none" else f"under {CORRUPTIONS[corruption]}"
+        tables[corruption] = Table(f"Accuracy {title}", cells, corner="method")
+        parts.append(tables[corruption])
+        if corruption != "none" and any(c.score is not None for c in cells):
             caption = (
-                f"Relative scores under {CORRUPTIONS[corruption]}: red better, green worse than a GCN, as in the "
-                "paper; grey: not comparable."
+                f"Relative scores {title}: red better, green worse than a GCN, as in the paper; grey: not comparable."
             )
-            name = f"table1-{corruption}"
-            parts.append(Figure(name, caption, lambda path, cells=cells: color_table(path, cells)))  # type: ignore[misc]
-    clean = [cell(results, options, setting, m) for m in ON_CLEAN if m in methods for setting in _clean(options)]
-    tables = [part for part in parts if isinstance(part, Table)]
-    if clean:
-        parts.append(Table("Accuracy on clean data", clean, corner="method"))
-    return Document("table1", TITLE, parts, _summary(tables, methods))
+            parts.append(Figure(f"table1-{corruption}", caption, partial(color_table, cells=cells)))
+    return [*parts, _summary(tables, methods)]
 
 
-def _summary(tables: list[Table], methods: list[str]) -> Table:
+def _summary(tables: dict[str, Table], methods: list[str]) -> Table:
     """A line for each dataset under injection of random rows, and under meta attack."""
     cells = []
-    for table in tables:
+    for corruption in ("inject-random", "meta"):
+        table = tables.get(corruption, Table("", []))
         place = {(c.facts["method"], c.column): c for c in table.cells}
-        for dataset in table.columns if "far" not in table.title else ():
-            row = f"{dataset}, meta attack" if "meta" in table.title else dataset
+        for dataset in table.columns:
+            row = f"{dataset}, meta attack" if corruption == "meta" else dataset
             cells += [brief(row, TITLES[m], place.get((m, dataset))) for m in MAIN if m in methods]
-            rivals = [(m, place[m, dataset]) for m in ("gcn-tuned", *RIVALS) if (m, dataset) in place]
-            rivals = [(m, c) for m, c in rivals if not m.startswith("magnet")]
-            known = [(c.ours.mean, TITLES[m]) for m, c in rivals if c.ours and "not comparable" not in c.note]
+            rivals = [m for m in ("gcn-tuned", *RIVALS) if (m, dataset) in place and not m.startswith("magnet")]
+            fair = [(place[m, dataset], m) for m in rivals if "not comparable" not in place[m, dataset].note]
+            known = [(c.ours.mean, TITLES[m]) for c, m in fair if c.ours]
             cells.append(Cell(row, "best rival", text="{:.1f} {}".format(*max(known)) if known else "—"))
     words = (
         "Mean test accuracy in percent with random rows injected, or under meta attack. Deviations, numbers of "
         "repetitions and the injection of far rows are in the details. The best rival is, on the test nodes, the best "
         "of the networks without our repair, each tuned on validation: that favors the rivals."
     )
-    return Table("Accuracy", cells, corner="dataset", words=words)
+    return Table("Accuracy", cells, corner="dataset", words=words, summary=True)
 
 
-def cell(results: Results, options: Options, setting: Setting, method: str, **more: Any) -> Cell:
+def _cell(results: Results, options: Options, setting: Setting, method: str) -> Cell:
     """The accuracy of a method in a setting, colored by its relative score."""
-    every = configs(options, setting, method, **more)
-    ours = results.summary(every, "test_accuracy", 100)
-    ends = [accuracy(results, options, setting, end) for end in ("gcn", "clean")]
-    score = None if ours is None or method in ("clean", "gcn") else relative(ours.mean, *ends)
-    failed = next((words for words in map(results.failure, every) if words), None)
-    note = "" if failed is None else ("out of memory" if "memory" in failed.lower() else "failed")
+    every = configs(options, setting, method)
+    ours = accuracy(results, every)
+    score = relative(None if method in ("clean", "gcn") else ours, *ends(results, options, setting))
+    failed = results.failure(every)
+    note = failed and ("out of memory" if "memory" in failed.lower() else "failed")
     where = found_under(method, setting)
     if ours is not None and method not in UNTUNED:
         note = {"": "untuned", "none": "tuned on clean data"}.get(where, "")
@@ -126,7 +98,7 @@ def cell(results: Results, options: Options, setting: Setting, method: str, **mo
         note = f"{note}, still rising" if note else "still rising"
     if not comparable(method, setting):
         note, score = f"{note}, not comparable" if ours is not None else note, None
-    facts = {"dataset": setting.dataset, "corruption": setting.corruption, "method": method, "settings": where, **more}
+    facts = {"dataset": setting.dataset, "corruption": setting.corruption, "method": method, "settings": where}
     paper = setting.paper("table1", method)
     return Cell(TITLES[method], setting.title, ours, paper, options.repeats, score, note=note, facts=facts)
 
@@ -168,4 +140,4 @@ def color_table(path: Path, cells: list[Cell]) -> None:
                 axis.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=6.5, color=grey)
 
 
-EXHIBITS = (Exhibit("table1", TITLE, plan, render),)
+TABLE1 = Exhibit("table1", "Node classification on corrupted attributes (the paper's table 1)", render)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from magnet.experiments.exhibits.base import Cell, Document, Exhibit, Figure, Options, Results, Table, brief, jobs_of
-from magnet.experiments.exhibits.classification import CORRUPTIONS, Setting, accuracy, configs, relative, settings
-from magnet.experiments.store.jobs import Config, Job
+from magnet.experiments.exhibits.base import Cell, Exhibit, Options, Part, Results, Table, brief
+from magnet.experiments.exhibits.classification import (
+    CORRUPTIONS,
+    Setting,
+    accuracy,
+    configs,
+    ends,
+    relative,
+    settings,
+)
 
-TITLE = "Exponents p and q (the paper's table 2)"
-CORRUPTED = ("inject-random", "meta")
 DATASETS = ("cora", "citeseer", "pubmed", "coauthor-cs", "wiki-cs")
 #: Source of trust: the method, and what it needs.
 TRUST: dict[str, tuple[str, dict[str, Any]]] = {
@@ -31,70 +36,51 @@ def _trust(options: Options) -> list[str]:
     return ["one"] if options.quick and options.methods is None else chosen
 
 
-def _configs(options: Options, setting: Setting, trust: str, p: float, q: float) -> list[Config]:
-    method, more = TRUST[trust]
-    return configs(options, setting, method, **more, p=p, q=q)
-
-
-def _settings(options: Options) -> list[Setting]:
-    return settings(options, CORRUPTED, injection=DATASETS)
-
-
-def plan(options: Options) -> list[Job]:
-    every = [
-        config for s in _settings(options) for method in ("gcn", "clean") for config in configs(options, s, method)
-    ]
-    jobs = jobs_of(every, together=("seed",))
-    for setting in _settings(options):
-        for trust in _trust(options):
-            grid = [c for p, q in _exponents(options) for c in _configs(options, setting, trust, p, q)]
-            jobs.append(Job(tuple(grid)))  # one batch
-    return jobs
-
-
-def render(results: Results, options: Options) -> Document:
-    parts: list[Table | Figure | str] = [
+def render(results: Results, options: Options) -> list[Part]:
+    parts: list[Part] = [
         "Test accuracy in percent. The paper has p in {0, 1} and q in {1, 2}; p = 1/2 and q = 3/2 are ours, as is the "
         "trust of our own detector. Everything else is as in table 1."
     ]
-    columns = _settings(options)
-    for corruption in dict.fromkeys(column.corruption for column in columns):
-        cells = []
-        group = [column for column in columns if column.corruption == corruption]
-        for trust in _trust(options):
-            for p, q in _exponents(options):
-                cells += [_cell(results, options, setting, trust, p, q) for setting in group]
-        parts.append(Table(f"Accuracy under {CORRUPTIONS[corruption]}", cells, corner="trust, p, q"))
-    return Document("table2", TITLE, parts, _summary(next((part for part in parts if isinstance(part, Table)), None)))
-
-
-def _summary(table: Table | None) -> Table | None:
-    """The paper's exponents beside the best ones, for every source of trust."""
-    if table is None:
-        return None
-    cells = []
-    for trust in dict.fromkeys(cell.facts["trust"] for cell in table.cells):
-        for column in table.columns:
-            tried = [c for c in table.cells if c.facts["trust"] == trust and c.column == column]
-            usual = next((c for c in tried if (c.facts["p"], c.facts["q"]) == (1.0, 2.0)), None)
-            cells.append(brief(f"{trust}, p = 1, q = 2", column, usual))
-            known = [c for c in tried if c.ours]
-            best = max(known, key=lambda c: c.ours.mean if c.ours else 0.0) if known else None
-            text = "—" if best is None or best.ours is None else f"{best.ours.mean:.1f}"
-            at = "" if best is None else f" (p = {best.facts['p']:g}, q = {best.facts['q']:g})"
-            cells.append(Cell(f"{trust}, the best", column, text=text + at))
-    words = "The best exponents are chosen on the test nodes: they show how much the choice matters, no result."
-    return Table(table.title, sorted(cells, key=lambda c: "best" in c.row), corner="trust", words=words)
+    tables = [
+        Table(
+            f"Accuracy under {CORRUPTIONS[corruption]}",
+            [
+                _cell(results, options, setting, trust, p, q)
+                for trust in _trust(options)
+                for p, q in _exponents(options)
+                for setting in columns
+            ],
+            corner="trust, p, q",
+        )
+        for corruption, columns in settings(options, ("inject-random", "meta"), DATASETS).items()
+    ]
+    return [*parts, *tables, *map(_summary, tables[:1])]
 
 
 def _cell(results: Results, options: Options, setting: Setting, trust: str, p: float, q: float) -> Cell:
-    ours = results.summary(_configs(options, setting, trust, p, q), "test_accuracy", 100)
-    ends = [accuracy(results, options, setting, end) for end in ("gcn", "clean")]
-    score = None if ours is None else relative(ours.mean, *ends)
+    method, more = TRUST[trust]
+    ours = accuracy(results, configs(options, setting, method, **more, p=p, q=q))
+    score = relative(ours, *ends(results, options, setting))
     paper = setting.paper("table2", f"magnet-{trust}", p=p, q=q)
     facts = {"dataset": setting.dataset, "corruption": setting.corruption, "trust": trust, "p": p, "q": q}
     row = f"{trust}, p = {p:g}, q = {q:g}"
     return Cell(row, setting.title, ours, paper, options.repeats, score, facts=facts)
 
 
-EXHIBITS = (Exhibit("table2", TITLE, plan, render),)
+def _summary(table: Table) -> Table:
+    """The paper's exponents beside the best ones, for every source of trust."""
+    usual, best = [], []
+    for trust in dict.fromkeys(cell.facts["trust"] for cell in table.cells):
+        for column in table.columns:
+            tried = [c for c in table.cells if c.facts["trust"] == trust and c.column == column]
+            papers = next((c for c in tried if (c.facts["p"], c.facts["q"]) == (1.0, 2.0)), None)
+            usual.append(brief(f"{trust}, p = 1, q = 2", column, papers))
+            known = [(c.ours.mean, c.facts) for c in tried if c.ours]
+            mean, at = max(known, key=lambda pair: pair[0], default=(0.0, {}))
+            text = f"{mean:.1f} (p = {at['p']:g}, q = {at['q']:g})" if at else "—"
+            best.append(Cell(f"{trust}, the best", column, text=text))
+    words = "The best exponents are chosen on the test nodes: they show how much the choice matters, no result."
+    return Table(table.title, usual + best, corner="trust", words=words, summary=True)
+
+
+TABLE2 = Exhibit("table2", "Exponents p and q (the paper's table 2)", render)

@@ -4,60 +4,54 @@ from __future__ import annotations
 
 from typing import Any
 
-from magnet.experiments.exhibits.base import Cell, Document, Exhibit, Options, Results, Table
+from magnet.experiments.exhibits.base import Cell, Exhibit, Options, Part, Results, Table
 from magnet.experiments.exhibits.classification import TITLES, column_title
 from magnet.experiments.exhibits.paper import search_space
-from magnet.experiments.store.jobs import Job
-
-TITLE = "Search spaces and chosen settings (the paper's table 3)"
-
-
-def plan(options: Options) -> list[Job]:
-    return []
+from magnet.experiments.methods import METHODS
+from magnet.experiments.tuning.settings import read
 
 
-def render(results: Results, options: Options) -> Document:
-    from magnet.experiments.methods import METHODS
-    from magnet.experiments.tuning.settings import read
-
-    spaces = []
-    for name, method in METHODS.items():
-        for setting, choices in method.space.items():
-            spaces.append(Cell(TITLES.get(name, name), setting, text=_words(choices)))
-    paper = [Cell("every method", setting, text=value) for setting, value in search_space().items()]
+def render(_: Results, options: Options) -> list[Part]:
     found = read() if options.settings is None else {**read(), **read(options.settings)}
+    studies = [
+        (name, dataset, corruption, entry)
+        for name, datasets in found.items()
+        for dataset, corruptions in datasets.items()
+        for corruption, entry in corruptions.items()
+    ]
+    paper = [Cell("every method", setting, text=value) for setting, value in search_space().items()]
+    spaces = [
+        Cell(TITLES.get(name, name), setting, text=_words(choices))
+        for name, method in METHODS.items()
+        for setting, choices in method.space.items()
+    ]
     chosen = []
-    for name, datasets in found.items():
-        for dataset, corruptions in datasets.items():
-            for corruption, entry in corruptions.items():
-                row = f"{TITLES.get(name, name)}, {column_title(dataset)}, {corruption}"
-                facts = {"method": name, "dataset": dataset, "corruption": corruption}
-                for setting, value in entry.get("settings", {}).items():
-                    chosen.append(Cell(row, setting, text=_words(value), facts=facts))
-                rest = {key: value for key, value in entry.items() if key != "settings"}
-                chosen += [Cell(row, key, text=_words(value), facts=facts) for key, value in rest.items()]
-    parts: list[Any] = [
+    for name, dataset, corruption, entry in studies:
+        row = f"{TITLES.get(name, name)}, {column_title(dataset)}, {corruption}"
+        facts = {"method": name, "dataset": dataset, "corruption": corruption}
+        shown = {**entry.get("settings", {}), **{key: value for key, value in entry.items() if key != "settings"}}
+        chosen += [Cell(row, key, text=_words(value), facts=facts) for key, value in shown.items()]
+    overview = []
+    for name in found:
+        entries = [entry for method, _, _, entry in studies if method == name]
+        counts = {
+            "settings searched": len(METHODS[name].space) if name in METHODS else "",
+            "studies": len(entries),
+            "trials": sum(int(entry.get("trials", 0)) for entry in entries),
+            "of them pruned": sum(int(entry.get("pruned", 0)) for entry in entries),
+        }
+        overview += [Cell(TITLES.get(name, name), column, text=str(count)) for column, count in counts.items()]
+    words = "A study is the search for a method's settings on one dataset under one corruption."
+    return [
         "Everything is chosen on validation accuracy. The paper's space holds for all its methods; each baseline's own "
         "published settings are added.",
-        Table("The paper's space", paper, corner=""),
+        Table("The paper's space", paper),
         Table("Our spaces", spaces, corner="method"),
+        Table("Chosen", chosen, corner="method, dataset, found under")
+        if chosen
+        else "No search has been run: every method runs with its default settings.",
+        Table("Searches", overview, corner="method", words=words, summary=True),
     ]
-    if chosen:
-        parts.append(Table("Chosen", chosen, corner="method, dataset, found under"))
-    else:
-        parts.append("No search has been run: every method runs with its default settings.")
-    overview = []
-    for name, datasets in found.items():
-        entries = [entry for corruptions in datasets.values() for entry in corruptions.values()]
-        facts = {
-            "settings searched": str(len(METHODS[name].space)) if name in METHODS else "",
-            "studies": str(len(entries)),
-            "trials": str(sum(int(entry.get("trials", 0)) for entry in entries)),
-            "of them pruned": str(sum(int(entry.get("pruned", 0)) for entry in entries)),
-        }
-        overview += [Cell(TITLES.get(name, name), column, text=text) for column, text in facts.items()]
-    words = "A study is the search for a method's settings on one dataset under one corruption."
-    return Document("table3", TITLE, parts, Table("Searches", overview, corner="method", words=words))
 
 
 def _words(value: Any) -> str:
@@ -66,4 +60,4 @@ def _words(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-EXHIBITS = (Exhibit("table3", TITLE, plan, render),)
+TABLE3 = Exhibit("table3", "Search spaces and chosen settings (the paper's table 3)", render)

@@ -7,6 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from magnet.files import write_text
+
 #: The settings that come with the package; they are only read.
 SHIPPED = Path(__file__).with_name("settings.toml")
 
@@ -72,9 +74,7 @@ def write(found: Settings, path: Path) -> None:
                 lines += [f"[{head}]", *(f"{name} = {_value(value)}" for name, value in facts.items())]
                 lines += [f"[{head}.settings]", *(f"{name} = {_value(v)}" for name, v in entry["settings"].items()), ""]
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text("\n".join(lines), encoding="utf-8")
-    partial.replace(path)
+    write_text(path, "\n".join(lines))
 
 
 def _value(value: Any) -> str:
