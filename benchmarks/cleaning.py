@@ -35,7 +35,7 @@ from magnet.framelets import FrameletTransform
 from magnet.graph import Graph
 from magnet.nn import GCN, fit
 from magnet.recovery import propagate, recover
-from magnet.tables.encoding import Encoded, as_data, encode, with_nearest_links
+from magnet.tables.encoding import Encoded, as_graph, encode, with_nearest_links
 from magnet.tables.suggest import suggest
 
 HETEROPHILIC = ("wisconsin", "texas")
@@ -145,8 +145,7 @@ def suggest_all(example: Example, seed: int) -> list[dict[str, object]]:
     x = encoded.x.clone()
     x[torch.from_numpy(encoded.per_column(hidden))] = torch.nan
     trust = (~x.isnan()).float()
-    data = as_data(table, encoded)
-    data.x = x.clone()
+    data = Data(x=x.clone(), edge_index=as_graph(table, encoded).edge_index)
     graph = Graph.from_edges(data.edge_index, table.num_nodes)
     given = table.links.kind == "given"
     W = FrameletTransform(data.edge_index, table.num_nodes)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 import torch
 from torch import Tensor
-from torch_geometric.data import Data, HeteroData
 
 from magnet import detection
 from magnet.arrays import is_sparse
 from magnet.framelets import FrameletTransform
 from magnet.graph import Graph, edge_list, is_whole_graph
 from magnet.recovery import propagate, recover
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 Recovery = Literal["auto", "propagate", "framelet"]
 
@@ -46,6 +48,8 @@ class FeatureVerdict:
 
 def check_features(data: Any) -> Data:
     """A graph whose features can be cleaned, its edges as tensors, or a ``ValueError`` that says why not."""
+    from torch_geometric.data import HeteroData
+
     if isinstance(data, HeteroData):
         raise ValueError("data is a HeteroData; MAGnet needs a homogeneous Data: convert one node type")
     x = getattr(data, "x", None)
@@ -68,7 +72,7 @@ def with_edge_tensors(data: Data) -> Data:
 
 
 def judge_features(
-    data: Data,
+    data: Any,
     detector: Any,
     columns: Any = None,
     trusted: Any = None,
@@ -78,7 +82,7 @@ def judge_features(
     """Which cells of ``data.x`` are wrong.
 
     Args:
-        data: a graph with ``x`` and ``edge_index``.
+        data: a PyG ``Data`` with ``x`` and ``edge_index``, or what has attributes of these names.
         detector: a detector, or a given trust matrix ``[n, d]`` or ``[n]`` (1 = believed).
         columns: what the features are. (default: inferred from them)
         trusted: cells, or rows, known to be right.
@@ -102,7 +106,7 @@ def judge_features(
     )
 
 
-def _given(data: Data, trust: Any, columns: Any) -> FeatureVerdict:
+def _given(data: Any, trust: Any, columns: Any) -> FeatureVerdict:
     """The verdict that a given trust matrix stands for."""
     believed = torch.as_tensor(trust, dtype=torch.float32, device=data.x.device)
     shape = (data.x.shape[0], data.x.shape[1])

@@ -5,14 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import pandas as pd
 import torch
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
-from torch_geometric.data import Data
 
 from magnet.cluster import connected
 from magnet.detection.data.columns import Column
@@ -22,6 +21,9 @@ from magnet.detection.rows.gate import Gate
 from magnet.detection.thresholds import FlagRule, Reference
 from magnet.detection.verdict import Verdict
 from magnet.threads import threads_for
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 T = TypeVar("T")
 

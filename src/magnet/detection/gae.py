@@ -13,7 +13,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 from torch.utils.checkpoint import checkpoint
-from torch_geometric.nn import GCNConv
 
 from magnet.arrays import csr_tensor
 from magnet.detection.base import Detector, track
@@ -164,6 +163,8 @@ class Autoencoder(nn.Module):
 
     def __init__(self, features: int, hidden: int, rate: float) -> None:
         super().__init__()
+        from torch_geometric.nn import GCNConv  # four seconds, which other detectors do not need
+
         conv = partial(GCNConv, cached=True)  # the graph is always the same
         self.convolutions = nn.ModuleList([conv(features, hidden), conv(hidden, hidden), conv(hidden, hidden)])
         self.norms = nn.ModuleList([nn.BatchNorm1d(hidden) for _ in range(3)])

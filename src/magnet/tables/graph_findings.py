@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from magnet import detection
 from magnet.features import FeatureVerdict, judge_features, recover_features
 from magnet.graph import Graph
-from magnet.tables.encoding import Encoded, as_data, encode, with_nearest_links
-from magnet.tables.fields import Field, numbers
+from magnet.tables.encoding import Encoded, as_graph, encode, with_nearest_links
+from magnet.tables.fields import Field, Mask, numbers
 from magnet.tables.findings import CellFinding
 from magnet.tables.suggest import suggest
 from magnet.tables.table import Table
@@ -36,7 +36,7 @@ class GraphJudgment:
     findings: list[CellFinding]
     verdict: FeatureVerdict
     fields: tuple[Field, ...]
-    recovered: torch.Tensor
+    recovered: Tensor
 
 
 def judge_as_graph(
@@ -65,29 +65,32 @@ def judge_as_graph(
     """
     table = with_nearest_links(table, NEAREST)
     encoded = encode(table, fields)
-    data = as_data(table, encoded)
-    graph = Graph.from_edges(data.edge_index, table.num_nodes, data.get("edge_weight"))
+    data = as_graph(table, encoded)
     if trusted is not None:
         place = {f.name: k for k, f in enumerate(table.fields)}
         trusted = encoded.per_column(trusted[:, [place[f.name] for f in encoded.fields]])
     verdict = judge_features(data, detector, encoded.columns, trusted, reference, cluster)
+    graph = Graph.from_edges(data.edge_index, table.num_nodes, data.edge_weight)
     trust = verdict.trust.cpu()
     if recovery in ("auto", "regression"):
-        context = table.links.kind != "nearest"  # those links were made from the very cells that are judged
-        recovered = suggest(encoded.x, (trust > 0.5).float(), graph, encoded.columns, context)
+        # links to the nearest rows were made from the very cells that are judged
+        recovered = suggest(encoded.x, (trust > 0.5).float(), graph, encoded.columns, not data.edges_from_rows)
     else:
         recovered = recover_features(encoded.x, trust, graph, recovery, options, cluster)  # type: ignore[arg-type]
-    return GraphJudgment(_findings(table, encoded, verdict, recovered), verdict, encoded.fields, recovered)
-
-
-def _findings(table: Table, encoded: Encoded, verdict: FeatureVerdict, recovered: torch.Tensor) -> list[CellFinding]:
     flagged, probability = (
         encoded.per_field(values.cpu().numpy()) for values in (verdict.flagged, verdict.probability.to_dense())
     )
+    cells = flagged | encoded.unreadable | encoded.missing
+    findings = _findings(table, encoded, cells, probability, recovered)
+    return GraphJudgment(findings, verdict, encoded.fields, recovered)
+
+
+def _findings(table: Table, encoded: Encoded, cells: Mask, probability: Any, recovered: Tensor) -> list[CellFinding]:
+    """Some cells ``[n, fields]``, each with a suggestion."""
     found: list[CellFinding] = []
     for k, (f, column) in enumerate(zip(encoded.fields, encoded.columns, strict=True)):
         missing, unreadable = encoded.missing[:, k], encoded.unreadable[:, k]
-        rows = np.flatnonzero((flagged[:, k] & ~missing) | unreadable | missing)
+        rows = np.flatnonzero(cells[:, k])
         if not rows.size:
             continue
         # a blank should hold a value as often as the other cells of its column do
@@ -126,13 +129,20 @@ def swapped_rows(table: Table, seed: int = 0, cluster: str | None = None) -> lis
     """
     if table.links.kind != "given" or len(table.used) < 2:
         return []
-    judged = judge_as_graph(table, detection.make("context", seed=seed), cluster=cluster)
-    own = judged.verdict.detector.node_probability_.cpu().numpy()
+    encoded = encode(table)
+    data = as_graph(table, encoded)
+    verdict = detection.make("context", seed=seed).fit(data, encoded.columns, cluster=cluster).verdict_
+    own = verdict.node_probability.numpy()
+    swapped = own > 0.5
+    if not swapped.any():  # most often; what each cell should hold is many times as much work
+        return []
+    graph = Graph.from_edges(data.edge_index, table.num_nodes, data.edge_weight)
+    recovered = suggest(encoded.x, (verdict.trust > 0.5).float(), graph, encoded.columns)
+    cells = (encoded.per_field(verdict.flagged.numpy()) | encoded.unreadable) & ~encoded.missing & swapped[:, None]
     reason = "the whole row does not fit the rows that it is linked to"
     return [
         CellFinding(
             c.row, c.column, c.observed, c.suggested, float(own[c.row]), 0.0, "swapped row", f"{reason}; {c.reason}"
         )
-        for c in judged.findings
-        if c.kind != "missing" and own[c.row] > 0.5
+        for c in _findings(table, encoded, cells, np.broadcast_to(own[:, None], cells.shape), recovered)
     ]

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from magnet.arrays import csr_tensor, is_sparse, to_scipy
 from magnet.cluster import results_in_order
@@ -19,6 +18,9 @@ from magnet.detection.data.columns import Column, check_columns, feature_tensor,
 from magnet.detection.data.scales import Scales, asinh_units, robust_scales
 from magnet.detection.options import DATA
 from magnet.graph import Graph
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 NUMERIC_KINDS = ("count", "continuous")
 
@@ -126,7 +128,8 @@ class DetectionData:
     def neighbor_sums(self, values: Tensor) -> tuple[Tensor, Tensor]:
         """Sums ``[n, c]`` over neighbors and over two-step walks that do not return, of values ``[n, c]``."""
         one = self.adjacency @ values
-        return one, self.adjacency @ one - self.return_weight[:, None] * values
+        two = self.adjacency @ one
+        return one, two.sub_(self.return_weight[:, None] * values)
 
     @cached_property
     def num_neighbors(self) -> Tensor:

@@ -164,8 +164,8 @@ def judge_rows(
         near, far = data.neighbor_sums(w[:, None])
         amount = torch.cat([near.log1p(), far.clamp_min(0).log1p()], dim=1)
         features = [p.features(w) for p in pairs]
-        at_home = _expand(torch.cat([f[0] for f in features], dim=1), amount)
-        permuted = torch.cat([f[1] for f in features], dim=2)
+        at_home, permuted = _expand(_joined([f[0] for f in features]), amount), _joined([f[1] for f in features])
+        del features
         weight = (1 - p_row_swapped) / duplicates
         some = _expand(permuted[:, :training], amount[:, None]), allowed[:, :training]
         model = CrossFit.of(at_home, weight, [some], known, half)
@@ -177,8 +177,9 @@ def judge_rows(
         if turn == 0:
             at_nodes = torch.where(allowed, null_logit, torch.nan)[known].double().cpu().numpy()
             power, error = power_and_error(real, at_nodes)
+            del at_nodes
         if turn + 1 == rounds:
-            at_places = torch.cat([p.elsewhere(w, places) for p in pairs], dim=2)
+            at_places = _joined([p.elsewhere(w, places) for p in pairs])
             of_row = torch.empty(at_places.shape[:2], device=data.device)
             for j, place in enumerate(places.tolist()):
                 moved = _expand(at_places[:, j], amount[place].expand(data.num_nodes, 2))
@@ -189,11 +190,17 @@ def judge_rows(
             real[single] = logit[known].double().cpu().numpy()[single]
             null = of_row[known][single][elsewhere[known][single]].double().cpu().numpy()
             shares[0] = min(shares[0], _share_of_single_rows(real[single], null))  # both nulls must show it
+        del permuted, null_logit  # before the next ones are made
         p_row_swapped = posterior(shares)
     ranking = posterior([max(ROWS.min_ranking_share, share) for share in shares])
     share = float(np.dot(shares, [members.sum() for members in (single, *repeated)]) / data.num_nodes)
     gate = judge_gate(GateEvidence(power, error, share))
     return RowJudgment(p_row_swapped, ranking, logit, duplicates, known, share, gate)
+
+
+def _joined(parts: Sequence[Tensor]) -> Tensor:
+    """Features of all representations side by side; of a single one without a copy."""
+    return parts[0] if len(parts) == 1 else torch.cat(list(parts), dim=-1)
 
 
 def _share_of_single_rows(real: FloatArray, null: FloatArray) -> float:

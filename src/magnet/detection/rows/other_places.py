@@ -51,20 +51,21 @@ def compare_with_other_places(
         return torch.stack(torch.broadcast_tensors(own, *parts), dim=-1)
 
     real = features(logit, row_mean, row_spread, node_mean, node_spread)
-    other = features(of_row, without, row_spread[:, None], node_mean[places], node_spread[places])
-    probe = features(at_node, row_mean[rows], row_spread[rows], node_mean[:, None], node_spread[:, None])
-    permuted = [_some_of_each(*pairs, training) for pairs in ((other, elsewhere), (probe, allowed))]
+    # so many pairs of each node, which differ from node to node, so that all rows or places take part
+    node = torch.arange(logit.numel(), device=logit.device)[:, None]
+    there, k = (
+        (node + torch.arange(min(training, m), device=logit.device)) % m for m in (places.numel(), rows.numel())
+    )
+    at, row = places[there], rows[k]
+    other = features(of_row[node, there], without[node, there], row_spread[:, None], node_mean[at], node_spread[at])
+    probe = features(at_node[node, k], row_mean[row], row_spread[row], node_mean[:, None], node_spread[:, None])
+    permuted = [(other, elsewhere[node, there]), (probe, allowed[node, k])]
     model = CrossFit.of(real, weight, permuted, known, half)
-    return model.logit(real, half), model.logit(other, half)
-
-
-def _some_of_each(features: Tensor, use: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Features ``[n, count, f]`` and their use of so many pairs of each node, which differ from node to node, so that
-    all rows or places take part."""
-    n, pairs = use.shape
-    index = torch.arange(n, device=use.device)[:, None]
-    column = (index + torch.arange(min(count, pairs), device=use.device)) % pairs
-    return features[index, column], use[index, column]
+    elsewhere_logit = torch.empty_like(of_row)
+    for j, place in enumerate(places):
+        moved = features(of_row[:, j], without[:, j], row_spread, node_mean[place], node_spread[place])
+        elsewhere_logit[:, j] = model.logit(moved, half)
+    return model.logit(real, half), elsewhere_logit
 
 
 def _moments(values: Tensor, use: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -73,11 +73,10 @@ class PairFeatures:
         real = torch.stack([dot1 / (norm1 * length), dot2 / (norm2 * length), nearest], dim=1)
 
         permuted = torch.empty(n, k, 3, device=data.device)
-        weighted = w[:, None] * centered
-        c1, c2 = data.neighbor_sums(weighted)
-        permuted[:, :, 0] = c1 / (norm1[:, None] * length[self.probes])
-        permuted[:, :, 1] = c2 / (norm2[:, None] * length[self.probes])
-        permuted[:, :, 2] = self._neighbor_max(weighted / (length[:, None] * length[self.probes]))
+        weighted = centered.mul_(w[:, None])
+        for hop, (sums, norm) in enumerate(zip(data.neighbor_sums(weighted), (norm1, norm2), strict=True)):
+            torch.div(sums, norm[:, None] * length[self.probes], out=permuted[:, :, hop])
+        permuted[:, :, 2] = self._neighbor_max(weighted.div_(length[:, None] * length[self.probes]))
         return real, permuted
 
     def elsewhere(self, w: Tensor, nodes: Tensor) -> Tensor:
