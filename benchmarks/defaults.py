@@ -18,8 +18,8 @@ from pathlib import Path
 
 from committee import configs
 
-from magnet.experiments.exhibits.base import Results, Summary
-from magnet.experiments.exhibits.classification import INJECTION, METHODS, column_title, shown
+from magnet.experiments.exhibits.base import Options, Results, Summary
+from magnet.experiments.exhibits.classification import INJECTION, METHODS, chosen_datasets, column_title
 from magnet.experiments.store import Store
 
 NETWORKS = ("gcn", "mlp", "appnp", "gnnguard", "elasticgnn", "airgnn")
@@ -52,7 +52,7 @@ def page(results: Results, baselines: Path) -> str:
     for corruption, title in (("inject-random", "Random rows injected"), ("none", "Clean data")):
         lines = [f"## {title}", "", "| | " + " | ".join(METHODS[m].split(",")[0] for m in NETWORKS) + " |"]
         lines.append("|---" * (len(NETWORKS) + 1) + "|")
-        for dataset in shown(INJECTION):
+        for dataset in chosen_datasets(Options(), INJECTION):
             cells = []
             for method in NETWORKS:
                 usual = configs(dataset, corruption, range(10), method, defaults=True)

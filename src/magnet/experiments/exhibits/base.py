@@ -116,18 +116,24 @@ class Results:
         asked = {canonical_key(config): config for config in configs}
         for key, config in asked.items():
             self.asked.setdefault(key, config)
-        found = [self.runs.get(key, {}) for key in asked]
+        found, chosen = self._chosen(asked)
+        self.used.update({chosen} - {""})
+        self.shown.update(runs[chosen].key for runs in found if chosen in runs)
+        return [runs[chosen].result for runs in found if chosen in runs]
+
+    def version(self, *configs: Config) -> str:
+        """The result version that :meth:`all` chooses, "" where nothing is finished."""
+        return self._chosen(canonical_key(config) for config in configs)[1]
+
+    def _chosen(self, keys: Iterable[str]) -> tuple[list[dict[str, Run]], str]:
+        """The runs of every config by result version, and the version of most of them."""
+        found = [self.runs.get(key, {}) for key in keys]
         versions: dict[str, tuple[int, str]] = {}
         for runs in found:
             for code, run in runs.items():
                 count, last = versions.get(code, (0, ""))
                 versions[code] = (count + 1, max(last, run.finished_at))
-        if not versions:
-            return []
-        chosen = max(versions, key=versions.__getitem__)
-        self.used.add(chosen)
-        self.shown.update(runs[chosen].key for runs in found if chosen in runs)
-        return [runs[chosen].result for runs in found if chosen in runs]
+        return found, max(versions, key=versions.__getitem__, default="")
 
     def failure(self, configs: Iterable[Config]) -> str:
         """Why the first of some runs that failed did, in words; empty where none did."""
