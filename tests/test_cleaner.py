@@ -78,7 +78,7 @@ def test_graph_detectors_find_wrong_cells_and_repair_them_in_user_units(result: 
         assert new == truth if isinstance(truth, str) else abs(new - truth) < 0.15 * truth
     assert result.cleaned.dtypes.equals(nodes.dtypes)
     assert result.cleaned["remark"].equals(nodes["remark"])
-    assert "the linked rows and the rest of the row suggest" in cells.loc[next(iter(wrong)), "reason"]
+    assert "from linked rows and the rest of the row" in cells.loc[next(iter(wrong)), "reason"]
 
 
 def test_only_listed_cells_differ_and_types_hold(result: magnet.CleanResult) -> None:
@@ -203,7 +203,7 @@ def test_rows_of_other_nodes_are_listed_as_a_whole() -> None:
     assert len(rows & set(foreign.tolist())) > 80
     assert len(rows - set(foreign.tolist())) < 10
     assert {cell.kind for cell in cells} == {"swapped row"}
-    assert cells[0].reason.startswith("the whole row does not fit the rows that it is linked to")
+    assert cells[0].reason.startswith("the whole row does not fit its linked rows")
 
 
 @pytest.mark.parametrize("kind", ["binary", "continuous"])

@@ -23,11 +23,11 @@ def test_unknown_ids_are_counted_warned_about_and_refused() -> None:
         facts = from_frames(NODES, edges(98, 2)).links.facts
     assert (facts["edges with known ids"], facts["edges to unknown ids"]) == (98, 2)
     assert facts["share of edges to unknown ids"] == 0.02
-    with pytest.warns(TableWarning, match=r"6 of the 100 edges \(6%\) name ids such as 'x'"):
+    with pytest.warns(TableWarning, match=r"6 of the 100 edges \(6%\) have unknown ids such as 'x'"):
         from_frames(NODES, edges(94, 6))
     with pytest.raises(BadTable, match="60 of the 100 edges"):
         from_frames(NODES, edges(40, 60))
-    with pytest.warns(TableWarning, match="left out"):
+    with pytest.warns(TableWarning, match="ignored"):
         table = from_frames(NODES, edges(40, 60), allow_unknown_ids=True)
     assert table.links.facts["edges used"] == 20
     with pytest.raises(BadTable, match="none of the 3 edges"):

@@ -86,7 +86,7 @@ def test_what_was_not_judged_is_said(table):
     )
     said = record.limits()
     assert said[0] == "Not judged: column 'city' (free text; 1 of its cells are blank)."
-    assert said[1].startswith("1 groups of rows are equal in every column (rows 0, 1")
+    assert said[1].startswith("1 groups of rows are identical (such as rows 0, 1")
     assert said[2] == "Column 'id' looks like a key, but 1 values repeat, such as 'a'."
     assert record.judged == ["id", "age"]
     assert record.counts == {"corrected": 1, "filled": 0, "kept": 3}

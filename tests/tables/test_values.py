@@ -77,7 +77,7 @@ def test_a_data_frame_keeps_index_labels_and_types() -> None:
     frame.index = index
     before = frame.copy(deep=True)
     table = from_frames(frame)
-    assert table.left_alone == {"list": "values of type list are left alone"}
+    assert table.left_alone == {"list": "values of type list are not judged"}
     assert table.text_columns()["('n', 1)"] == ["1152921504606846976", "", "3"]
     changes: dict[str, Any] = {
         "0": (np.array([2]), [table.parse_cell("0", "False")]),

@@ -87,7 +87,7 @@
     .sort((a, b) => b.suspicious - a.suspicious).map((f) => [f.name, f.suspicious, f.blank, bar(f.suspicious / most)]));
   fillTable($("by-node"), [D.linked ? "node" : "row", "#suspicious cells", "#highest probability"],
     D.nodes.map((n) => [n[0], n[1], n[2] === null ? "" : n[2].toFixed(2)]));
-  fillTable($("errors"), ["column", "kind of error", "#cells", "#changed", "observed → suggested"], D.errors.map(([column, kind, count, done, examples]) =>
+  fillTable($("errors"), ["column", "error type", "#cells", "#changed", "observed → suggested"], D.errors.map(([column, kind, count, done, examples]) =>
     [column, kind, count, done, examples.map(([a, b, n]) => `${show(a)} → ${show(b)}${n > 1 ? ` (${n})` : ""}`).join(",  ")]));
   fillTable($("facts"), ["", "#"], D.facts);
   fillTable($("schema"), ["column", "holds", "why"], D.fields.map((f) => [f.name, f.judged ? f.role : `${f.role} (not judged)`, f.note]));
@@ -418,7 +418,7 @@
     $("served").hidden = true;
     for (const [i, yes] of D.review.decided) decision[i] = yes ? 1 : 2;
     if (D.review.threshold !== null) { threshold = D.review.threshold; moved = true; $("threshold").value = threshold; }
-    $("saved").textContent = "decisions are saved as you make them";
+    $("saved").textContent = "decisions are saved immediately";
     window.addEventListener("beforeunload", (e) => { if (unsent.length) e.preventDefault(); });
   }
   showThreshold();

@@ -100,14 +100,14 @@ def _findings(table: Table, encoded: Encoded, cells: Mask, probability: Any, rec
             seen = cell_text(table.column(f.name).iloc[row])
             if missing[row]:
                 found.append(
-                    CellFinding(row, f.name, seen, value, filled, 0.0, "missing", f"no value; {value} expected")
+                    CellFinding(row, f.name, seen, value, filled, 0.0, "missing", f"expected {value}, but blank")
                 )
                 continue
             if value == seen.strip():
                 continue
             sure = 1.0 if unreadable[row] else float(np.clip(probability[row, k], 0.0, 1.0))
             kind, reason = ("format", _unreadable(f, seen)) if unreadable[row] else ("outlier", "")
-            reason = reason or f"the linked rows and the rest of the row suggest {value}, this says {seen}"
+            reason = reason or f"expected {value} from linked rows and the rest of the row, observed {seen}"
             found.append(CellFinding(row, f.name, seen, value, sure, sure, kind, reason))
     return found
 
@@ -118,7 +118,7 @@ def _unreadable(f: Field, observed: str) -> str:
     if f.kind == "binary":
         return f"{observed} is neither {f.values[0]} nor {f.values[1]}"
     number = numbers(pd.Series([observed], dtype="str"), f.comma, f.group)[0]
-    return f"{observed} is below 0, as no other value is" if np.isfinite(number) else f"{observed} is not a number"
+    return f"{observed} is negative, unlike all other values" if np.isfinite(number) else f"{observed} is not a number"
 
 
 def swapped_rows(table: Table, seed: int = 0, cluster: str | None = None) -> list[CellFinding]:
@@ -139,7 +139,7 @@ def swapped_rows(table: Table, seed: int = 0, cluster: str | None = None) -> lis
     graph = Graph.from_edges(data.edge_index, table.num_nodes, data.edge_weight)
     recovered = suggest(encoded.x, (verdict.trust > 0.5).float(), graph, encoded.columns)
     cells = (encoded.per_field(verdict.flagged.numpy()) | encoded.unreadable) & ~encoded.missing & swapped[:, None]
-    reason = "the whole row does not fit the rows that it is linked to"
+    reason = "the whole row does not fit its linked rows"
     return [
         CellFinding(
             c.row, c.column, c.observed, c.suggested, float(own[c.row]), 0.0, "swapped row", f"{reason}; {c.reason}"

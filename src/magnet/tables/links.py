@@ -145,13 +145,13 @@ def link(
         facts["an unknown id"] = str(strange.iloc[0])
     share = facts["share of edges to unknown ids"]
     if share > MANY_UNKNOWN:
-        example = f"ids such as {str(strange.iloc[0])[:60]!r}; the rows are named like {str(ids.iloc[0])[:60]!r}"
+        example = f"ids such as {str(strange.iloc[0])[:60]!r}, while row ids look like {str(ids.iloc[0])[:60]!r}"
         if not known.any():
             raise BadTable(
-                f"none of the {rows.size} edges joins two rows: {first!r} and {second!r} hold {example}; "
-                "name the id column"
+                f"none of the {rows.size} edges joins two rows: {first!r} and {second!r} contain {example}; "
+                "give the id column"
             )
-        said = f"{int((~known).sum())} of the {rows.size} edges ({share:.0%}) name {example}"
+        said = f"{int((~known).sum())} of the {rows.size} edges ({share:.0%}) have unknown {example}"
         if share > MAX_UNKNOWN and not allow_unknown_ids:
             raise BadTable(f"{said}; check the file and the id column, or use --allow-unknown-ids to continue")
         warnings.warn(f"{said}; these edges are ignored", TableWarning, stacklevel=3)

@@ -97,7 +97,7 @@ def judge_table(
             if (row, j) not in cells or cells[row, j].suggested is None:
                 before = cells[row, j].probability if (row, j) in cells else 0.0
                 value = table.columns[j].values[code]
-                why = f"blank; {value!r} is the likeliest value: missing"
+                why = f"blank; the most probable value is {value!r}: missing"
                 cells[row, j] = Finding(row, value, before, chance, "missing", why)
     return TableVerdict(
         cells=_listed(table, cells, memory, options, fill),

@@ -151,15 +151,15 @@ class ColumnPrior:
     def reason(self, row: int, code: int, kind: str) -> str:
         observed = self.column.values[self.column.read[row]]
         if code == UNKNOWN:
-            return f"{observed!r} is written unlike the other values of the column: {kind}"
+            return f"{observed!r} differs in form from the other values of the column: {kind}"
         rows, codes = np.array([row]), np.array([code])
         said = self.weights[0] * self.frequency.probability(rows, codes)[0]
         speaker: Expert | Frequency = self.frequency
         for weight, expert in zip(self.weights[1:-1], self.experts, strict=True):
             if weight * expert.probability(rows, codes)[0] > said:
                 said, speaker = weight * expert.probability(rows, codes)[0], expert
-        shown = "is blank" if not observed else f"says {observed!r}"
-        return f"{speaker.evidence(row, code)}, this {shown}: {kind}"
+        shown = "but blank" if not observed else f"observed {observed!r}"
+        return f"{speaker.evidence(row, code)}, {shown}: {kind}"
 
 
 def mixture_weights(likelihood: Floats) -> Floats:

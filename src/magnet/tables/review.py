@@ -163,16 +163,14 @@ class CleaningRecord:
             share = unknown / max(1, int(links.facts.get("edges read", unknown)))
             example = links.facts.get("an unknown id")
             named = f", such as {_quoted(str(example))}" if example is not None else ""
-            said.append(
-                f"{unknown} edges ({share:.1%}) name an id that is not in the table{named}; they were not used."
-            )
+            said.append(f"{unknown} edges ({share:.1%}) have an id that is not in the table{named}; they were ignored.")
         if table.facts.get("rows whose id another row has"):
-            said.append("Some ids occur more than once: their edges were given to the first row with that id.")
+            said.append("Some ids occur more than once: their edges were assigned to the first such row.")
         if self.repeated_rows:
             first = ", ".join(str(row) for row in self.repeated_rows[0][:5])
             said.append(
-                f"{len(self.repeated_rows)} groups of rows are equal in every column (rows {first} and others, counted "
-                "from 0); repeated rows support one another."
+                f"{len(self.repeated_rows)} groups of rows are identical (such as rows {first}, counted "
+                "from 0); repeated rows confirm one another."
             )
         for name, keys in self.repeated_keys.items():
             example = next(iter(keys))

@@ -38,9 +38,9 @@ def infer_field(series: pd.Series, missing: tuple[str, ...] = MISSING, kind: str
     base = Field(name, "text", text=text, missing=missing)
     present = series[~is_missing(series, missing)]
     if kind in ("id", "label", "date", "text", "constant", "empty"):
-        return replace(base, kind=kind, note="as told", told=True)  # type: ignore[arg-type]
+        return replace(base, kind=kind, note="given by the user", told=True)  # type: ignore[arg-type]
     if present.empty:
-        return replace(base, kind="empty", note="no value at all")
+        return replace(base, kind="empty", note="no values")
     told = "as told" if kind else ""
     if kind in ("count", "continuous"):
         comma, group = _marks(present) if text else (False, "")
@@ -51,7 +51,7 @@ def infer_field(series: pd.Series, missing: tuple[str, ...] = MISSING, kind: str
     if kind in ("binary", "categorical"):
         return _of_values(base, present, unique, kind, told)
     if len(unique) == 1:
-        return replace(base, kind="constant", note="one value only")
+        return replace(base, kind="constant", note="a single value")
     if pd.api.types.is_datetime64_any_dtype(series.dtype) or pd.api.types.is_timedelta64_dtype(series.dtype):
         return replace(base, kind="date", note="dates")
     if len(unique) == 2:
@@ -70,7 +70,7 @@ def _from_text(base: Field, present: pd.Series, unique: list[Any], rows: int) ->
     if readable >= READABLE and not coded:
         field = _written_like(_from_numbers(replace(base, comma=comma, group=group), number, rows), words)
         bad = int((~np.isfinite(number)).sum())
-        return replace(field, note=f"{field.note}; {bad} cells are no numbers") if bad else field
+        return replace(field, note=f"{field.note}; {bad} cells are not numbers") if bad else field
     if float(words.str.match(_DATE).mean()) >= READABLE:
         return replace(base, kind="date", note="dates")
     if len(unique) <= MAX_CATEGORIES and CELLS_PER_CATEGORY * len(unique) <= len(present):
@@ -99,12 +99,12 @@ def _from_numbers(base: Field, number: FloatArray, rows: int) -> Field:
     whole = float((finite == np.round(finite)).mean()) >= MOSTLY
     unique = np.unique(finite)
     if unique.size == 1:
-        return replace(base, kind="constant", note="one number only")
+        return replace(base, kind="constant", note="a single number")
     if whole and unique.size == finite.size and rows > 10:
         if _IDENTIFIER.search(base.name):
-            return replace(base, kind="id", note="a different whole number in every row, and named like a key")
+            return replace(base, kind="id", note="a different integer in every row, and a name like a key")
         if unique[-1] - unique[0] == unique.size - 1 and (np.diff(finite) == 1).all():
-            return replace(base, kind="id", note="counts the rows")
+            return replace(base, kind="id", note="row numbers")
     if whole and float((finite >= 0).mean()) >= MOSTLY:
         return replace(_numeric(base, number, "whole numbers from 0"), kind="count")
     return replace(_numeric(base, number, "numbers"), kind="continuous")
@@ -245,10 +245,10 @@ def infer_fields(
         told = dict((override or {}).get("columns", {}).get(name, {}))
         if name in (id, label):
             kind = "id" if name == id else "label"
-            fields.append(Field(name, kind, note="as told or found", text=is_text(frame[name])))  # type: ignore[arg-type]
+            fields.append(Field(name, kind, note="given by the user or detected", text=is_text(frame[name])))  # type: ignore[arg-type]
             continue
         if (columns is not None and name not in columns) or name in (exclude or []):
-            fields.append(Field(name, "excluded", note="left out as told", text=is_text(frame[name])))
+            fields.append(Field(name, "excluded", note="excluded by the user", text=is_text(frame[name])))
             continue
         if name in (left_alone or {}):
             fields.append(Field(name, "text", note=(left_alone or {})[name]))

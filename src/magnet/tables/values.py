@@ -116,7 +116,7 @@ def simplified(series: pd.Series) -> tuple[pd.Series, str]:
     if isinstance(kind, pd.CategoricalDtype):
         return simplified(pd.Series(series.astype(series.cat.categories.dtype), name=series.name))
     if getattr(kind, "kind", "") == "c":
-        return _nothing(series), "complex numbers are left alone"
+        return _nothing(series), "complex numbers are not judged"
     if isinstance(kind, pd.PeriodDtype | pd.IntervalDtype):
         return pd.Series(texts(series), name=series.name, dtype="str"), ""
     if isinstance(kind, pd.SparseDtype):
@@ -128,7 +128,7 @@ def simplified(series: pd.Series) -> tuple[pd.Series, str]:
     present = [value for value in series if not is_null(value)]
     if not all(isinstance(value, SCALARS) for value in present):
         odd = next(value for value in present if not isinstance(value, SCALARS))
-        return _nothing(series), f"values of type {type(odd).__name__} are left alone"
+        return _nothing(series), f"values of type {type(odd).__name__} are not judged"
     if present and all(isinstance(value, bool | np.bool_) for value in present):
         values = [pd.NA if is_null(value) else bool(value) for value in series]
         return pd.Series(pd.array(values, dtype="boolean"), name=series.name), ""
@@ -140,7 +140,7 @@ def _simplified_arrow(series: pd.Series) -> tuple[pd.Series, str]:
 
     kind = series.dtype.pyarrow_dtype
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        return _nothing(series), f"values of type {kind} are left alone"
+        return _nothing(series), f"values of type {kind} are not judged"
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
         return series, ""
     return _as_text(series), ""

@@ -28,7 +28,7 @@ def test_proposals_are_the_values_a_group_repeats() -> None:
 
 def test_evidence_counts_the_other_rows() -> None:
     expert = Groups(table(), 1, (0,), kappa=0.5)
-    assert expert.evidence(2, 0) == "2 of 2 other rows with zip '1' say 'Ulm'"
+    assert expert.evidence(2, 0) == "2 of 2 other rows with zip '1' have 'Ulm'"
 
 
 def test_the_determining_column_is_chosen_and_noise_is_not() -> None:

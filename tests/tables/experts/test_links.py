@@ -22,7 +22,7 @@ def test_linked_rows_vote_beside_the_column() -> None:
     expected = [(1 + 0.5 * 2 / 3) / 2.5, (1 + 0.5 * 1 / 3) / 2.5]
     assert links.probability(rows, np.array([0, 1])) == pytest.approx(expected)
     assert links.own()[2] == pytest.approx((0 + 0.5 * 0) / 1.5)
-    assert links.evidence(0, 1) == "1 of 2 linked rows say 'b'"
+    assert links.evidence(0, 1) == "1 of 2 linked rows have 'b'"
 
 
 def test_the_values_of_linked_rows_are_proposed() -> None:

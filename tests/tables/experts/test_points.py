@@ -42,4 +42,4 @@ def test_a_template_names_its_columns() -> None:
     experts, table = fitted({"state": states, "code": codes, "both": both}, 2, template.fit)
     code = experts[0].proposals()[4, 0]
     assert table.columns[2].values[code] == f"ak_{codes[4]}"
-    assert experts[0].evidence(4, int(code)) == f"code and state of this row make 'ak_{codes[4]}'"
+    assert experts[0].evidence(4, int(code)) == f"code and state of this row give 'ak_{codes[4]}'"

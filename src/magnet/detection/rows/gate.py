@@ -111,21 +111,22 @@ def judge_gate(evidence: GateEvidence | None) -> Gate:
        false alarms, :func:`expected_false_share`; its upper confidence limit may be at most ``GATE.max_false_share``.
     """
     if evidence is None:
-        return Gate(False, 0.5, "fewer than 10 rows have neighbors and values: too few to compare")
+        return Gate(False, 0.5, "fewer than 10 rows have both neighbors and values")
     power, share = evidence.power, evidence.share
     if power < 0.5 + float(norm.isf(GATE.level)) * evidence.error:
-        reason = f"the neighbors say no more about a row than about any other (AUROC {power:.2f})"
+        reason = f"neighbors carry no information about the rows (AUROC {power:.2f})"
         return Gate(False, power, reason)
     if share > GATE.max_share:
-        reason = f"{share:.0%} of the rows look like rows from elsewhere (AUROC {power:.2f}): too many to judge them"
+        reason = f"{share:.0%} of the rows do not fit their neighbors (AUROC {power:.2f}): too many to be judged"
         return Gate(False, power, reason, cells=True)
     adjusted = min(1.0, (power - share / 2) / (1 - share))
     least = adjusted - float(norm.isf(GATE.confidence)) * evidence.error / (1 - share)
     false_share = expected_false_share(least, max(share, GATE.reference_share))
     if false_share > GATE.max_false_share:
         reason = (
-            f"the neighbors say too little about a row (AUROC {adjusted:.2f}, allowing for {share:.0%} swapped rows): "
-            f"up to {false_share:.0%} of the flagged rows would be right, {GATE.max_false_share:.0%} may be"
+            f"neighbors carry too little information about the rows (AUROC {adjusted:.2f} without "
+            f"{share:.0%} swapped rows): up to {false_share:.0%} of the flagged rows would be correct "
+            f"(limit {GATE.max_false_share:.0%})"
         )
         return Gate(False, power, reason, adjusted, True, false_share)
     return Gate(True, power, "", adjusted, True, false_share)

@@ -44,4 +44,4 @@ def audit(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
         if rows >= REPEATS or disguised_blank(text) or READERS[role.name](text):
             continue
         if not (role.arithmetic and BOUND.fullmatch(text)):
-            yield k, None, 0.0, f"{known} of {total} cells can be read as a {role.name}, {text!r} cannot: typo"
+            yield k, None, 0.0, f"{known} of {total} cells parse as a {role.name}, {text!r} does not: typo"

@@ -53,12 +53,12 @@ def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Findi
         key = table.columns[a]
         for row in np.flatnonzero(empty & (leader >= 0)).tolist():
             value = column.values[leader[row]]
-            why = f"the rows with {key.name} {key.values[key.current[row]]!r} say {value!r}, this is blank: missing"
+            why = f"the rows with {key.name} {key.values[key.current[row]]!r} have {value!r}, but blank: missing"
             yield j, Finding(row, value, CHANCE, CHANCE * share, "missing", why)
     sizes = np.array([len(rows) for rows in lost.values()])
     one_rate = len(lost) >= COLUMNS and dispersion(sizes, np.full(len(sizes), table.num_rows)) <= options.dispersion
     for j in sorted(lost.keys() - known) if one_rate else ():
-        why = f"{len(lost)} columns have blanks at the same rate and nothing tells where: missing"
+        why = f"{len(lost)} columns have blanks at the same rate, unrelated to other columns: missing"
         for row in lost[j].tolist():
             yield j, Finding(row, None, LOST, 0.0, "missing", why)
 

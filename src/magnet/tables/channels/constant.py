@@ -49,9 +49,9 @@ def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Fin
         if not np.isfinite(constant) or constant == 0 or np.isfinite(x).sum() < 0.95 * n:
             continue
         if _scattered(x[apart], constant, int(counts[mode])) and not _explained(table, j, apart, x):
-            said = f"{int(counts[mode])} of {n} rows say {column.values[mode]!r}"
+            said = f"{int(counts[mode])} of {n} rows have {column.values[mode]!r}"
             for row in np.flatnonzero(apart).tolist():
-                why = f"{said} and nothing explains the others, this says {column.values[column.read[row]]!r}: outlier"
+                why = f"{said} and no column explains the others, observed {column.values[column.read[row]]!r}: outlier"
                 yield j, Finding(row, column.values[mode], PROBABILITY, CONFIDENCE, "outlier", why)
 
 

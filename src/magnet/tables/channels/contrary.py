@@ -36,7 +36,7 @@ def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Findi
             continue
         for i in np.flatnonzero(found.wrong >= options.list_from).tolist():
             observed, likely = column.values[column.read[i]], column.values[found.suggestion[i]]
-            why = f"linked rows and the rest of the row expect {likely!r}, this says {observed!r}: disagreement"
+            why = f"expected {likely!r} from linked rows and the rest of the row, observed {observed!r}: disagreement"
             yield j, Finding(i, likely, float(found.wrong[i]), float(found.confidence[i]), "disagreement", why)
 
 

@@ -47,4 +47,4 @@ def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
     for code, text, _ in texts:
         fixed = repair(text)
         if fixed != text:
-            yield code, fixed, CONFIDENCE, f"{text!r} is {fixed!r} read with the wrong code page: encoding"
+            yield code, fixed, CONFIDENCE, f"{text!r} is {fixed!r} decoded with the wrong character set: encoding"

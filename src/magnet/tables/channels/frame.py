@@ -25,7 +25,7 @@ def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Findi
     one character. The right text is not known."""
     for j, column in table.judged(roles_but("quantity", "constant", "unit")):
         for row, example in _exceptions(column):
-            why = f"{column.values[column.read[row]]!r} is written unlike {example!r} and nearly all others: typo"
+            why = f"{column.values[column.read[row]]!r} differs in form from {example!r} and most other values: typo"
             yield j, Finding(row, None, PROBABILITY, 0.0, "typo", why)
 
 

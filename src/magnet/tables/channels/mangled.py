@@ -69,4 +69,4 @@ def _exponents(texts: Texts) -> Iterator[WrongText]:
         value = number(match.string)
         if value is not None and 1 <= abs(value) <= 10 * largest:
             text = f"{value:.0f}" if whole else format(value, "f").rstrip("0").rstrip(".")
-            yield k, text, ROUNDED, f"{plain} numbers are written out, {match.string!r} is not: format"
+            yield k, text, ROUNDED, f"{plain} numbers are in plain notation, {match.string!r} is not: format"

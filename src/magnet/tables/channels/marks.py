@@ -36,7 +36,7 @@ def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
     confidence = certainty(texts.rows(better), texts.total)
     for code, text in better.items():
         observed = texts.column.values[code]
-        yield code, text, confidence, f"{observed!r} has other marks than {text!r}, as most write it: format"
+        yield code, text, confidence, f"{observed!r} has other punctuation than {text!r}, the usual form: format"
 
 
 def _frames(texts: Texts) -> dict[int, str]:

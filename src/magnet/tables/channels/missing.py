@@ -38,7 +38,7 @@ def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
         if rows > MAX_FILL_SHARE * texts.total or (marks > MAX_FILL_SHARE * texts.total and not _words(text)):
             continue
         confidence = CONFIDENCE if _words(text) or optional else UNSURE
-        yield k, "", confidence, f"{text!r} says that there is no value (in {rows} cells): missing"
+        yield k, "", confidence, f"{text!r} stands for a missing value (in {rows} cells): missing"
 
 
 def _words(text: str) -> bool:

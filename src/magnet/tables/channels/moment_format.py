@@ -48,7 +48,7 @@ def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
         small = moment.date is not None and max(moment.date[1:]) <= 12
         unsure = small and own.layout in ("mdy", "dmy") and (own.layout != style.layout or own.separator == ".")
         unsure = unsure or writings[_writing(own)] < max(REPEATS, HABIT * total) or _writing(own) == _writing(style)
-        why = f"{share} of {total} are written like {example!r}, this is not: format"
+        why = f"{share} of {total} are written like {example!r}, this one is not: format"
         yield k, text, AMBIGUOUS if unsure else CONFIDENCE, why
 
 

@@ -46,4 +46,7 @@ def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Fin
             for i, m in hits.items():
                 why = f"{m['tail']!r} belongs to {target.name}, which is blank here"
                 yield a, Finding(i, m["head"], PROBABILITY, CONFIDENCE, "moved", why)
-                yield b, Finding(i, m["tail"], PROBABILITY, CONFIDENCE, "moved", f"it stands in {source.name}")
+                yield (
+                    b,
+                    Finding(i, m["tail"], PROBABILITY, CONFIDENCE, "moved", f"the value is in column {source.name}"),
+                )

@@ -35,7 +35,7 @@ def _decimals(texts: Texts, min_rows: int) -> Iterator[tuple[int, str, str]]:
     if whole < min_rows or whole < MAJORITY * (whole + texts.rows(zeros)) or fractions > 0.02 * whole:
         return
     for k, match in zeros.items():
-        yield k, match[1], f"{whole} whole numbers are written without decimals, this is not"
+        yield k, match[1], f"{whole} integers are written without decimals, this one is not"
 
 
 def _separators(texts: Texts, min_rows: int) -> Iterator[tuple[int, str, str]]:
@@ -45,7 +45,11 @@ def _separators(texts: Texts, min_rows: int) -> Iterator[tuple[int, str, str]]:
         return
     if commas >= MAJORITY * (commas + plain):
         for k, match in large.items():
-            yield k, f"{int(match[1]):,}{match[2] or ''}", f"{commas} numbers have thousands separators, this has none"
+            yield (
+                k,
+                f"{int(match[1]):,}{match[2] or ''}",
+                f"{commas} numbers have thousands separators, this one has none",
+            )
     elif plain >= MAJORITY * (commas + plain):
         for k, match in comma.items():
             yield k, match[0].replace(",", ""), f"{plain} numbers have no thousands separators"
@@ -65,4 +69,4 @@ def _leading_zeros(texts: Texts, min_rows: int) -> Iterator[tuple[int, str, str]
     named = ZIP.search(column.name) is not None
     for k, text in padded.items():
         if k in known or (zeros and (named or len(known) >= 0.5 * len(padded))):
-            yield k, text, f"{usual} codes have {width} digits, this lost its leading zero"
+            yield k, text, f"{usual} codes have {width} digits, this one has no leading zero"

@@ -55,7 +55,7 @@ def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Findi
                 for row in np.flatnonzero(column.read == column.blank).tolist():
                     likely, said = _expectation(verdict, row, writer)
                     confidence = float(verdict.confidence[row])
-                    yield j, Finding(row, likely, 0.0, confidence, "missing", f"{said}, this is blank: missing")
+                    yield j, Finding(row, likely, 0.0, confidence, "missing", f"{said}, but blank: missing")
         if verdict.reason and column.role.arithmetic:
             table.not_judged[column.name] = verdict.reason
         wrong = verdict.wrong >= options.list_from
@@ -126,7 +126,7 @@ def _expectation(verdict: ColumnVerdict, row: int, writer: _NumberWriter | _Date
     """The most likely value, and the expectation in words."""
     low, high = verdict.expected(row)
     likely, *ends = (writer(v, high - low) for v in (verdict.suggestion[row], low, high))
-    return likely, f"by {_context(verdict.blocks)} one expects {ends[0]} to {ends[1]}"
+    return likely, f"expected {ends[0]} to {ends[1]} from {_context(verdict.blocks)}"
 
 
 def _finding(column: CodedColumn, verdict: ColumnVerdict, row: int, writer: _NumberWriter | _DateWriter) -> Finding:
@@ -141,9 +141,9 @@ def _finding(column: CodedColumn, verdict: ColumnVerdict, row: int, writer: _Num
             confidence = min(confidence, UNATTESTED)
     else:
         likely = writer.divided(observed, FACTORS[kind])
-        said = f"by {_context(verdict.blocks)} one expects about {likely}"
-        observed += " (the sign is lost)" if FACTORS[kind] < 0 else f" ({FACTORS[kind]:g} times as large)"
-    return Finding(row, likely, probability, confidence, "outlier", f"{said}, this says {observed}: outlier")
+        said = f"expected about {likely} from {_context(verdict.blocks)}"
+        observed += " (sign changed)" if FACTORS[kind] < 0 else f" ({FACTORS[kind]:g} times as large)"
+    return Finding(row, likely, probability, confidence, "outlier", f"{said}, observed {observed}: outlier")
 
 
 def _context(blocks: tuple[str, ...]) -> str:

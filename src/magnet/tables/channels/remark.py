@@ -55,7 +55,7 @@ def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
         else:
             kept = _scattered(cores, rows, bare, options.dispersion)
         for k, core in kept.items():
-            yield k, core, CONFIDENCE, f"{rows} cells have a remark behind the value, most have none: format"
+            yield k, core, CONFIDENCE, f"{rows} cells have a remark after the value, most have none: format"
 
 
 def _kind(text: str) -> str:

@@ -185,8 +185,8 @@ class Claims:
             same = lead == self.pair[at]
             why = (
                 f"{int(self.held[lead])} of {int(reports[self.entity[at]])} rows with {key.name} "
-                f"{key.values[key.read[row]]!r} say {value!r}; {site.name} {site.values[site.read[row]]!r} is right in "
-                f"{reliability[self.source[at]]:.0%}: disagreement"
+                f"{key.values[key.read[row]]!r} have {value!r}; {site.name} {site.values[site.read[row]]!r} is "
+                f"correct in {reliability[self.source[at]]:.0%}: disagreement"
             )
             confidence = 0.0 if same else float(posterior[lead])
             yield Finding(row, None if same else value, float(wrong[at]), confidence, "disagreement", why)
@@ -197,6 +197,6 @@ class Claims:
             value, count = self.column.values[self.pair_value[lead]], int(reports[self.entity_all[row]])
             known = float(posterior[lead])
             name = f"{key.name} {key.values[key.read[row]]!r}"
-            why = f"{int(self.held[lead])} of {count} other rows with {name} say {value!r}"
+            why = f"{int(self.held[lead])} of {count} other rows with {name} have {value!r}"
             chance = 1 - 0.5**count
-            yield Finding(row, value, chance, known * chance, "missing", f"{why}, this is blank: missing")
+            yield Finding(row, value, chance, known * chance, "missing", f"{why}, but blank: missing")

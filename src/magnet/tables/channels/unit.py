@@ -54,13 +54,13 @@ def _units(texts: Texts, format_share: float) -> Iterator[tuple[int, str, str]]:
     if bare >= 0.5 * total:
         for k, (text, unit) in parsed.items():
             if unit and units[unit] >= REPEATS:
-                yield k, without_noise(text), f"{bare} of {total} numbers have no unit, this has {unit!r}"
+                yield k, without_noise(text), f"{bare} of {total} numbers have no unit, this one has {unit!r}"
     elif most < ONE_WRITING * units.total():
         common = [u for u, c in units.items() if c >= REPEATS and _stem(u) == _stem(leading)]
         if len(common) >= 3:
             for k, (text, unit) in parsed.items():
                 if unit in common:
-                    why = f"the unit is written in {len(common)} ways, here {unit!r}"
+                    why = f"the unit is spelled in {len(common)} ways, here {unit!r}"
                     yield k, shortest(without_noise(text)), why
         elif len(common) == 2:
             shapes: Counter[str] = Counter()
@@ -70,7 +70,7 @@ def _units(texts: Texts, format_share: float) -> Iterator[tuple[int, str, str]]:
             shape = shapes.most_common(1)[0][0]
             for k, (text, unit) in parsed.items():
                 if unit in common and unit != leading:
-                    yield k, shape.replace("\0", text), f"{most} of {total} cells write {leading!r}, this {unit!r}"
+                    yield k, shape.replace("\0", text), f"{most} of {total} cells have {leading!r}, this one {unit!r}"
 
 
 def _stem(unit: str) -> str:
@@ -87,4 +87,4 @@ def _durations(texts: Texts, format_share: float) -> Iterator[tuple[int, str, st
     writing = minutes.most_common(1)[0][0]
     for k, match in texts.matching(DURATION).items():
         total = 60 * int(match["hours"]) + int(match["minutes"] or 0)
-        yield k, f"{total}{writing}", f"{minutes.total()} of {texts.total} durations are in minutes, this is not"
+        yield k, f"{total}{writing}", f"{minutes.total()} of {texts.total} durations are in minutes, this one is not"

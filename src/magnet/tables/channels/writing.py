@@ -43,7 +43,7 @@ def _spaces(texts: Texts) -> Iterator[WrongText]:
     confidence = certainty(odd.total, texts.total)
     for k, text, rows in odd:
         if rows < HABIT or _tidy(text) in texts.column.index:
-            yield k, _tidy(text), confidence, f"{text!r} has white space that other cells do not have: format"
+            yield k, _tidy(text), confidence, f"{text!r} has extra white space: format"
 
 
 def certainty(hits: int, total: int) -> float:
@@ -74,12 +74,12 @@ def _capitals(texts: Texts) -> Iterator[WrongText]:
     for k, text, rows in texts:
         times, better = leader[_tidy(text).casefold()]
         if times >= TIMES * rows and _tidy(text) != _tidy(better):
-            found.append((k, better, True, f"{times} rows write {better!r}, this {text!r}: format"))
+            found.append((k, better, True, f"{times} rows have {better!r}, observed {text!r}: format"))
         elif own and rows < HABIT and _style(text) not in (own, None):
             better = STYLES[own](text)
             known = sum(w in words for w in better.split()) / max(len(better.split()), 1)
             if own != "title" or known >= 0.5:  # others are abbreviations and names with capitals of their own
-                why = f"{most} of {total} cells are in {own} case, this is not: format"
+                why = f"{most} of {total} cells are in {own} case, this one is not: format"
                 found.append((k, better, own != "title" or known == 1, why))
     confidence = certainty(texts.rows(k for k, *_ in found), total)
     for k, better, sure, why in found:

@@ -35,4 +35,4 @@ class Frequency:
 
     def evidence(self, row: int, code: int) -> str:
         count = int(self._counts[code]) if code < len(self._counts) else 0
-        return f"{count} rows say {self._values[code]!r}" if count else f"{self._values[code]!r} fits the column"
+        return f"{count} rows have {self._values[code]!r}" if count else f"{self._values[code]!r} fits the column"

@@ -170,7 +170,7 @@ class Groups(Votes):
         votes = self._count(self._context[[row]], np.array([code]))[0] - (self._current[row] == code)
         name = " and ".join(f"{c.name} {c.values[c.current[row]]!r}" for c in self._columns)
         others = self._size[self._context[row]] - 1
-        return f"{votes} of {others} other rows with {name} say {self._column.values[code]!r}"
+        return f"{votes} of {others} other rows with {name} have {self._column.values[code]!r}"
 
 
 def _screen(n: int, seed: int) -> Codes:

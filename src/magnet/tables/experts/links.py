@@ -29,7 +29,7 @@ class Links(Votes):
 
     def evidence(self, row: int, code: int) -> str:
         votes = self._count(np.array([row]), np.array([code]))[0]
-        return f"{votes:g} of {self._size[row]:g} linked rows say {self._column.values[code]!r}"
+        return f"{votes:g} of {self._size[row]:g} linked rows have {self._column.values[code]!r}"
 
 
 def fit(context: FitContext) -> list[Expert]:

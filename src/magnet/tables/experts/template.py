@@ -96,7 +96,7 @@ def fit(context: FitContext) -> list[Expert]:
         if text is not None:
             predicted[i] = column.code(text)
     names = " and ".join(dict.fromkeys(s.column.name for _, s in used))
-    return [Point("template", column, predicted, f"{names} of this row make {{value}}", doubtful=True)]
+    return [Point("template", column, predicted, f"{names} of this row give {{value}}", doubtful=True)]
 
 
 def _shared_sources(context: FitContext) -> list[Source]:

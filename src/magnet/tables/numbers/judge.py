@@ -235,7 +235,7 @@ def _judge(
                 alone.add(j)
                 wrong[:, j] = 0.0
             elif share > MAX_FAR_SHARE and not _gap(u[:, j], fit.wrong):
-                reasons[j] = f"{share:.0%} of the numbers lie far out and no gap separates them from the others"
+                reasons[j] = f"{share:.0%} of the numbers are extreme, without a gap to the others"
                 wrong[:, j] = 0.0
         kinds.learn(counts)
         if step == PASSES - 1:
@@ -291,13 +291,13 @@ def _prepare(x: Floats, step: float, additive: bool) -> _Column | str:
     known = np.isfinite(x)
     values, counts = np.unique(x[known], return_counts=True)
     if values.size < MIN_VALUES or known.sum() < MIN_ROWS:
-        return f"{values.size} different numbers in {int(known.sum())} cells are too few to know what is usual"
+        return f"{values.size} different numbers in {int(known.sum())} cells are too few to judge"
     judged = known.copy()
     order = np.argsort(-counts, kind="stable")
     if counts[order[0]] > SPIKE_SHARE * known.sum() and counts[order[0]] > SPIKE_LEAD * counts[order[1]]:
         judged &= x != values[order[0]]
     if judged.sum() < MIN_ROWS or np.unique(x[judged]).size < MIN_VALUES:
-        return f"{int((known & ~judged).sum())} of {int(known.sum())} cells hold the same number"
+        return f"{int((known & ~judged).sum())} of {int(known.sum())} cells have the same number"
     scale = fit_scale(np.where(judged, x, np.nan), step, additive)
     if scale is None:
         return "the numbers do not vary"

@@ -122,4 +122,4 @@ def _column(column: Any) -> tuple[pd.Series, str]:
             return column.to_pandas(), ""
         except (ValueError, OverflowError, pa.ArrowException):  # years beyond 9999
             return nothing, f"{kind} beyond the usual range is left alone"
-    return nothing, f"values of type {kind} are left alone"
+    return nothing, f"values of type {kind} are not judged"

@@ -33,7 +33,7 @@ def _empty(texts: Texts, table: CodedTable) -> Role | None:
 
 def _constant(texts: Texts, table: CodedTable) -> Role | None:
     (_, text, _), *others = texts
-    return None if others else Role("constant", f"every filled cell says {text!r}")
+    return None if others else Role("constant", f"every filled cell is {text!r}")
 
 
 def _phone(texts: Texts, table: CodedTable) -> Role | None:
@@ -74,7 +74,7 @@ def _numeric(texts: Texts, table: CodedTable) -> Role | None:
     if whole and unique and (fixed or label) and not any(v.startswith("-") for v, _ in numbers):
         return Role("identifier", "whole numbers that hardly repeat and are written alike")
     if label or (whole and fixed and width >= 5 and not any(v.startswith("-") for v, _ in numbers)):
-        return Role("code", f"whole numbers that name something, mostly {width} digits")
+        return Role("code", f"integers used as identifiers, mostly {width} digits")
     return Role("quantity", f"{held / texts.total:.0%} of the filled cells are numbers")
 
 
