@@ -42,34 +42,34 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Find wrong node features, repair them, and classify the nodes with a committee of graph neural networks.
 
     With ``model="auto"`` GCN, APPNP, ElasticGNN, AirGNN and MLP are trained on repairs, and once more with their
-    surest predictions as labels (:class:`magnet.nn.committee.Committee`); the average weighs them by what they say of
-    validation nodes (:mod:`magnet.nn.members`). With one network the repair with the best validation accuracy is used.
-    Where the detector's gate is closed nothing is repaired.
+    most confident predictions as pseudo-labels (:class:`magnet.nn.committee.Committee`); their probabilities are
+    averaged with validation weights (:mod:`magnet.nn.members`). A single network uses the repair with the best
+    validation accuracy. If the detector's gate is closed, nothing is repaired.
 
     Args:
         model: ``"auto"``, or one of ``"gcn"``, ``"mlp"``, ``"appnp"``, ``"gnnguard"``, ``"elasticgnn"`` and
             ``"airgnn"``. (default: ``"auto"``)
         detector: name of a detector (see :func:`magnet.detection.make`), a detector, a trust matrix ``[n, d]``, or
             ``"none"`` to repair nothing. (default: ``"auto"``)
-        lambdas: amounts of smoothing by propagation to choose from. (default: ``(1, 3, 10, 30)``)
-        strengths: amounts of smoothing by the framelet recovery to choose from. (default: ``(1,)``)
-        initializations: networks of each kind on each repair, with different random numbers. (default: ``1``)
+        lambdas: candidate amounts of smoothing by propagation. (default: ``(1, 3, 10, 30)``)
+        strengths: candidate amounts of smoothing by framelet recovery. (default: ``(1,)``)
+        initializations: random initializations of each network on each repair. (default: ``1``)
         hidden: width of the networks. (default: that of :mod:`magnet.nn.recipes`, as for the next six)
         dropout: share of hidden units that are dropped.
-        learning_rate: of Adam.
+        learning_rate: learning rate of Adam.
         weight_decay: weight of the l2 penalty.
-        epochs: of the training; see :func:`magnet.nn.fit`.
-        patience: epochs without improvement after which the training ends.
+        epochs: training epochs; see :func:`magnet.nn.fit`.
+        patience: epochs without improvement before training stops.
         scaling: ``"none"``, ``"rows"`` (rows divided by their sum) or ``"unit"`` (total variance 1).
         model_options: further arguments of the model, such as ``alpha`` of APPNP; not for ``"auto"``.
         detector_options: further arguments of a detector that is given by name.
-        seed: of everything. (default: ``0``)
-        device: (default: a GPU where there is one)
+        seed: random seed. (default: ``0``)
+        device: (default: a GPU if available)
         progress: show a progress bar over the members. (default: ``False``)
 
     After :meth:`fit`: ``classes_``, ``members_`` and their ``weights_``, ``val_accuracy_`` of each member by name,
     ``chosen_`` (the repair of the leading member), ``x_`` (its features), ``detector_``, ``remark_``, and
-    ``temperature_``, by which the probabilities are calibrated on the validation nodes.
+    ``temperature_`` (calibrates the probabilities on the validation nodes).
 
     Example:
         >>> from magnet.corruption import inject_attributes
@@ -122,7 +122,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # -- fitting ---------------------------------------------------------------------------------------------
 
     def fit(self, data: Data, y: Any = None) -> Self:
-        """Clean the features of a graph and train on its labelled nodes.
+        """Clean the features of a graph and train on its labeled nodes.
 
         Args:
             data: a graph with ``x`` (missing cells NaN), ``edge_index``, optionally ``edge_weight``, ``y``,
@@ -246,7 +246,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.classes_[most])
 
     def score(self, data: Data, y: Any = None) -> float:
-        """Accuracy on the nodes of ``test_mask``, or on all labelled nodes where there is none."""
+        """Accuracy on the nodes of ``test_mask``, or on all labeled nodes if there is none."""
         predicted = self.predict(data)
         labels, known = _labels(data, y)
         if data.get("test_mask") is not None:
@@ -256,7 +256,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return float((predicted[known] == labels[known]).mean())
 
     def summary(self) -> pd.DataFrame:
-        """Who decides: features, network, validation accuracy and weight of every member, the heaviest first."""
+        """Features, network, validation accuracy and weight of every member, by decreasing weight."""
         self._check_fitted()
         names = ("features", "network", "seed", "val_accuracy")
         rows = [(member.candidate, member.recipe, member.seed, member.val_accuracy) for member in self.members_]

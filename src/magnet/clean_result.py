@@ -23,9 +23,9 @@ class CleanResult:
     """A cleaned table.
 
     Args:
-        table: what was read.
+        table: the input table.
         model: the fitted cleaner.
-        native: the frame that was given, where it is no pandas one.
+        native: the original frame if it is not a pandas frame.
     """
 
     table: tables.Table
@@ -48,12 +48,12 @@ class CleanResult:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many cells were corrected, filled and kept."""
+        """Number of cells that were corrected, filled and kept."""
         return self.record.counts
 
     @cached_property
     def record(self) -> CleaningRecord:
-        """What a report says about this table: the list, what each column holds, and what was not judged."""
+        """Content of the report: suspicious cells, column roles, and what was not judged."""
         verdict, fields = self.model.verdict_, self.table.fields
         if verdict is None:
             return CleaningRecord(
@@ -113,19 +113,19 @@ def clean(
     """Find and repair wrong cells of a table.
 
     Args:
-        nodes: one row per thing; columns of any kind. A pandas or polars frame, or any other that narwhals knows; or
-            what hands over Arrow, such as a Hugging Face ``Dataset`` (then ``cleaned`` is an Arrow table).
-        edges: two columns of row ids and, where there is one, a weight; or a networkx graph of the ids; or a scipy
+        nodes: table with one row per record: a pandas or polars frame, any other eager frame supported by narwhals, or
+            an object with ``__arrow_c_stream__``, such as a Hugging Face ``Dataset`` (``cleaned`` is an Arrow table).
+        edges: two columns of row ids and optionally a weight; or a networkx graph of the ids; or a scipy
             sparse matrix over the rows. (default: none)
-        id: the column of ``nodes`` with the ids. (default: found)
-        label: a column to leave alone.
-        trusted: bool data frame or array ``[n, columns]``, or ``[n]`` for rows: known to be right.
+        id: the column of ``nodes`` with the row ids. (default: detected)
+        label: a column that is never changed.
+        trusted: bool data frame or array ``[n, columns]``, or ``[n]`` for rows: ``True`` where known to be correct.
         detector: see :class:`MAGnet`. (default: ``"auto"``)
         fix: ``"none"``, ``"confident"`` or ``"all"``; see :class:`MAGnet`. (default: ``"confident"``)
         fill: write suggestions into blanks. (default: ``False``)
-        link_by: columns whose equal values link rows. (default: none; such columns are found)
-        rules: what is known, such as ``"zip -> city"``. (default: none)
-        seed: seed of everything random. (default: ``0``)
+        link_by: columns whose equal values link rows. (default: none; dependencies are discovered)
+        rules: known dependencies, such as ``"zip -> city"``. (default: none)
+        seed: random seed. (default: ``0``)
         reading: further arguments of :func:`magnet.tables.from_frames` (``exclude``, ``override`` ...).
         settings: further arguments of :class:`MAGnet`.
 

@@ -34,11 +34,11 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
     """Find wrong node attributes, or wrong cells of a table, and recover them.
 
     Works on PyG ``Data`` (features in, recovered features out) and on a :class:`magnet.tables.Table` (any columns in,
-    the same columns out). Only cells judged wrong, and missing ones, are touched.
+    the same columns out). Only cells judged wrong, and missing ones, are changed.
 
     Args:
         detector: for ``Data`` a name (see :func:`magnet.detection.make`), a detector, a trust matrix ``[n, d]`` or
-            ``[n]`` (1 = believed), or ``"none"`` to believe everything. A table is judged by
+            ``[n]`` (1 = trusted), or ``"none"`` to trust every cell. A table is judged by
             :func:`magnet.tables.judge_table` if this is ``"auto"``, else as a graph by that detector.
             (default: ``"auto"``)
         recovery: ``"propagate"`` extends the trusted values harmonically over the graph, ``"framelet"`` is the paper's
@@ -47,17 +47,17 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         fix: which cells of a table are changed: ``"none"``, ``"confident"`` (one replacement has a posterior of at
             least 0.9) or ``"all"`` (every listed cell). (default: ``"confident"``)
         fill: write suggestions into the blanks of a table. (default: ``False``)
-        link_by: columns of a table whose equal values link rows. (default: none; such columns are found)
-        rules: what is known about a table, such as ``"zip -> city"``. (default: none)
-        decisions: accepted and rejected cells of an earlier run, to learn from. (default: none)
-        max_share: never correct more than this share of a table's cells. (default: ``0.5``)
-        threshold: flag what is wrong with more than this probability. (default: ``"posterior"``, which is 1/2)
-        fdr: instead, flag as much as possible while the expected share of false alarms stays below this.
-        contamination: instead, flag this share (not for tables judged by ``"auto"``).
+        link_by: columns of a table whose equal values link rows. (default: none; dependencies are discovered)
+        rules: known dependencies of a table, such as ``"zip -> city"``. (default: none)
+        decisions: accepted and rejected cells of an earlier review, to learn from. (default: none)
+        max_share: maximum share of a table's cells to correct. (default: ``0.5``)
+        threshold: minimum probability of being wrong for a cell to be flagged. (default: ``"posterior"``, which is 1/2)
+        fdr: instead, target false discovery rate.
+        contamination: instead, share to flag (not for tables judged by ``"auto"``).
         options: further arguments of :func:`magnet.propagate` or :func:`magnet.recover`.
-        seed: seed of everything random. (default: ``0``)
-        device: where to compute. (default: where ``data.x`` is)
-        progress: show a progress bar; or a function that is told what is being done and the share that is behind us.
+        seed: random seed. (default: ``0``)
+        device: device of the computation. (default: that of ``data.x``)
+        progress: show a progress bar; or a function called with the current stage and the completed share.
             (default: ``False``)
         cluster: a Ray cluster (extra ``cluster``): its address, or ``"auto"`` for the one that runs here, or else a new
             one on this machine. The columns of a table, and ranges of features, are its tasks; the results are the
@@ -125,12 +125,12 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         self.cluster = cluster
 
     def fit(self, data: Data | tables.Table, y: Any = None, *, trusted: Any = None) -> Self:
-        """Find what is wrong in ``data`` and recover it.
+        """Detect wrong cells of ``data`` and recover them.
 
         Args:
             data: a graph with ``x`` and ``edge_index``, or a table.
-            y: not used; there for scikit-learn's pipelines.
-            trusted: bool ``[n, d]`` or ``[n]``, cells or rows known to be right.
+            y: ignored; for compatibility with scikit-learn pipelines.
+            trusted: bool ``[n, d]`` or ``[n]``, cells or rows known to be correct.
         """
         self.check_parameters()
         with connected(self.cluster):
@@ -138,13 +138,13 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, data: Data | tables.Table) -> Any:
-        """The recovered data: of what it was fitted on, what was found there; of another table or graph with the same
-        columns, what is found there beside the fitted one."""
+        """The recovered data. Data other than those of :meth:`fit` must have the same columns; they are judged with the
+        fitted data as reference."""
         return self.judge(data)._output(data)
 
     def judge(self, data: Data | tables.Table) -> MAGnet:
-        """A model that has judged ``data`` beside what this one was fitted on: for the data that this model was fitted
-        on, the model itself."""
+        """A model that has judged ``data`` with the fitted data as reference; for the data of :meth:`fit`, this model
+        itself."""
         self._need_fit()
         if _fingerprint(data) == self.fingerprint_:
             return self
@@ -158,8 +158,8 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         return self.fit(data, trusted=trusted)._output(data)
 
     def suspicious_cells(self) -> pd.DataFrame:
-        """One line per suspicious cell, the most probable first: node, column, observed, suggested, score, probability;
-        for a table also action, reason, row and kind."""
+        """One row per suspicious cell, by decreasing probability: node, column, observed, suggested, score, probability
+        and, for a table, action, reason, row and kind."""
         self._need_fit()
         if self.cells_ is None:
             from magnet.features import list_features
@@ -168,7 +168,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         return self.cells_.copy()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write what was fitted to an ``.npz`` file: arrays and JSON, nothing that could run code."""
+        """Write the fitted model to an ``.npz`` file of arrays and JSON (no pickle)."""
         from magnet.cleaner_files import save
 
         self._need_fit()
@@ -176,13 +176,13 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> MAGnet:
-        """Read what :meth:`save` wrote."""
+        """Load a model written by :meth:`save`."""
         from magnet.cleaner_files import load
 
         return load(Path(path), cls)
 
     def check_parameters(self) -> None:
-        """Raise a ``ValueError`` for what :meth:`fit` would not accept, before any data are read."""
+        """Raise a ``ValueError`` for invalid parameters, before any data are read."""
         if self.recovery not in RECOVERIES:
             raise ValueError(f"recovery is {self.recovery!r}; it must be one of {', '.join(map(repr, RECOVERIES))}")
         if self.fix not in FIXES:

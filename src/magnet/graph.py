@@ -20,7 +20,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    r"""An undirected weighted graph and the operators that recovery is made of.
+    r"""An undirected weighted graph and its normalized operators.
 
     With the symmetric adjacency :math:`A` (no loops) and :math:`D = \mathrm{diag}(A 1)`,
 

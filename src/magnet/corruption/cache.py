@@ -28,7 +28,7 @@ def corrupt_once(
     Args:
         data: a graph; it is not modified.
         kind: one of :data:`magnet.corruption.KINDS`.
-        seed: seed of all draws. (default: ``0``)
+        seed: random seed. (default: ``0``)
         folder: where the files are kept. (default: ``corrupted`` in the user's cache folder)
         options: as for :func:`magnet.corruption.corrupt`; ``device`` and ``progress`` do not change the result.
     """

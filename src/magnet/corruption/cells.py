@@ -43,7 +43,7 @@ def corrupt_cells(
         data: a graph; it is not modified.
         ratio: share of the cells that are drawn in each drawn node. (default: ``0.02``)
         kind: what happens to them. (default: ``"flip"``)
-        seed: seed of all draws. (default: ``0``)
+        seed: random seed. (default: ``0``)
         node_share: share of the nodes that are drawn. (default: ``1.0``)
         scale: size of outliers and noise in column standard deviations. (default: ``3.0`` for outliers,
             ``1.0`` for noise)

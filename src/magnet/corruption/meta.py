@@ -36,14 +36,14 @@ def meta_attack(
 
     In each step the surrogate is trained from a fresh start, and the gradient of its loss on the unlabeled
     nodes (with its own predictions on the clean graph as labels: Meta-Self) is taken with respect to the
-    features, through the training. The cells that promise the largest rise of that loss change: 0/1 features
-    flip, others move to the end of their column's range. No cell changes twice; edges stay as they are.
-    Sparse features are made dense for the time of the attack.
+    features, through the training. The cells with the largest predicted increase of that loss change: 0/1 features
+    flip, others move to the end of their column's range. No cell changes twice; edges are unchanged.
+    Sparse features are densified during the attack.
 
     Args:
         data: a graph with ``x``, ``edge_index``, ``y`` and ``train_mask``; it is not modified. Only the
             labels of the training nodes are used.
-        budget: how many cells change. (default: the calibrated number for a known dataset)
+        budget: number of cells to change. (default: the calibrated number for a known dataset)
         seed: seed of the surrogate's starts, or of the random cells. (default: ``0``)
         strategy: ``"meta"``, or ``"random"`` for the control: as many cells, drawn at random.
             (default: ``"meta"``)
@@ -55,8 +55,8 @@ def meta_attack(
         tolerance: a cell counts as wrong when it moved by more than this. (default: the paper's value for a
             known dataset, else 0)
         progress: show a progress bar. (default: ``False``)
-        per_row: at most so many cells of one row change. Without a cap a few rows take most of the budget (five rows
-            half of it on Cora) and give themselves away by their length. (default: no cap)
+        per_row: maximum number of changed cells per row. Without it, a few rows take most of the budget (five rows
+            half of it on Cora) and are recognizable by their length. (default: no limit)
 
     Example:
         >>> from magnet.datasets import synthetic

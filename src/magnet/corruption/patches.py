@@ -20,16 +20,16 @@ def corrupt_patches(
     seed: int = 0,
     patch: int = 8,
 ) -> Corruption:
-    """Put white noise on randomly drawn patches of a picture.
+    """Add white noise to randomly drawn patches of an image.
 
     Args:
-        image: a gray picture (2-D array or tensor), or the patch graph of one (``load("bsd68/1")``,
+        image: a grayscale image (2-D array or tensor), or its patch graph (``load("bsd68/1")``,
             :func:`magnet.datasets.image_graph`).
-        patches: how many patches, drawn without replacement. (default: ``9``, as in the paper)
+        patches: number of patches, drawn without replacement. (default: ``9``, as in the paper)
         sigma: standard deviation of the noise, on the scale of the pixels. (default: ``50 / 255``)
         mode: ``"add"`` the noise to the pixels, or ``"replace"`` them by it. (default: ``"add"``)
-        seed: seed of all draws. (default: ``0``)
-        patch: side of a patch, where ``image`` is a picture. (default: ``8``)
+        seed: random seed. (default: ``0``)
+        patch: side length of a patch if ``image`` is an image. (default: ``8``)
 
     Example:
         >>> bad = corrupt_patches(np.zeros((32, 48)), patches=2)

@@ -39,7 +39,7 @@ def corrupt(data: Data, kind: str, seed: int = 0, **options: Any) -> Corruption:
     Args:
         data: a graph; it is not modified.
         kind: one of :data:`KINDS`.
-        seed: seed of all draws. (default: ``0``)
+        seed: random seed. (default: ``0``)
         options: passed on to the function behind the name; ``None`` stands for the default.
 
     Example:

@@ -33,12 +33,12 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
     """Finds wrong rows and cells without labels and without clean data.
 
     Args:
-        threshold: flag what is wrong with more than this probability. (default: ``"posterior"``, which is 1/2)
-        fdr: instead, flag as much as possible while the expected share of false alarms stays below this.
+        threshold: minimum probability of being wrong for a cell to be flagged. (default: ``"posterior"``, which is 1/2)
+        fdr: instead, target false discovery rate.
         contamination: instead, flag this share, by rank: of the rows, for detectors that judge rows (in a row that is
             not swapped, only its wrong cells); of the cells, for the others.
-        seed: seed of everything random. (default: ``0``)
-        device: where to compute. (default: where ``data.x`` is)
+        seed: random seed. (default: ``0``)
+        device: device of the computation. (default: that of ``data.x``)
         progress: show a progress bar. (default: ``False``)
 
     After :meth:`fit`, read from ``verdict_`` (a :class:`~magnet.detection.verdict.Verdict`): ``scores_``,

@@ -44,7 +44,7 @@ class GAE(Detector):
         epochs: (default: ``1000``, and 10 000 from 10 000 nodes on, as in the paper)
         hidden: width of the network. (default: ``64``)
         dropout: of its hidden layers. (default: ``0.3``)
-        learning_rate: of Adam. (default: ``1e-3``)
+        learning_rate: learning rate of Adam. (default: ``1e-3``)
         weight_decay: of Adam. (default: ``0``)
 
     ``reconstruction_`` ``[n, d]`` is :math:`X'`, ``loss_`` the loss in the last epoch.

@@ -27,7 +27,7 @@ class AirGNN(Propagating):
         F_{k+1,i} &= H_i + \beta_i (Y_i - H_i), \qquad
         \beta_i = \max\left(1 - \frac{\gamma\lambda}{\|Y_i - H_i\|_2},\, 0\right)
 
-    The proximal map moves a node by :math:`\gamma\lambda` less than its neighbors would: with :math:`\lambda` near 1
+    The proximal map shrinks the move of a node by :math:`\gamma\lambda`: with :math:`\lambda` near 1
     nothing moves, with 0 everything is smoothed.
 
     Args:

@@ -64,7 +64,7 @@ class Propagating(MLP):
 
 
 class APPNP(Propagating):
-    r"""Approximate personalised propagation of neural predictions ("Predict then Propagate", Klicpera et al.,
+    r"""Approximate personalized propagation of neural predictions ("Predict then Propagate", Klicpera et al.,
     ICLR 2019).
 
     .. math::
@@ -73,7 +73,7 @@ class APPNP(Propagating):
     Args:
         in_channels: number of features.
         out_channels: number of classes.
-        alpha: chance of going back to the start, one number or one for each model; with 1 this is the MLP.
+        alpha: teleport probability, one number or one per model; 1 gives the MLP.
             (default: ``0.1``)
         options: ``steps``, ``layers`` and ``blocks`` of :class:`~magnet.nn.Propagating`, and ``hidden``, ``dropout``,
             ``input_dropout`` and ``seeds`` of :class:`~magnet.nn.Model`.

@@ -28,12 +28,12 @@ class FrameletDenoise(nn.Module):
 
     Args:
         bands: number of bands of the transform, ``1 + K * levels``.
-        steps: K, how many iterations are unrolled. (default: ``5``)
-        nu: where :math:`\nu_b` of the first level starts; level l starts at ``nu / 4^(l-1)``. (default: ``0.01``)
-        gamma: where :math:`\gamma` starts. (default: ``1``)
-        inertia: of the ADMM. (default: ``0.15``)
+        steps: K, number of unrolled iterations. (default: ``5``)
+        nu: initial :math:`\nu_b` of the first level; level l starts at ``nu / 4^(l-1)``. (default: ``0.01``)
+        gamma: initial :math:`\gamma`. (default: ``1``)
+        inertia: inertia of the ADMM. (default: ``0.15``)
         q: exponent of the fidelity. (default: ``2``)
-        degree_weights: whether the norms are weighed by the degree. (default: ``False``)
+        degree_weights: weight the norms by the degree. (default: ``False``)
         coordinates: as for :func:`magnet.recover`. (default: ``"plain"``)
 
     Example:

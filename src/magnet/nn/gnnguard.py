@@ -41,7 +41,7 @@ class _Guarded:
 
 
 class GNNGuard(GCN):
-    r"""A GCN whose edges are weighed by how alike their nodes are ("GNNGuard", Zhang & Zitnik, NeurIPS 2020).
+    r"""A GCN with edges weighted by the similarity of their nodes ("GNNGuard", Zhang & Zitnik, NeurIPS 2020).
 
     With :math:`s_{uv} = \cos(h_u, h_v)` of the layer's input where that is at least ``threshold`` and 0 elsewhere, and
     :math:`N_u` the number of neighbors :math:`v` of :math:`u` with :math:`s_{uv} > 0`,

@@ -57,17 +57,17 @@ def fit(
     patience: int | None = None,
     progress: bool = False,
 ) -> Fitted:
-    r"""Train the models of a batch, and keep of each the weights of its best epoch.
+    r"""Train a batch of models and keep the weights of each model's best epoch.
 
-    Every epoch is one step of Adam on the mean cross-entropy of the training nodes, then a look at the validation
-    nodes; the best epoch has the highest validation accuracy and, among equals, the lowest validation loss. Only the
+    Every epoch is one step of Adam on the mean cross-entropy of the training nodes, then an evaluation on the
+    validation nodes; the best epoch has the highest validation accuracy and, among equals, the lowest validation loss. Only the
     nodes that training or validation nodes depend on are computed; all nodes once at the end.
 
-    Numbers may be given for all models together or for each; models with different rates, decays, dropouts or numbers
+    Numbers may be given for all models together or per model; models with different rates, decays, dropouts or numbers
     of epochs are trained side by side.
 
     Args:
-        model: S models; they are trained in place, where they are (``model.to("cuda")`` first for a GPU).
+        model: S models; they are trained in place, on their device (``model.to("cuda")`` first for a GPU).
         x: the features: one matrix ``[n, d]``, or R matrices of which each serves S / R consecutive models.
         graph: a :class:`~magnet.graph.Graph`, a networkx graph or a scipy sparse matrix.
         y: labels ``[n]``, or ``[S, n]`` where each model has its own.
@@ -77,7 +77,7 @@ def fit(
         weight_decay: weight of the l2 penalty. (default: ``5e-4``)
         weight_decay_on: ``"all"`` parameters, or the ``"first"`` layer only, as in the papers on GCN and APPNP.
         epochs: (default: ``200``)
-        patience: stop when no model has improved for so many epochs. (default: never)
+        patience: stop after this many epochs without improvement of any model. (default: never)
         progress: show a progress bar.
 
     Example:

@@ -82,7 +82,7 @@ def propagate(
     progress: bool | None = None,
     cluster: str | None = None,
 ) -> RecoveryResult | list[RecoveryResult]:
-    r"""Replace each cell by a compromise between what was observed and what its neighbors say.
+    r"""Smooth features over the graph: a weighted compromise between observed values and neighbors.
 
     .. math::
         \min_U \tfrac12 \sum w_{ij} (U_{ij} - X_{ij})^2 + \tfrac\lambda2 \mathrm{tr}(U^\top L U)
@@ -91,7 +91,7 @@ def propagate(
     ``lam = 0`` is the limit: cells of positive weight are kept, the others become harmonic; with 0/1 weights that
     is Feature Propagation ("On the Unreasonable Effectiveness of Feature Propagation", Rossi et al., LoG 2022).
 
-    Isolated nodes stay as they are. A component without any weight in a column takes that column's trusted median.
+    Isolated nodes are unchanged. A component without any weight in a column gets the trusted median of that column.
 
     Args:
         x: observed features ``[n, d]``, as for :func:`magnet.recover`; cells of weight 0 may be NaN.
@@ -99,7 +99,7 @@ def propagate(
             not squared as in :func:`magnet.recover`.
         graph: the graph (a :class:`~magnet.graph.Graph`, networkx graph or scipy sparse matrix), or a framelet
             transform of it.
-        lam: amount of smoothing, or several of them: then the result is a list, and the columns are read, checked and
+        lam: amount of smoothing, or a sequence of them: the result is then a list, and columns are read, checked and
             packed once for all. (default: ``1``)
         coordinates: ``"plain"`` uses the symmetric operator, ``"degree"`` the average ``D^-1 A``, for which constants
             are fixed points.
@@ -110,12 +110,12 @@ def propagate(
         backend: ``"numba"`` (fused, CPU) or ``"triton"`` (fused, CUDA) for ``solver="cg"``, ``"torch"`` (any device,
             differentiable) or ``"auto"``.
         threads: CPU threads of the numba backend. (default: as many as torch uses)
-        out: write the result to this ``.npy`` file range by range (a killed run continues where it was), or into
+        out: write the result to this ``.npy`` file in blocks of columns (an interrupted run resumes), or into
             this array or memory map.
-        block_columns: columns handled at a time. The result does not depend on it.
+        block_columns: columns processed at a time. The result does not depend on it.
         progress: show a progress bar. (default: when writing to a file from a terminal)
-        cluster: solve the ranges as tasks of a Ray cluster (extra ``cluster``): its address, or ``"auto"`` for the one
-            that runs here, or else a new one on this machine. The result is the same to the last bit. (default: none)
+        cluster: solve blocks of columns on a Ray cluster (extra ``cluster``): its address, or ``"auto"`` for a running
+            cluster, or else a new one on this machine. The result is bit-identical. (default: none)
 
     Example:
         >>> g = Graph.from_edges([[0, 1], [1, 2]], num_nodes=3)

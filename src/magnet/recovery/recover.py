@@ -63,32 +63,32 @@ def recover(
         \min_U \sum_b \nu_b \| W_b U \|_{p,G}^p + \tfrac12 \| M \odot (U - X) \|_{q,G}^q,
         \qquad \|v\|_{k,G}^k = \sum_i d_i |v_i|^k
 
-    by an inertial ADMM, every column for itself.
+    by an inertial ADMM; columns are independent.
 
     Args:
         x: observed features ``[n, d]``: tensor (dense or sparse), array, memory map, SciPy sparse matrix or the
-            path of a ``.npy`` file. Cells with trust 0 may be NaN: unknown.
-        trust: ``M`` in [0, 1], 1 = believed; any of the same kinds, or ``[n]`` for whole rows, or ``None`` for all
+            path of a ``.npy`` file. Cells with trust 0 may be NaN.
+        trust: ``M`` in [0, 1], 1 = trusted; any of the same types, or ``[n]`` for whole rows, or ``None`` for all
             ones. Unstored cells of a sparse trust are 0.
         transform: the framelet transform of the graph.
         p: exponent of the penalty, in [0, 1]. (default: ``1``)
         q: exponent of the fidelity, in [1, 2]. (default: ``2``)
         nu0: penalty weight. A number gives ``4^(-l-1) nu0`` at level l as in the paper; ``"auto"`` is relative to
-            the spread of the data; a tensor ``[bands]`` or ``[bands, d]`` sets every band. (default: ``"auto"``)
+            the scale of the data; a tensor ``[bands]`` or ``[bands, d]`` sets every band. (default: ``"auto"``)
         strength: the dimensionless factor of ``nu0="auto"``. (default: ``1``)
         gamma: step parameter, a number, a tensor ``[d]``, or ``"auto"``. (default: ``"auto"``)
         inertia: ``a_k`` from the second step on, in [0, 1/3). (default: ``0.15``; none for p < 1)
-        max_iter: most iterations. (default: ``200``)
+        max_iter: maximum number of iterations. (default: ``200``)
         tol: stop a column when both relative residuals are at most this. (default: ``1e-3``)
-        preset: ``"paper"`` sets 15 iterations, ``tol=0``, ``nu0=10``, ``gamma=10`` and no inertia; what is given
-            explicitly wins.
+        preset: ``"paper"`` sets 15 iterations, ``tol=0``, ``nu0=10``, ``gamma=10`` and no inertia; arguments given
+            explicitly take precedence.
         penalty: ``"element"``, or ``"group"`` for whole rows of a band (p = 1).
         coordinates: ``"plain"`` solves on X as the paper does; ``"degree"`` on ``D^1/2 (X - median)``, where constant
             columns are fixed points.
         degree_weights: weight the norms by the degree. (default: ``True``; off in degree coordinates)
         start: ``"observed"`` (with ``tol`` above 0, untrusted cells within the range of the trusted ones of their
             column), or ``"propagated"``: untrusted cells start at their harmonic extension.
-        keep_trusted: keep cells of trust 1 exactly.
+        keep_trusted: leave cells with trust 1 unchanged.
         hard: threshold of p = 0: ``"exact"`` prox, or ``"paper"``.
         inner: how the U-step is solved for q = 2: in ``"closed"`` form for tight transforms, or by ``"cg"`` or
             ``"gd"`` for loose ones.
@@ -100,13 +100,13 @@ def recover(
         callback: called with the :class:`~magnet.recovery.admm.State` after each iteration (torch backend).
         warm_start: features ``[n, d]`` to start from, or a :class:`RecoveryResult` with a state.
         keep_state: return the final iterates (torch backend).
-        out: write the result to this ``.npy`` file range by range (a killed run continues where it was), or into
+        out: write the result to this ``.npy`` file in blocks of columns (an interrupted run resumes), or into
             this array or memory map.
-        block_columns: columns handled at a time. The result does not depend on it.
+        block_columns: columns processed at a time. The result does not depend on it.
         threads: CPU threads of the numba backend. (default: all)
         progress: show a progress bar. (default: when writing to a file from a terminal)
-        cluster: solve the ranges as tasks of a Ray cluster (extra ``cluster``): its address, or ``"auto"`` for the one
-            that runs here, or else a new one on this machine. The result is the same to the last bit. (default: none)
+        cluster: solve blocks of columns on a Ray cluster (extra ``cluster``): its address, or ``"auto"`` for a running
+            cluster, or else a new one on this machine. The result is bit-identical. (default: none)
 
     Example:
         >>> W = FrameletTransform([[0, 1, 2, 3], [1, 2, 3, 0]], num_nodes=4)

@@ -120,7 +120,7 @@ class CleaningRecord:
     """Everything that a report says about one cleaned table.
 
     Args:
-        table: what was read.
+        table: the input table.
         cells: the list of suspicious cells.
         roles: what each column holds, and why that is thought, by name.
         not_judged: columns that were left alone, and why.
@@ -144,7 +144,7 @@ class CleaningRecord:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many cells were corrected, filled and kept."""
+        """Number of cells that were corrected, filled and kept."""
         actions = self.cells["action"].value_counts()
         return {name: int(actions.get(name, 0)) for name in ("corrected", "filled", "kept")}
 

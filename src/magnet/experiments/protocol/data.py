@@ -67,7 +67,7 @@ class ExperimentData:
         device: where to compute.
         split: which split of the dataset; see :func:`magnet.experiments.run_one`.
         folder: where corrupted graphs are kept.
-        root: where the raw data lie.
+        root: folder of the raw data.
     """
 
     dataset: str | Data

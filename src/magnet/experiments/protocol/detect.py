@@ -43,7 +43,7 @@ def judge_detector(
         method: name of a detector.
         options: of the detector.
         corruption_options: of the corruption.
-        device: (default: a GPU where there is one)
+        device: (default: a GPU if available)
         folder: where corrupted graphs are kept.
     """
     place = str(chosen_device(device))

@@ -36,22 +36,22 @@ def run_one(
     progress: bool = False,
     **config: Any,
 ) -> Row:
-    """Run one row of a table.
+    """Run one method on one corrupted dataset.
 
     Args:
         dataset: a name of :func:`magnet.datasets.load`, or a graph with ``x``, ``y`` and the three masks.
         corruption: ``"none"`` or one of :data:`magnet.corruption.KINDS`.
         method: one of :data:`magnet.experiments.methods.METHODS`.
-        seed: of the repetition: its corruption, its detector and its initialization. (default: ``0``)
+        seed: seed of the repetition: corruption, detector and initialization. (default: ``0``)
         corruption_options: options of the corruption (ratio, budget ...). (default: the paper's)
-        fixed_corruption: corrupt by this seed in every repetition, as the paper does. (default: by the repetition's)
+        fixed_corruption: corruption seed for every repetition, as in the paper. (default: the repetition's seed)
         split: which split of the dataset; ``"seed"`` for the one with the repetition's number. (default: 0; for
             Wisconsin and Texas the repetition's, of their ten)
-        settings: ``"tuned"`` for those found by search, where there are some for this method and dataset.
+        settings: ``"tuned"`` for those found by search, if available for this method and dataset.
             (default: ``"default"``)
-        device: (default: a GPU where there is one)
-        folder: where corrupted graphs are kept. (default: the user's cache)
-        root: where the raw data lie. (default: see :func:`magnet.datasets.load`)
+        device: (default: a GPU if available)
+        folder: cache of corrupted graphs. (default: the user's cache)
+        root: folder of the raw data. (default: see :func:`magnet.datasets.load`)
         progress: show a progress bar. (default: ``False``)
         config: settings of the method.
 

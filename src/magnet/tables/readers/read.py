@@ -47,7 +47,7 @@ def read(
             with one of them, or with ``nodes.*`` and ``edges.*``.
         edges: two columns of node ids and, where there is one, a weight (a table in the same forms).
         id: the column with the node's id, as are the following for :func:`from_frames`. (default: found)
-        label: a column to leave alone.
+        label: a column that is never changed.
         source: column of the edges where they start. (default: found)
         target: column where they end. (default: found)
         weight: column with their weight. (default: found)
