@@ -60,8 +60,8 @@ def fit(
     r"""Train a batch of models and keep the weights of each model's best epoch.
 
     Every epoch is one step of Adam on the mean cross-entropy of the training nodes, then an evaluation on the
-    validation nodes; the best epoch has the highest validation accuracy and, among equals, the lowest validation loss. Only the
-    nodes that training or validation nodes depend on are computed; all nodes once at the end.
+    validation nodes; the best epoch has the highest validation accuracy and, among equals, the lowest validation loss.
+    Only the nodes that training or validation nodes depend on are computed; all nodes once at the end.
 
     Numbers may be given for all models together or per model; models with different rates, decays, dropouts or numbers
     of epochs are trained side by side.
