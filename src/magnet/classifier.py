@@ -127,7 +127,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Args:
             data: a graph with ``x`` (missing cells NaN), ``edge_index``, optionally ``edge_weight``, ``y``,
                 ``train_mask`` and ``val_mask``. Without masks every labelled node is used; a fifth of the training
-                nodes validates where there is no ``val_mask``.
+                nodes is held out if there is no ``val_mask``.
             y: labels of all nodes, of any kind, instead of ``data.y``; -1, None or NaN where unknown.
         """
         if self.initializations < 1:
@@ -175,7 +175,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return train & ~val, val
 
     def _candidates(self, data: Data, graph: Graph, repair: bool = True) -> tuple[Tensor, list[Candidate]]:
-        """The features, and what they may become."""
+        """The observed features and the candidate repairs."""
         x = dense_x(data).to(self._place())
         if x.dim() != 2 or x.shape[0] != graph.num_nodes:
             raise ValueError(f"x has shape {tuple(x.shape)}; it must be [{graph.num_nodes}, features]")
@@ -218,7 +218,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Args:
             data: a graph with the same features. (default: the graph of :meth:`fit`) Another graph is searched for
-                wrong values by a detector of its own, and repaired in the ways that the members need; where its gate
+                wrong values by a new detector and repaired in the ways that the members need; where its gate
                 is closed, or a trust matrix was given for the graph of :meth:`fit`, it is left as it is.
         """
         self._check_fitted()
@@ -328,7 +328,7 @@ def _graph(data: Data) -> Graph:
 
 
 def _labels(data: Data, y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The labels of all nodes, and where there is one."""
+    """The labels of all nodes, and which nodes are labeled."""
     given = data.get("y") if y is None else y
     if given is None:
         raise ValueError("data has no y and none was given; labels are needed")

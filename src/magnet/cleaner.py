@@ -211,7 +211,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         from magnet.features import make_detector
 
         choice = {"threshold": self.threshold, "fdr": self.fdr, "contamination": self.contamination}
-        shown = self.progress is True  # a function is told about tables; detectors draw bars of their own
+        shown = self.progress is True  # a callback is called for tables; detectors draw their own bars
         return make_detector(self.detector, nodes, seed=self.seed, device=self.device, progress=shown, **choice)
 
     def _work(self, data: Data | tables.Table, trusted: Any, reference: MAGnet | None) -> None:
@@ -311,7 +311,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
 
 
 def _fingerprint(data: Data | tables.Table) -> str:
-    """What tells one table or graph from another."""
+    """A fingerprint of a table or graph."""
     if isinstance(data, tables.Table):
         rows = pd.util.hash_pandas_object(data.frame.astype("str"), index=False).to_numpy()
         parts, edges = rows.tobytes(), data.links.edge_index

@@ -21,7 +21,7 @@ _NOT_SAVED = ("progress", "decisions", "cluster")
 
 
 def save(model: MAGnet, path: Path) -> None:
-    """Write a fitted model: what it found, and what it judges other data by."""
+    """Write a fitted model: its findings and the reference for other data."""
     from magnet.datasets.npz import save_arrays
 
     if not isinstance(model.detector, str):

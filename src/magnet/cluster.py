@@ -1,7 +1,7 @@
 """Independent pieces of work as tasks of a Ray cluster (extra ``cluster``).
 
 What the pieces share goes into the object store once. A task gets its own arguments and returns its result, which the
-caller uses as it comes. What Ray loses with a worker or a node it runs again elsewhere: that costs one piece. Tasks use
+caller uses as it comes. Ray repeats the tasks of a lost worker or node on another one. Tasks use
 one core each, so that a cluster works on as many pieces as it has cores.
 """
 

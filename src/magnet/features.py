@@ -24,16 +24,16 @@ Recovery = Literal["auto", "propagate", "framelet"]
 
 @dataclass(frozen=True, eq=False)
 class FeatureVerdict:
-    """What a detector, or a given trust matrix, says about the features of a graph.
+    """Result of a detector, or of a given trust matrix, for the features of a graph.
 
     Args:
         detector: the fitted detector; None where the trust was given.
         columns: what the features are; None where that was not asked.
         scores, probability: ``[n, d]``, how suspicious each cell is.
         flagged: bool ``[n, d]``, the cells judged wrong.
-        trust: ``[n, d]``, 1 where the observed value is believed.
+        trust: ``[n, d]``, 1 where the observed value is trusted.
         share: estimated share of rows with something wrong.
-        gate: whether the neighborhood says anything about the rows; None where that was not asked.
+        gate: whether the graph carries information about the rows; None if not tested.
     """
 
     detector: Any
@@ -47,7 +47,7 @@ class FeatureVerdict:
 
 
 def check_features(data: Any) -> Data:
-    """A graph whose features can be cleaned, its edges as tensors, or a ``ValueError`` that says why not."""
+    """A graph whose features can be cleaned, its edges as tensors, or a ``ValueError`` with the reason."""
     from torch_geometric.data import HeteroData
 
     if isinstance(data, HeteroData):
@@ -61,7 +61,7 @@ def check_features(data: Any) -> Data:
 
 
 def with_edge_tensors(data: Data) -> Data:
-    """The data with ``edge_index`` and ``edge_weight`` as tensors, where a networkx or scipy graph stands for them."""
+    """The data with ``edge_index`` and ``edge_weight`` as tensors, if a networkx or scipy graph was given."""
     if not is_whole_graph(data.get("edge_index")):
         return data
     edges, weights, _ = edge_list(data.edge_index)
@@ -83,7 +83,7 @@ def judge_features(
 
     Args:
         data: a PyG ``Data`` with ``x`` and ``edge_index``, or what has attributes of these names.
-        detector: a detector, or a given trust matrix ``[n, d]`` or ``[n]`` (1 = believed).
+        detector: a detector, or a given trust matrix ``[n, d]`` or ``[n]`` (1 = trusted).
         columns: what the features are. (default: inferred from them)
         trusted: cells, or rows, known to be right.
         reference: a fitted detector whose column scales and thresholds are used.
@@ -137,7 +137,7 @@ def recover_features(
 
     Args:
         x: features ``[n, d]``; NaN where a value is missing.
-        trust: ``[n, d]``, 1 = believed.
+        trust: ``[n, d]``, 1 = trusted.
         graph: the graph.
         recovery: ``"propagate"`` extends the trusted values harmonically over the graph, ``"framelet"`` is the paper's
             sparse recovery. (default: ``"auto"``, which propagates)
@@ -178,7 +178,7 @@ def list_features(observed: Tensor, recovered: Tensor, verdict: FeatureVerdict) 
 
 
 def make_detector(detector: Any, nodes: int, **settings: Any) -> Any:
-    """A detector by name (``"none"`` believes everything), or the detector or trust matrix that was given."""
+    """A detector by name (``"none"`` trusts everything), or the given detector or trust matrix."""
     if not isinstance(detector, str):
         return detector
     return torch.ones(nodes) if detector == "none" else detection.make(detector, **settings)

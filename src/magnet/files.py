@@ -72,8 +72,8 @@ def _new_file(prefix: str, place: Path) -> str:
 def remove_left_behind(folder: Path, name: str) -> None:
     """Remove what unfinished processes left in ``folder`` for a file or folder called ``name``.
 
-    A process locks what it works on, and the system takes the lock away when the process ends, however it ends: what
-    can be locked belongs to nobody.
+    A process locks its temporary files, and the system releases the lock when the process ends in any way: a file that
+    can be locked is abandoned.
     """
     if not folder.is_dir():
         return

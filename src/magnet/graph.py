@@ -178,7 +178,7 @@ def is_whole_graph(graph: Any) -> bool:
 
 
 def _is_networkx(graph: Any) -> bool:
-    # asked by what it can do: networkx is no dependency of ours
+    # duck typing: networkx is not a dependency
     return all(hasattr(graph, name) for name in ("nodes", "edges", "adj", "is_directed"))
 
 

@@ -44,7 +44,7 @@ def asinh_unit(values: FloatArray) -> float:
 
 def natural_unit(values: FloatArray) -> float:
     """What counts as small in a column: the largest common divisor of whole numbers; else a value that nine tenths of
-    the positive ones exceed, or half of them where there are zeros, which would otherwise lie far from the rest.
+    the positive ones exceed, or half of them if there are zeros, which would otherwise be far from the rest.
 
     Example:
         >>> natural_unit(2 * np.arange(100.0)), round(natural_unit(np.linspace(0.5, 10.5, 101)), 1)

@@ -18,7 +18,7 @@ class Clean(BaseTransform):  # type: ignore[misc]
     neighborhoods, with column scales from all of them.
 
     Args:
-        keep_trust: also store ``trust`` ``[n, d]``, 1 where a feature was believed. (default: ``False``)
+        keep_trust: also store ``trust`` ``[n, d]``, 1 where a feature was trusted. (default: ``False``)
         settings: arguments of :class:`magnet.MAGnet`.
 
     Example:

@@ -94,7 +94,7 @@ def read_csr(values: Any, indices: Any, indptr: Any, shape: Any) -> sp.csr_matri
 
 
 def checked_csr(matrix: sp.csr_matrix) -> sp.csr_matrix:
-    """A CSR matrix that was unpickled, with index arrays that nobody has checked, checked."""
+    """Check the index arrays of an unpickled CSR matrix."""
     _check_indices(len(matrix.data), matrix.indices, matrix.indptr, matrix.shape)
     matrix.check_format(full_check=True)
     return matrix

@@ -1,4 +1,4 @@
-"""The command line. Each command lives in its own file and imports what is heavy when it runs."""
+"""The command line. Each command has its own file and imports heavy packages only when it runs."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def mcp(
 
 
 def make_server(workspace: Workspace, log_level: str = "WARNING") -> Any:
-    """An MCP server whose tools are the methods of ``workspace``; what it logs goes to the error stream."""
+    """An MCP server whose tools are the methods of ``workspace``; log messages go to standard error."""
     try:
         from mcp.server import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError
@@ -63,7 +63,7 @@ def make_server(workspace: Workspace, log_level: str = "WARNING") -> Any:
     from magnet.tables.errors import BadTable
 
     def answering(tool: Any) -> Any:
-        """The tool, with errors that a user could mend as answers."""
+        """The tool, with user errors returned as answers."""
 
         @wraps(tool)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -96,7 +96,7 @@ class Workspace:
         self._kept: OrderedDict[tuple[str, ...], CleanResult] = OrderedDict()
 
     def describe_table(self, nodes: str, edges: str | None = None) -> dict[str, Any]:
-        """Read a table and say what its columns hold, which of them can be judged, and how its rows are linked.
+        """Read a table and describe the roles of its columns, which of them can be judged, and its links.
 
         Args:
             nodes: path of the table, relative to the served folder.
@@ -151,7 +151,7 @@ class Workspace:
         }
 
     def explain_cell(self, nodes: str, row: int, column: str, edges: str | None = None) -> dict[str, Any]:
-        """Say why a cell looks wrong or right: its whole row, what is suggested, and the values of linked rows.
+        """Explain why a cell looks wrong or right: its whole row, the suggestion, and the values of linked rows.
 
         Args:
             nodes: path of the table, relative to the served folder.
@@ -237,7 +237,7 @@ class Workspace:
         return cells
 
     def _inside(self, name: str, new: bool = False) -> Path:
-        """A path below the served folder; nothing is said about files outside it, not even whether they exist."""
+        """A path inside the served folder; errors do not reveal whether files outside it exist."""
         from magnet.tables.readers.database import SEPARATOR
 
         name, mark, table = name.partition(SEPARATOR)

@@ -79,7 +79,7 @@ def judge(
     output: Path | None = None,
     stage: Stage | bool = False,
 ) -> dict[str, Any]:
-    """The report: what was judged, how much of it looks wrong, and whether that is too much."""
+    """The report: judged cells, the share that looks wrong, and whether the check passed."""
     from magnet import tables
     from magnet.clean_result import CleanResult
     from magnet.cleaner import MAGnet

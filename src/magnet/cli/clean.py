@@ -202,7 +202,7 @@ def _run(
 
 
 def _summarize(result: CleanResult, written: list[Path], out: Output) -> None:
-    """What was not judged, what was found, where it is: in that order, so that silence does not look like cleanness."""
+    """Print what was not judged first (no findings does not mean clean), then findings and output files."""
     record, cells = result.record, result.suspicious_cells
     if out.verbose:
         _show_table(result.table, out)
@@ -227,7 +227,7 @@ def _summarize(result: CleanResult, written: list[Path], out: Output) -> None:
 
 
 def _show_table(table: Table, out: Output) -> None:
-    """What was read: columns and their roles, rows and links."""
+    """Print the columns with their roles, and the numbers of rows and links."""
     from rich import box
     from rich.table import Table as Grid
     from rich.text import Text

@@ -109,7 +109,7 @@ def _spoil(truth: NDArray[Any], share: float, ratio: float, seed: int) -> tuple[
     """Digits of which a share is damaged, half replaced and half with inverted pixels; how many were replaced."""
     import numpy as np
 
-    rng = np.random.default_rng([seed, 1])  # the split of the data has a generator of its own
+    rng = np.random.default_rng([seed, 1])  # the split of the data uses another generator
     drawn = rng.permutation(len(truth))[: max(2, round(share * len(truth)))]
     replaced, inverted = np.array_split(drawn, 2)
     observed = truth.copy()
@@ -152,7 +152,7 @@ def _error(x: NDArray[Any], truth: NDArray[Any], where: NDArray[np.bool_]) -> fl
 def _nearest_accuracy(
     x: NDArray[Any], clean: NDArray[Any], y: NDArray[Any], known: NDArray[np.bool_], which: NDArray[np.bool_]
 ) -> float:
-    """How often the nearest clean training digit has the right label: what wrong pixels spoil, and nothing else."""
+    """Accuracy of the nearest clean training digit, which only wrong pixels can lower."""
     from sklearn.neighbors import KNeighborsClassifier
 
     model = KNeighborsClassifier(n_neighbors=1).fit(clean[known], y[known])

@@ -1,4 +1,4 @@
-"""``magnet doctor``: what is installed, which devices and folders there are, and what is missing."""
+"""``magnet doctor``: installed packages, devices, data folders, and missing parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How every command ends: one line instead of a traceback, and an exit code that says which kind of end it was.
+"""Error handling of all commands: a one-line message and an exit code instead of a traceback.
 
 ====  ==========================================================================================
 code  meaning

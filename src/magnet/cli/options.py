@@ -1,4 +1,4 @@
-"""What every command has in common: ``-q``, ``-v``, ``--json``, progress bars, and how it ends."""
+"""Shared options of all commands: ``-q``, ``-v``, ``--json``, progress bars, error handling."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ Stage = Callable[..., None]
 
 @contextmanager
 def command(quiet: bool = False, verbose: bool = False, as_json: bool = False) -> Iterator[Output]:
-    """Run a command: what it says goes through what is yielded, what it raises becomes one line and an exit code."""
+    """Run a command: it prints through the yielded object, and errors become one line and an exit code."""
     with clear_errors(verbose, quiet):
         yield Output(quiet, verbose, as_json)
 
 
 @dataclass(frozen=True)
 class Output:
-    """What a command says, as much as the user asked for.
+    """The output of a command, as verbose as the user asked for.
 
     Args:
         quiet: nothing; JSON all the same.
@@ -83,7 +83,7 @@ class Output:
 
     @contextmanager
     def progress(self) -> Iterator[Stage]:
-        """A bar on the error stream, with an estimate of the time left; nothing where that is no terminal."""
+        """A progress bar with the remaining time on standard error, if that is a terminal."""
         from rich.console import Console
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 

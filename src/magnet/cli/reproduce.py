@@ -69,7 +69,7 @@ def reproduce(
         fail("--search cannot be combined with --quick, which runs on toy data")
     if search and defaults:
         fail("--search cannot be combined with --defaults")
-    if search and find_spec("optuna") is None:  # said before hours of other runs, not after them
+    if search and find_spec("optuna") is None:  # report this before hours of runs, not after them
         fail("--search needs optuna: pip install 'magnet-gnn[search]'", FAILED)
     if settings is not None and not search and not settings.is_file():
         fail(f"--settings: {settings} does not exist; --search creates it")

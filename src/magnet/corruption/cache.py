@@ -22,7 +22,7 @@ def corrupt_once(
 ) -> Corruption:
     """Like :func:`magnet.corruption.corrupt`, but computed once and read from ``folder`` afterwards.
 
-    A meta attack takes minutes and, on a GPU, is not the same to the last bit twice; the kept file is. Its name
+    A meta attack takes minutes and is not bit-reproducible on a GPU; the cached file is. Its name
     holds a digest of the clean features, the split and the options, so that nothing else is ever taken for it.
 
     Args:

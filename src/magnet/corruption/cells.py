@@ -111,7 +111,7 @@ def _set(x: torch.Tensor, row: IntArray, col: IntArray, values: NDArray[Any]) ->
     matrix = to_scipy(x)
     drawn = sp.csr_matrix((np.ones(row.size, dtype=bool), (row, col)), shape=matrix.shape)
     added = sp.csr_matrix((values, (row, col)), shape=matrix.shape)
-    # Old values are subtracted from themselves, so that what is written is exact.
+    # Old values are subtracted from themselves, so that the written values are exact.
     result = sp.csr_matrix(matrix - matrix.multiply(drawn) + added)
     result.eliminate_zeros()
     return like(result, x)

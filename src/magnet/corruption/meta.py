@@ -170,7 +170,7 @@ def _change_at_random(
 ) -> None:
     """Move ``budget`` random cells to the end of their column's range that is farther away."""
     cells = torch.randperm(x.numel(), generator=generator)
-    if per_row is not None:  # the first so many of each row, in the order of the draw
+    if per_row is not None:  # the first ``per_row`` cells of each row, in the order of the draw
         row = cells // x.shape[1]
         order = row.argsort(stable=True)
         start = torch.searchsorted(row[order], torch.arange(x.shape[0]))

@@ -1,4 +1,4 @@
-"""White noise on some patches of a picture (the paper's inpainting figure)."""
+"""White noise on patches of an image (the paper's inpainting figure)."""
 
 from __future__ import annotations
 

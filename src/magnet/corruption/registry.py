@@ -40,7 +40,7 @@ def corrupt(data: Data, kind: str, seed: int = 0, **options: Any) -> Corruption:
         data: a graph; it is not modified.
         kind: one of :data:`KINDS`.
         seed: random seed. (default: ``0``)
-        options: passed on to the function behind the name; ``None`` stands for the default.
+        options: passed on to the function behind the name; ``None`` means the default.
 
     Example:
         >>> from magnet.datasets import synthetic

@@ -1,4 +1,4 @@
-"""What every corruption returns: the corrupted graph, the exact truth and how it was made."""
+"""The result of a corruption: the corrupted graph, the ground truth and the parameters."""
 
 from __future__ import annotations
 

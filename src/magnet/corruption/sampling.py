@@ -9,7 +9,7 @@ IntArray = NDArray[np.int64]
 
 
 def distinct(rng: np.random.Generator, rows: int, size: int, population: int) -> IntArray:
-    """``[rows, size]`` integers below ``population``, no two alike within a row, every set equally likely.
+    """``[rows, size]`` integers below ``population``, distinct within a row, every set equally likely.
 
     Example:
         >>> draws = distinct(np.random.default_rng(0), 1000, 3, 4)

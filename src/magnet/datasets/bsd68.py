@@ -27,9 +27,9 @@ def read(name: str, folder: Path, split: int) -> Data:
 
 
 def image_graph(image: Any, patch: int = 8) -> Data:
-    """The graph of the ``patch x patch`` patches of a gray picture; edges join patches that share a side.
+    """The graph of the ``patch x patch`` patches of a grayscale image; edges join patches that share a side.
 
-    The picture is cropped at the right and at the bottom to whole patches (481 x 321 gives 480 x 320, hence
+    The image is cropped at the right and at the bottom to whole patches (481 x 321 gives 480 x 320, hence
     2 400 nodes with 64 features). ``data.grid`` holds the number of patch rows and columns.
 
     Example:
@@ -52,7 +52,7 @@ def image_graph(image: Any, patch: int = 8) -> Data:
 
 
 def graph_image(data: Data, x: Any = None) -> NDArray[np.float32]:
-    """The picture that the patches of ``data`` (or other features ``x`` of its nodes) make up.
+    """The image composed of the patches of ``data`` (or of other features ``x`` of its nodes).
 
     Example:
         >>> picture = np.arange(24.0, dtype=np.float32).reshape(4, 6)

@@ -1,4 +1,4 @@
-"""What every loader ends with: an undirected graph in a PyG ``Data``, and node splits."""
+"""Shared last steps of the loaders: an undirected graph in a PyG ``Data``, and node splits."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def random_split(
     """``per_class`` training nodes of every class, then ``val`` and ``test`` nodes of the rest, at random.
 
     Where that is more than half of a class, or more nodes than are left, the numbers shrink: at most half
-    of each class trains, and validation gets a third of what is left.
+    of each class trains, and validation gets a third of the rest.
 
     Example:
         >>> train, val, test = random_split([0, 0, 0, 1, 1, 1] * 10, per_class=2, val=6, test=50)

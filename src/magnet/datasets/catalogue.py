@@ -1,4 +1,4 @@
-"""The catalogue: what is known about each dataset, and where its raw files come from.
+"""The catalogue: sizes, kinds and sources of the datasets.
 
 To add a dataset: write a file with ``read(name, folder, split) -> Data`` (``webkb.py`` is a short one) and
 add an entry here.
@@ -23,7 +23,7 @@ DNCNN = "https://github.com/cszn/DnCNN/raw/master/testsets/BSD68"
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """What is known about a dataset without loading it.
+    """Metadata of a dataset.
 
     Args:
         name: what :func:`load` takes.
@@ -31,7 +31,7 @@ class DatasetInfo:
         nodes: how many there are.
         edges: how many, undirected, distinct and without self-loops.
         features: columns of ``x``.
-        classes: how many, 0 where there are no labels.
+        classes: number of classes, 0 without labels.
         kind: ``"binary"`` or ``"continuous"``.
         low: least feature value.
         high: largest feature value.
@@ -42,7 +42,7 @@ class DatasetInfo:
         tolerance: a changed cell counts as corrupted when it moved by more than this (the paper's figures).
         candidates: size of the candidate set of attribute injection in the paper.
         sparse: whether ``Data.x`` is a sparse CSR tensor by default.
-        stands_for: the dataset of the paper that this one stands in for, if any.
+        stands_for: the dataset of the paper that this one replaces, if any.
     """
 
     name: str

@@ -17,7 +17,7 @@ NEIGHBORS = 8
 def read(name: str, folder: Path, split: int) -> Data:
     """1 797 images of 8 x 8 pixels in [0, 1]; edges join each image with its 8 nearest (Euclidean).
 
-    The edges come from the clean pixels: this graph knows more about its features than most do.
+    The edges come from the clean pixels, so this graph is more informative about its features than most.
     """
     from sklearn.datasets import load_digits
 

@@ -30,10 +30,10 @@ class Source:
     """The raw files of one dataset.
 
     Args:
-        folders: where the files lie below a base folder, the first being where a download goes.
+        folders: locations of the files below a base folder; downloads go to the first.
         files: file name -> address (empty where it cannot be downloaded alone).
         archive: address of a zip file that holds all files, with the folder inside it that they are in.
-        remark: what to tell a user who has to get the files himself.
+        remark: instructions for getting the files if they cannot be downloaded.
     """
 
     folders: tuple[str, ...]
@@ -158,7 +158,7 @@ def _check_archive(path: Path, url: str) -> None:
 
 
 def _check_unpacked(archive: zipfile.ZipFile, url: str) -> None:
-    """An archive says how large its members are, and more than that is never read of them."""
+    """At most the size that an archive declares for a member is read."""
     size = sum(member.file_size for member in archive.infolist())
     if size > LARGEST_UNPACKED:
         raise ConnectionError(f"{url} unpacks to {size >> 20} MiB; no dataset is larger than {LARGEST_UNPACKED >> 20}")

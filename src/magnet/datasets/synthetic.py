@@ -49,7 +49,7 @@ def synthetic(
         kind: kind of the features. (default: ``"binary"``)
         degree: ``"uniform"`` propensities, or ``"power"`` for a power-law tail with exponent 2.5.
             (default: ``"uniform"``)
-        signal: how much the features say about the class, from 0. (default: ``0.5``)
+        signal: information of the features about the class, from 0. (default: ``0.5``)
         words: mean number of words drawn per node (binary, counts, mixed). (default: ``20.0``)
         seed: seed of everything, the split included. (default: ``0``)
         dense: ``False`` gives binary and count features as a sparse CSR tensor. (default: ``True``)

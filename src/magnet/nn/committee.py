@@ -43,7 +43,7 @@ class Committee:
         initializations: networks of each kind on each candidate, with different random numbers. (default: ``1``)
         prune: the first kind of network tries every candidate, the others only the first and the best one.
             (default: ``True``)
-        teach: train every network on the two best candidates once more, with the surest predictions as further labels
+        teach: train every network on the two best candidates once more, with the most confident predictions as labels
             (:func:`magnet.nn.members.self_taught`); only where there are several kinds. (default: ``True``)
         keep_models: keep the networks.
         batch: feature matrices at once. (default: as many as fit on a GPU, on a CPU one for each problem)
@@ -249,7 +249,7 @@ def _together(groups: Sequence[tuple[Any, list[_Job]]]) -> Any:
 
 @contextmanager
 def _bar(total: int, show: bool) -> Iterator[Callable[[int], None]]:
-    """A progress bar, or nothing: what is yielded takes the number of members that are done."""
+    """A progress bar, or nothing: the yielded function takes the number of finished members."""
     if not show or not total:
         yield lambda count: None
         return

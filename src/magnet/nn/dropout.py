@@ -1,4 +1,4 @@
-"""Dropout for models trained side by side, each with random numbers of its own."""
+"""Dropout for models trained side by side, each with its own random generator."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from torch import Tensor
 
 class Dropout:
     """Dropout of S models. Model s drops with probability ``p[s]`` by the numbers of its own generator, so that it
-    drops what it would drop if it were trained alone.
+    drops the same units as if it were trained alone.
 
     Args:
         p: one probability for each model.
         generators: one generator for each model.
         shared: ``(models, which)`` where some models drop the same in every layer: only ``models`` draw, and model s
-            takes what the ``which[s]``-th of them drew. (default: each model draws for itself)
+            takes what the ``which[s]``-th of them drew. (default: each model has its own draw)
     """
 
     def __init__(

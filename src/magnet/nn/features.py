@@ -30,7 +30,7 @@ class Features:
         count: R.
         shared: keep ``x @ weight`` of an evaluation for the training step that follows with the same weight. Whoever
             changes the weight sets ``known`` to None.
-        known: what is kept.
+        known: cached values.
     """
 
     dense: Tensor | None

@@ -51,7 +51,7 @@ class Linear(nn.Module):
 
 
 class BatchNorm(nn.Module):
-    """Batch normalization over the nodes, of each model for itself."""
+    """Batch normalization over the nodes, separately for each model."""
 
     mean: Tensor
     variance: Tensor

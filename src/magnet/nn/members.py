@@ -1,4 +1,4 @@
-r"""Members of a committee: networks on candidates for the features, weighed by what they say about validation nodes.
+r"""Members of a committee: networks on candidate features, weighted by their predictions on validation nodes.
 
 .. math::
     p(y \mid i) = \sum_m w_m\, p_m(y \mid i), \qquad
@@ -142,7 +142,7 @@ class Member:
         return _probability(logits)
 
     def described(self) -> dict[str, Any]:
-        """What a file says about it, beside the parameters of its network."""
+        """Metadata for a saved file, in addition to the network parameters."""
         facts = {name: getattr(self, name) for name in FACTS}
         return {**facts, "model": type(self.model).__name__.lower(), "settings": dict(self.settings)}
 
@@ -222,9 +222,9 @@ def weights(members: Sequence[Member], y: Tensor, val_mask: Tensor) -> NDArray[n
 
 
 def self_taught(problem: Problem, members: Sequence[Member], candidates: Sequence[Candidate]) -> Problem | None:
-    """The problem with the committee's surest predictions as further training labels, for a second round of training
+    """The problem with the committee's most confident predictions as pseudo-labels, for a second round of training
     ("Deeper Insights into Graph Convolutional Networks for Semi-Supervised Learning", Li et al., AAAI 2018): of the
-    nodes that are neither for training nor for choosing, the surest :data:`TAUGHT_SHARE` of every predicted class.
+    nodes that are in neither split, the most confident :data:`TAUGHT_SHARE` of every predicted class.
 
     Returns:
         None where they would be no more than the training nodes: then there is little to learn from them.
@@ -265,7 +265,7 @@ def average(members: Sequence[Member], weight: NDArray[np.float64]) -> Tensor:
 
 
 def _probability(logits: Tensor) -> Tensor:
-    """Class probabilities in double precision; all alike where a network that diverged has no scores."""
+    """Class probabilities in double precision; uniform for a network that diverged."""
     return torch.softmax(logits.double(), dim=1).nan_to_num(nan=1.0 / logits.shape[1])
 
 

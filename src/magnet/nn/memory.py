@@ -1,4 +1,4 @@
-"""What to say when the models of a batch do not fit into memory together."""
+"""Error messages for a batch of models that does not fit into memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class NotEnoughMemory(MemoryError):
     """Training needs more memory than there is.
 
     Attributes:
-        fits: how many models would fit at once, by an estimate from what was used until then.
+        fits: estimated number of models that would fit at once.
     """
 
     def __init__(self, message: str, fits: int) -> None:
@@ -29,7 +29,7 @@ class NotEnoughMemory(MemoryError):
 
 @contextmanager
 def explained(model: Model, count: int) -> Iterator[None]:
-    """Turn the errors of torch and Python about memory into one that says what would fit."""
+    """Turn out-of-memory errors of torch and Python into one that states what would fit."""
     device = model.like.device
     free = available(device)
     if device.type == "cuda":

@@ -112,7 +112,7 @@ class Model(nn.Module):
         return Linear(inputs, outputs, self._start, kind, bias)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copies and pickles leave out the random numbers, which cannot be copied and begin anew, and what is kept."""
+        """Copies and pickles omit caches and random generators, which cannot be copied and are created anew."""
         empty = {"_start": [], "_running": [], "_graph": (None, None, None, None), "_input": (None, None, None)}
         return {**self.__dict__, **empty}
 
@@ -148,7 +148,7 @@ class Model(nn.Module):
     # -- what a model says ------------------------------------------------------------------------------------
 
     def matrix(self, graph: Graph) -> sp.csr_matrix:
-        r"""The propagation of this model, :math:`\tilde A` unless it says otherwise."""
+        r"""The propagation of this model, :math:`\tilde A` unless overridden."""
         if "self-looped" not in graph.cache:
             graph.cache["self-looped"] = self_looped(graph)
         return graph.cache["self-looped"]

@@ -16,7 +16,7 @@ from magnet.graph import Graph
 
 
 class _Product(torch.autograd.Function):
-    """``S @ h`` for a fixed sparse ``S`` whose transpose is at hand."""
+    """``S @ h`` for a fixed sparse ``S`` with a known transpose."""
 
     @staticmethod
     def forward(ctx: Any, matrix: Tensor, transposed: Tensor, h: Tensor) -> Tensor:

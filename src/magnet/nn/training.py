@@ -152,7 +152,7 @@ def predict(model: Model, x: Any, graph: Any) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """The training or the validation nodes: what they need, their labels, and how much each counts for each model."""
+    """The training or the validation nodes: the nodes they depend on, their labels, and their weight for each model."""
 
     inputs: Inputs
     target: Tensor  # [nodes, S or 1]

@@ -31,7 +31,7 @@ def conjugate_gradients(
         right: ``R``, ``[n, d]``.
         start: the first ``U``.
         diagonal: what approximates the diagonal of ``B``, ``[n, d]`` or broadcastable to it; positive.
-        max_iter: at most so many steps.
+        max_iter: maximum number of steps.
         tol: a column stops at ``|r| <= tol |R|``. (default: ``0``)
 
     Returns:

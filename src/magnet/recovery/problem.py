@@ -166,7 +166,7 @@ class Prepared:
         return self.root * (values - self.center)
 
     def to_user(self, U: Tensor) -> Tensor:
-        """The recovered columns. Isolated nodes have no neighbors to learn from and keep what they had."""
+        """The recovered columns. Isolated nodes keep their observed values."""
         if self.center is not None and self.root is not None:
             U = U / self.root + self.center
         isolated = self.problem.transform.graph.isolated

@@ -157,7 +157,7 @@ def propagate(
 
 
 def _result(output: Output, records: Sequence[Record], backend: str) -> RecoveryResult:
-    """There is no history; the largest relative residual of a column stands for it."""
+    """Without a history, the largest relative residual of a column is reported."""
     left = max(float(record.residual.max()) for record in records)
     return replace(gathered(output, records, backend), primal=np.array([left]))
 

@@ -21,13 +21,13 @@ Solved: TypeAlias = Sequence[tuple[Tensor, Record]]
 
 
 class Job(Protocol):
-    """What is done with a range of columns."""
+    """The computation for a range of columns."""
 
     def solve(self, x: Tensor, trust: Tensor, first: int) -> Solved:
         """The results for columns ``first`` to ``first + x.shape[1]``, one for each output."""
 
     def for_workers(self) -> Job:
-        """The same for processes that use one core each, with what they share computed."""
+        """The same for processes that use one core each, with shared values precomputed."""
 
 
 def run_ranges(
@@ -121,5 +121,5 @@ def _shown(solved: Iterable[tuple[int, Solved]], count: int, progress: bool) -> 
 
 
 def wants_progress(progress: bool | None, to_file: bool) -> bool:
-    """What was asked for; else a bar where a file is written from a terminal."""
+    """The requested value; by default a bar if a file is written from a terminal."""
     return (to_file and sys.stderr.isatty()) if progress is None else progress

@@ -1,4 +1,4 @@
-"""One self-contained HTML page per cleaning run, and the folder it lies in."""
+"""The HTML report of a cleaning run, its output folder and the review server."""
 
 from magnet.report.folder import write_folder
 from magnet.report.page import render, write_report

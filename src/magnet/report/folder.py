@@ -20,7 +20,7 @@ def write_folder(record: CleaningRecord, target: Path, run: dict[str, Any], forc
     """Write ``cleaned.*``, ``suspicious_cells.csv``, ``report.html`` and ``run.json`` into ``target``, all or none.
 
     Args:
-        record: what was found.
+        record: the cleaning record.
         target: the folder; it must be new or empty unless ``force``.
         run: how it was made, for the report and ``run.json``: ``title``, ``command``, ``nodes``, ``sha256``,
             ``encoding``, ``settings``, ``inputs``.

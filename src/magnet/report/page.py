@@ -33,7 +33,7 @@ def write_report(record: CleaningRecord, path: Path, run: dict[str, Any] | None 
 def render(data: dict[str, Any], connect: bool = False) -> str:
     """The page for some data; with ``connect`` it may talk to the server that it came from.
 
-    The browser is told to run the one script whose hash stands in the page's policy and to load nothing, so that text
+    The content security policy allows only the script with the page's hash and no loading, so that text
     from users' data could not run even if it got out of the JSON it is kept in.
     """
     folder = resources.files("magnet.report")

@@ -19,7 +19,7 @@ from magnet.tables.values import cell_text, json_value, texts
 MOST_CELLS = 50_000
 MAX_NEIGHBORS = 24
 MAX_ROWS, MAX_COLUMNS = 40, 40
-MAX_PAIRS = 8  # examples of what was observed and suggested, for each column and kind of error
+MAX_PAIRS = 8  # examples of observed and suggested values, for each column and error type
 DIGITS = 9  # of probabilities: those in the list and those that are counted are the same
 BINS = 50
 ACTIONS = ("corrected", "filled", "kept")

@@ -2,7 +2,7 @@
 
 Only the holder of the address, which contains a random token, can read the report or decide: other pages of the browser
 do not know the token, requests under another host name (DNS rebinding) or from another origin are refused, and nothing
-but the report and the decisions file of its own folder is read or written.
+except the report and the decisions file of the folder is read or written.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Review:
             self._read()
 
     def page(self) -> str:
-        """The report, told where it can save decisions and which there are."""
+        """The report, with the address for saving decisions and the existing ones."""
         with self._lock:
             state = {"decided": [[i, yes] for i, yes in self.decided.items()], "threshold": self.threshold}
         return render(self.data | {"review": state}, connect=True)
@@ -75,7 +75,7 @@ class Review:
             return len(self.decided)
 
     def accepted(self, place: int) -> bool:
-        """What the user decided, or else what the threshold says."""
+        """The user's decision, or else that of the threshold."""
         if self._cell("suggested", place) is None:
             return False
         if place in self.decided:
@@ -133,7 +133,7 @@ class ReviewServer(ThreadingHTTPServer):
     """Serves one review to whoever holds its address.
 
     Args:
-        review: what is served.
+        review: the review to serve.
         port: ``0`` takes a free one. (default: ``0``)
     """
 
@@ -145,7 +145,7 @@ class ReviewServer(ThreadingHTTPServer):
         self.token = secrets.token_urlsafe(24)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A page that was closed while it was answered is no error."""
+        """Ignore a page that was closed before the answer."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -202,7 +202,7 @@ class _Handler(BaseHTTPRequestHandler):
         return parts[2]
 
     def _refuse(self, status: HTTPStatus, reason: str) -> None:
-        self.close_connection = True  # what was not read must not be taken for the next request
+        self.close_connection = True  # an unread body must not be taken for the next request
         self._answer(status, "text/plain; charset=utf-8", reason + "\n")
 
     def _answer(self, status: HTTPStatus, kind: str, text: str) -> None:

@@ -28,12 +28,12 @@ HASHED_AT_ONCE = 1 << 24
 
 @dataclass(frozen=True)
 class Record:
-    """What is noted of a finished range of columns.
+    """Record of a finished range of columns.
 
     Attributes:
         iterations, converged: of each column.
         sums: ``[6, iterations]``, see :class:`~magnet.recovery.driver.History`.
-        residual: the relative residual that each column ended with, where there is no history.
+        residual: the final relative residual of each column, without a history.
     """
 
     iterations: NDArray[np.int64]

@@ -23,7 +23,7 @@ def choose_backend(backend: str, device: str, torch_only: Mapping[str, bool]) ->
     """The implementation that runs.
 
     Args:
-        backend: what the user asked for: ``"auto"``, ``"torch"``, ``"numba"`` or ``"triton"``.
+        backend: the requested backend: ``"auto"``, ``"torch"``, ``"numba"`` or ``"triton"``.
         device: the type of the device that the features are on.
         torch_only: what the kernels cannot do, in words, and whether it is asked for.
     """
@@ -42,7 +42,7 @@ def choose_backend(backend: str, device: str, torch_only: Mapping[str, bool]) ->
 
 @cache
 def _importable(name: str) -> bool:
-    """Whether a backend's package is there; says once, in one line, that it is not."""
+    """Whether a backend's package is installed; warns once if it is not."""
     if importlib.util.find_spec(name) is not None:
         return True
     log.warning("%s is not installed: recovery falls back to the torch backend", name)

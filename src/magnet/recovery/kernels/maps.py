@@ -1,4 +1,4 @@
-"""The scalar maps of the CPU kernels: the proximal maps of :mod:`magnet.prox` and what they cost.
+"""Scalar maps of the CPU kernels: the proximal maps of :mod:`magnet.prox` and their objectives.
 
 A map comes as a tuple ``(how, exponent, cubics, base, shift, jump, polish, below, above, simple)``: how it is computed,
 its exponent, and for ``TABLE`` the table (see :mod:`magnet.recovery.kernels.tables`) and how many Newton steps follow

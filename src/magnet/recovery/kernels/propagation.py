@@ -43,7 +43,7 @@ def solve(
 ) -> list[tuple[torch.Tensor, NDArray[np.int64], NDArray[np.float64]]] | None:
     """The CPU counterpart of ``propagation._System.cg``: for each lambda the columns, their steps and their residuals.
 
-    ``None`` where a cell is not what it must be: the caller then finds out which one, and says so.
+    ``None`` if a cell is invalid: the caller then finds the cell and reports it.
     """
     run = _Run(graph, x, trust, lams, coordinates, max_iter, tol)
     cost = x.numel() * min(max_iter, 32) * len(lams)
@@ -95,7 +95,7 @@ class _Run:
         self.left = np.zeros((len(lams), x.shape[1]))
 
     def block(self, first: int, space: _Space) -> bool:
-        """Solve columns ``first`` to ``first + LANES``; false where a cell is not what it must be."""
+        """Solve columns ``first`` to ``first + LANES``; false if a cell is invalid."""
         width = min(LANES, self.x.shape[1] - first)
         columns = slice(first, first + width)
         blocks = (space.known, space.w, space.evidence)
@@ -148,7 +148,7 @@ def _pack(
 ) -> Any:
     """Copy columns into blocks, and add up the weight that each component has in each column.
 
-    False where a trust lies outside [0, 1], or a trusted cell holds no finite number.
+    False if a trust value is outside [0, 1] or a trusted cell is not finite.
     """
     evidence[:] = 0
     fine = True
@@ -371,7 +371,7 @@ def _unpack(
     width: Any,
     result: Any,
 ) -> None:
-    """Back in user units; the fixed cells stay as they were to the last bit."""
+    """Back to user units; fixed cells are bit-identical."""
     U, d, known = blocks
     for i in range(order.size):
         for c in range(width):

@@ -45,7 +45,7 @@ class Table:
     Attributes:
         cubics: ``[pieces, 4]``, constant term first, for a place in [0, 1).
         base, shift: piece = (bits of y >> shift) - base.
-        jump: the y up to which the prox is 0 (0 where there is no jump).
+        jump: the y up to which the prox is 0 (0 without a jump).
         settled: whether the function is within ``ERROR`` of 0 or 1 below the first piece, and above the last one.
     """
 
@@ -63,7 +63,7 @@ def shrink_table(p: float, dtype: str) -> Table:
     jump = lowest + p * lowest ** (p - 1)
 
     def rest(y: NDArray[np.float64]) -> NDArray[np.float64]:
-        # below the jump the same branch goes on to where its slope vanishes, so that the first piece is smooth
+        # below the jump the branch is continued to the point of zero slope, so that the first piece is smooth
         x = np.maximum(y, lowest)
         for _ in range(60):
             x = np.maximum(x - (x + p * x ** (p - 1) - y) / (1 - p * (1 - p) * x ** (p - 2)), 0.8 * lowest)
