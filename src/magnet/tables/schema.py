@@ -12,7 +12,7 @@ import pandas as pd
 
 from magnet.scales import asinh_unit, natural_unit
 from magnet.tables.errors import BadTable
-from magnet.tables.fields import MISSING, Field, FloatArray, grouped_number, is_missing, is_text, numbers
+from magnet.tables.fields import MISSING, Field, FloatArray, Kind, grouped_number, is_missing, is_text, numbers
 from magnet.tables.readers.override import words_of
 
 READABLE = 0.9  # share of the cells that must be numbers for a column of numbers
@@ -231,42 +231,37 @@ def infer_fields(
         left_alone: columns whose values cannot be judged, and why.
     """
     names = [str(name) for name in frame.columns]
-    for what, asked in (
-        ("columns", columns),
-        ("exclude", exclude),
-        ("schema", list((override or {}).get("columns", {}))),
-    ):
-        unknown = [name for name in asked or [] if name not in names]
-        if unknown:
-            raise ValueError(f"{what} names {unknown[0]!r}; the columns are {_listed(names)}")
+    told: Mapping[str, Any] = (override or {}).get("columns", {})
+    for what, asked in (("columns", columns), ("exclude", exclude), ("schema", told)):
+        unknown = next((name for name in asked or () if name not in names), None)
+        if unknown is not None:
+            raise ValueError(f"{what} names {unknown!r}; the columns are {_listed(names)}")
     words = words_of((override or {}).get("missing")) or MISSING
     fields = []
     for name in names:
-        told = dict((override or {}).get("columns", {}).get(name, {}))
         if name in (id, label):
-            kind = "id" if name == id else "label"
-            fields.append(Field(name, kind, note="given by the user or detected", text=is_text(frame[name])))  # type: ignore[arg-type]
-            continue
-        if (columns is not None and name not in columns) or name in (exclude or []):
-            fields.append(Field(name, "excluded", note="excluded by the user", text=is_text(frame[name])))
-            continue
-        if name in (left_alone or {}):
-            fields.append(Field(name, "text", note=(left_alone or {})[name]))
-            continue
-        field = infer_field(frame[name], words_of(told.get("missing")) or words, told.get("kind"))
-        field = replace(field, told="kind" in told)
-        changes = {key: told[key] for key in ("log", "decimals") if key in told}
-        if "log" in changes and field.kind in ("count", "continuous") and changes["log"] != field.log:
-            field = _rescaled(field, frame[name], bool(changes["log"]))
-        if "decimals" in changes:
-            field = replace(field, decimals=changes["decimals"], places=changes["decimals"], exponent=False)
+            kind: Kind = "id" if name == id else "label"
+            field = Field(name, kind, note="given by the user or detected", text=is_text(frame[name]))
+        elif (columns is not None and name not in columns) or name in (exclude or ()):
+            field = Field(name, "excluded", note="excluded by the user", text=is_text(frame[name]))
+        elif name in (left_alone or {}):
+            field = Field(name, "text", note=(left_alone or {})[name])
+        else:
+            field = _told_field(frame[name], words, told.get(name, {}))
         fields.append(field)
     return tuple(fields)
 
 
-def _rescaled(field: Field, series: pd.Series, log: bool) -> Field:
-    number = numbers(series, field.comma, field.group)
-    return _scaled(field, number[np.isfinite(number)], log)
+def _told_field(series: pd.Series, missing: tuple[str, ...], told: Mapping[str, Any]) -> Field:
+    """The field of a column of which the user may have told something."""
+    field = infer_field(series, words_of(told.get("missing")) or missing, told.get("kind"))
+    field = replace(field, told="kind" in told)
+    if field.kind in ("count", "continuous") and told.get("log", field.log) != field.log:
+        number = numbers(series, field.comma, field.group)
+        field = _scaled(field, number[np.isfinite(number)], bool(told["log"]))
+    if "decimals" in told:
+        field = replace(field, decimals=told["decimals"], places=told["decimals"], exponent=False)
+    return field
 
 
 def _listed(names: list[str], most: int = 12) -> str:

@@ -75,13 +75,10 @@ def plain(value: Any) -> Any:
 def json_value(value: Any) -> Any:
     """A user's value as JSON has it; what JSON has no word for, and whole numbers that JavaScript would round, become
     text."""
-    if value is None or value is pd.NA or value is pd.NaT:
+    value = plain(value)
+    if is_null(value):
         return None
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 2**53:
+    if (isinstance(value, float) and math.isinf(value)) or (isinstance(value, int) and abs(value) >= 2**53):
         return str(value)
     return value if isinstance(value, bool | int | float | str) else cell_text(value)
 

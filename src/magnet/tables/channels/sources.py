@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +23,6 @@ PRIOR_RELIABILITY, PRIOR_CLAIMS = 0.8, 4.0
 STEPS = 15
 
 
-@dataclass(frozen=True, eq=False)
-class Design:
-    """Which column names the entity and which the source of a report."""
-
-    entity: int
-    source: int
-
-
 def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
     r"""Posterior of every reported value (Dawid and Skene 1979; Dong et al. 2009, accuracy without copying).
 
@@ -48,9 +39,9 @@ def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Fin
     for j, column in table.judged(FACT_ROLES):
         best: tuple[float, Claims] | None = None
         for design in designs:
-            if j in (design.entity, design.source):
+            if j in design:
                 continue
-            claims = Claims(table, column, design)
+            claims = Claims(table, column, *design)
             agreement = claims.agreement(options)
             if agreement is not None and (best is None or agreement > best[0]):
                 best = agreement, claims
@@ -60,8 +51,9 @@ def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Fin
                     yield j, finding
 
 
-def find_designs(table: CodedTable, options: TableOptions) -> list[Design]:
-    """Pairs of columns in which few entities are reported by several sources, hardly ever twice by the same one."""
+def find_designs(table: CodedTable, options: TableOptions) -> list[tuple[int, int]]:
+    """Pairs of columns of which one names the entity and the other the source of a report: few entities are reported
+    by several sources, hardly ever twice by the same one."""
     n = table.num_rows
     sizes = [len(np.unique(c.read)) for c in table.columns]
     out = []
@@ -73,18 +65,18 @@ def find_designs(table: CodedTable, options: TableOptions) -> list[Design]:
                 continue
             pairs = int(joint(entity.read, source.read).max()) + 1
             if pairs >= UNIQUE * n and pairs >= DENSITY * sizes[a] * sizes[s]:
-                out.append(Design(a, s))
+                out.append((a, s))
     return out
 
 
 class Claims:
     """The reports of one column: who says what about which entity."""
 
-    def __init__(self, table: CodedTable, column: CodedColumn, design: Design) -> None:
-        self.table, self.column, self.design = table, column, design
+    def __init__(self, table: CodedTable, column: CodedColumn, entity: int, source: int) -> None:
+        self.column, self.entity_column, self.source_column = column, table.columns[entity], table.columns[source]
         empty = np.array([blank(v) for v in column.values])
-        self.entity_all, self.entities = distinct(table.columns[design.entity].read)
-        self.source_all, self.sources = distinct(table.columns[design.source].read)
+        self.entity_all, self.entities = distinct(self.entity_column.read)
+        self.source_all, self.sources = distinct(self.source_column.read)
         once = self._reported_once()
         self.filled = np.flatnonzero(~empty[column.read] & once)
         self.blanks = np.flatnonzero(empty[column.read] & once)
@@ -176,8 +168,7 @@ class Claims:
         posterior, reliability = self.truth(options)
         leading = self._leading(posterior)
         reports = np.bincount(self.entity, minlength=self.entities)
-        key = self.table.columns[self.design.entity]
-        site = self.table.columns[self.design.source]
+        key, site = self.entity_column, self.source_column
         wrong = 1 - posterior[self.pair]
         for at in np.flatnonzero(wrong >= options.list_from).tolist():
             row, lead = int(self.filled[at]), int(leading[self.entity[at]])

@@ -128,8 +128,11 @@ def read_pt(path: Path) -> Arrays:
 
     with readable(path, "a PyG file"):
         check_size(_unpacked(path), str(path))
-        torch_checks = torch.serialization.safe_globals(_pyg_classes()), torch.sparse.check_sparse_tensor_invariants()
-        with torch_checks[0], torch_checks[1], warnings.catch_warnings():
+        allowed, checked = (
+            torch.serialization.safe_globals(_pyg_classes()),
+            torch.sparse.check_sparse_tensor_invariants(),
+        )
+        with allowed, checked, warnings.catch_warnings():
             try:
                 warnings.simplefilter("ignore")  # about pickles that torch finds unusual
                 content = torch.load(path, map_location="cpu", weights_only=True)
@@ -189,16 +192,10 @@ def _checked(path: Path, content: Any, x: NDArray[Any], edges: NDArray[Any], wei
         stray = int(edges.min() if edges.min() < 0 else edges.max())
         raise BadTable(f"{path}: edge_index names node {stray}; x has {x.shape[0]} rows")
     if weight is not None:
-        weight = np.asarray(weight).reshape(-1)
-        if (
-            weight.dtype.kind not in "biuf"
-            or weight.size != edges.shape[1]
-            or not np.isfinite(weight).all()
-            or (weight < 0).any()
-        ):
-            raise BadTable(
-                f"{path}: edge_weight must hold one finite weight from 0 for each of the {edges.shape[1]} edges"
-            )
+        weight, count = np.asarray(weight).reshape(-1), edges.shape[1]
+        fits = weight.dtype.kind in "biuf" and weight.size == count
+        if not fits or not np.isfinite(weight).all() or (weight < 0).any():
+            raise BadTable(f"{path}: edge_weight must hold one finite weight from 0 for each of the {count} edges")
     listed = [str(name) for name in np.asarray(names).reshape(-1)] if names is not None else []
     if len(set(listed)) != x.shape[1]:
         listed = [f"x{k}" for k in range(x.shape[1])]

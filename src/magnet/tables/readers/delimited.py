@@ -172,24 +172,9 @@ def split_record(record: str, delimiter: str) -> tuple[list[str], str]:
         >>> split_record('a,"b, c",d\\r\\n', ",")
         (['a', '"b, c"', 'd'], '\\r\\n')
     """
-    body = record.rstrip("\r\n")
-    fields, begin, quoted = [], 0, False
-    k = 0
-    while k < len(body):
-        character = body[k]
-        if quoted:
-            if character == '"':
-                if body[k + 1 : k + 2] == '"':
-                    k += 1
-                else:
-                    quoted = False
-        elif character == delimiter:
-            fields.append(body[begin:k])
-            begin = k + 1
-        elif character == '"' and k == begin:
-            quoted = True
-        k += 1
-    return [*fields, body[begin:]], record[len(body) :]
+    body, mark = record.rstrip("\r\n"), re.escape(delimiter)
+    fields = re.findall(rf'(?:^|{mark})("(?:[^"]|"")*"[^{mark}]*|[^{mark}]*)', body)
+    return fields, record[len(body) :]
 
 
 def _replaced(record: str, cells: Mapping[int, str], delimiter: str) -> str:

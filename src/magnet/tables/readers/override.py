@@ -77,16 +77,12 @@ def _rules_of(column: str, entry: dict[str, Any], where: str) -> list[Rule]:
 
 
 def texts_of(texts: Any, where: str) -> list[str]:
-    if texts is None:
-        return []
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+    """A list of texts of a schema file, empty where there is none."""
+    if not isinstance(texts, list | None) or not all(isinstance(text, str) for text in texts or ()):
         raise ValueError(f"{where} is {texts!r}; it must be a list of strings")
-    return texts
+    return texts or []
 
 
 def words_of(words: Any, where: str = "missing") -> tuple[str, ...]:
-    if words is None:
-        return ()
-    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise ValueError(f'{where} is {words!r}; it must be a list of strings, such as ["", "NA"]')
-    return tuple(word.strip().lower() for word in words)
+    """Texts that mean "missing", in lower case."""
+    return tuple(word.strip().lower() for word in texts_of(words, where))

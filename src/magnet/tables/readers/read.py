@@ -46,27 +46,16 @@ def read(
             whole graph (``.graphml``, ``.npz`` with ``x`` and ``edge_index``, a PyG ``Data`` in a ``.pt``); or a folder
             with one of them, or with ``nodes.*`` and ``edges.*``.
         edges: two columns of node ids and, where there is one, a weight (a table in the same forms).
-        id: the column with the node's id, as are the following for :func:`from_frames`. (default: found)
-        label: a column that is never changed.
-        source: column of the edges where they start. (default: found)
-        target: column where they end. (default: found)
-        weight: column with their weight. (default: found)
-        columns: clean these only.
-        exclude: leave these alone.
-        override: column kinds as :func:`read_override` returns them.
-        allow_unknown_ids: take edges of which more than half name unknown nodes. (default: ``False``)
+        id, label, source, target, weight, columns, exclude, override, allow_unknown_ids: see :func:`from_frames`.
         encoding: of text files. (default: found)
     """
     path, edge_path = find_files(Path(nodes), Path(edges) if edges is not None else None)
     origin, links = read_nodes(path, encoding)
-    given: pd.DataFrame | Links | None = links
-    if edge_path is not None:
-        given = read_edges(edge_path, encoding)
     if path.suffix.lower() == ".graphml" and id is None:
         id = ID
     return from_frames(
         origin.frame,
-        given,
+        links if edge_path is None else read_edges(edge_path, encoding),
         id=id,
         label=label,
         source=source,

@@ -11,7 +11,6 @@ from magnet.tables.errors import BadTable
 from magnet.untrusted import check_size
 
 LONGEST_LINE = 32 << 20  # bytes; a table with wider rows than this is some other kind of file
-CHUNK = 1 << 22
 UNFOLDED = 8  # bytes of memory that a byte of text takes as lines, cells and columns, about
 _BOMS = (  # the longest first: UTF-32-LE begins like UTF-16-LE
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -39,13 +38,17 @@ def read_text(path: Path, encoding: str | None = None, longest_line: int | None 
     changed could not be written as it was.
     """
     check_size(UNFOLDED * path.stat().st_size, str(path))
-    content = path.read_bytes() if longest_line is None else _read_bytes(path, longest_line)
+    content = path.read_bytes()
+    if longest_line is not None and max(map(len, content.replace(b"\r", b"\n").split(b"\n"))) > longest_line:
+        raise BadTable(
+            f"{path} has a line of more than {longest_line >> 20} MiB: it is not a table of rows and columns"
+        )
     marked = next((name for bom, name in _BOMS if content.startswith(bom)), None)
     name = _known_encoding(encoding) if encoding is not None else marked or "utf-8"
     if name in _MARKED and marked is not None and marked.startswith(name[:6].rstrip("-")):
         name = marked
     wide = name.startswith(("utf-16", "utf-32"))
-    if b"\0" in content[:CHUNK] and not wide:
+    if b"\0" in content and not wide:
         kind = " (an Excel workbook? export it as CSV)" if content.startswith(b"PK") else ""
         raise BadTable(f"{path} holds NUL bytes: it is not a text table{kind}")
     if content.startswith(b"PK\x03\x04"):
@@ -89,25 +92,3 @@ def _decoded(path: Path, content: bytes, name: str) -> Text:
             "give another encoding with --encoding"
         )
     return Text(characters, name)
-
-
-def _read_bytes(path: Path, longest_line: int) -> bytes:
-    """The whole file, given up as soon as a line is too long."""
-    parts: list[bytes] = []
-    length = 0  # of the line that the chunks so far end in
-    with path.open("rb") as file:
-        while chunk := file.read(CHUNK):
-            first, last = _line_ends(chunk)
-            if length + first > longest_line:
-                raise BadTable(
-                    f"{path} has a line of more than {longest_line >> 20} MiB: it is not a table of rows and columns"
-                )
-            length = len(chunk) - last if last else length + len(chunk)
-            parts.append(chunk)
-    return b"".join(parts)
-
-
-def _line_ends(chunk: bytes) -> tuple[int, int]:
-    """Bytes up to the first line end (all, where there is none), and the place behind the last (0)."""
-    first = min((place for place in (chunk.find(b"\n"), chunk.find(b"\r")) if place >= 0), default=len(chunk))
-    return first, max(chunk.rfind(b"\n"), chunk.rfind(b"\r")) + 1

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _ENDINGS = ("uary", "ruary", "ch", "il", "", "e", "y", "ust", "tember", "ober", "ember", "ember")
 LONG_MONTHS = tuple(month + ending for month, ending in zip(MONTHS, _ENDINGS, strict=True))
-_NAME = r"(?P<name>(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*)\.?"
+_NAME = rf"(?P<name>(?:{'|'.join(MONTHS)})[a-z]*)\.?"
 TIME = re.compile(
     r"(?<![\d:])(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:\.\d+)?)?"
     r"(?P<gap>\s?)(?P<half>[ap]\.?\s?m\b\.?|[ap](?=[^a-z]|$|dec|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov))?",
@@ -98,7 +99,7 @@ def parse_moment(text: str, day_first: bool = False) -> tuple[Moment, Style] | N
         return None
     clock = TIME.search(bare)
     time: tuple[int, int, int] | None = None
-    rest, style = bare, Style()
+    rest, clock_style = bare, dict[str, Any]()
     if clock:
         hour, minute, second = int(clock["hour"]), int(clock["minute"]), int(clock["second"] or 0)
         half = clock["half"] or ""
@@ -107,13 +108,13 @@ def parse_moment(text: str, day_first: bool = False) -> tuple[Moment, Style] | N
         if half:
             hour = hour % 12 + (12 if half[0] in "pP" else 0)
         time = (hour, minute, second)
-        gap = clock["gap"] if half else ""
-        style = Style(half=half, gap=gap, seconds=clock["second"] is not None, padded_hour=clock["hour"][0] == "0")
+        clock_style = {"half": half, "gap": clock["gap"] if half else ""}
+        clock_style |= {"seconds": clock["second"] is not None, "padded_hour": clock["hour"][0] == "0"}
         before = bare[: clock.start()]
         tail = bare[clock.end() :] if half else bare[clock.end() - len(clock["gap"]) :]
         rest = before.strip(" -,Tt") if before.strip(" -,Tt") else tail.strip(" -,()")
     if not rest:
-        return Moment(None, time), style
+        return Moment(None, time), Style(**clock_style)
     for layout, pattern in DATES:
         match = pattern.fullmatch(rest)
         found = _date(match, layout, day_first) if match else None
@@ -122,24 +123,8 @@ def parse_moment(text: str, day_first: bool = False) -> tuple[Moment, Style] | N
             if clock is None:
                 return Moment(date, None), written
             between = bare[len(rest) : clock.start()] if bare.startswith(rest) else ""
-            return Moment(date, time), Style(
-                written.layout,
-                written.separator,
-                written.padded,
-                written.long_year,
-                written.long_month,
-                style.half,
-                style.gap,
-                style.seconds,
-                style.padded_hour,
-                between or " ",
-                tail,
-            )
-    if clock is None:
-        return None
-    return Moment(None, time), Style(
-        half=style.half, gap=style.gap, seconds=style.seconds, padded_hour=style.padded_hour, between=rest
-    )
+            return Moment(date, time), replace(written, **clock_style, between=between or " ", tail=tail)
+    return None if clock is None else (Moment(None, time), Style(**clock_style, between=rest))
 
 
 def write_moment(moment: Moment, style: Style) -> str | None:
