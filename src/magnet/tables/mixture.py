@@ -176,7 +176,7 @@ class ColumnModel(ColumnPrior):
         for k, key in enumerate(keys.tolist()):
             observed, value = texts[key // width], texts[key % width]
             if not (arithmetic and number(observed) is not None):
-                chance[k] = self.channels[0].likelihood(observed, value)
+                chance[k] = self.typo.likelihood(observed, value)
         return chance[back]
 
     def _p_real(self) -> dict[int, float]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from magnet.tables.channels.base import UNKNOWN, Channel
-from magnet.tables.channels.typo import near_pairs
+from magnet.tables.channels.typo import Typo, near_pairs
 from magnet.tables.coded import CodedTable, Codes, Floats
 from magnet.tables.experts import EXPERTS, Expert, FitContext, Frequency, Novelty
 from magnet.tables.experts.novelty import tokens_of
@@ -68,6 +68,11 @@ class ColumnPrior:
             self.weights *= STRICT
             self.weights[[k + 1 for k in strict]] += (1 - STRICT) / len(strict)
 
+    @property
+    def typo(self) -> Typo:
+        """The channel of misspellings."""
+        return next(channel for channel in self.channels if isinstance(channel, Typo))
+
     def _novelty(self) -> Novelty:
         """The base measure, kept from the last pass if no value of the column was repaired since."""
         held = np.flatnonzero(self.counts)
@@ -110,13 +115,12 @@ class ColumnPrior:
                         words[t] += int(self.counts[k])
         common = [t for t, c in words.items() if c >= 10]
         rare = [t for t, c in words.items() if c <= 0.1 * n]
-        channel = self.channels[0]
         for a, b in near_pairs(rare, common, 4_000_000):
             word, known = rare[a], common[b]
             count = words[word]
             if count * 5 >= words[known]:
                 continue
-            chance = channel.likelihood(word, known)
+            chance = self.typo.likelihood(word, known)
             as_typo = count * math.log(self.rates.typo * chance * words[known] / n + 1e-300)
             as_word = -len(word) * math.log(self.options.letters) + math.lgamma(count) - (count - 1) * math.log(n)
             if as_typo > as_word + 2:

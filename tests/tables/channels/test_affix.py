@@ -20,12 +20,10 @@ def proposed(texts: list[str], affix: Affix) -> tuple[CodedColumn, Proposals]:
 
 
 def test_the_likelihood_is_the_share_of_the_mark() -> None:
-    affix = Affix()
-    assert affix.likelihood("Ulm-*", "Ulm") == DEFAULT_SHARE
-    assert affix.likelihood("Ulm", "Ulm") == affix.likelihood("Ulm-x", "Ulm") == 0.0
+    affix, texts = Affix(), ["Ulm", "Ulm", "Ulm-*", "Ulm-x", "Ulm ##"]
+    assert proposed(texts, affix)[1].likelihood.tolist() == [DEFAULT_SHARE] * 2
     affix.learn([("Bonn-*", "Bonn"), ("Kiel-*", "Kiel"), ("Ulm ***", "Ulm"), ("Ulmx", "Ulm")])
-    assert affix.likelihood("Mainz-*", "Mainz") == pytest.approx((2 + DEFAULT_SHARE) / 4)
-    assert affix.likelihood("Mainz ##", "Mainz") == pytest.approx(DEFAULT_SHARE / 3)
+    assert proposed(texts, affix)[1].likelihood == pytest.approx([(2 + DEFAULT_SHARE) / 4, DEFAULT_SHARE / 3])
 
 
 def test_known_and_new_values_are_proposed_without_their_mark() -> None:

@@ -1,9 +1,15 @@
 """Channels: how right values come out wrong.
 
-There are three registries. A *channel* gives ``P(observed | right)`` for the posterior of a cell. A *rewrite* decides
-about whole columns before it (units, formats, moved values); an *audit* after it (frames, outliers), on the repaired
-table. To add one, write a file (see :class:`~magnet.tables.channels.base.Channel` and
-:data:`~magnet.tables.channels.base.ColumnTest`), and name it here.
+There are three kinds, each with a registry below.
+
+* A *channel* is a class that gives ``P(observed | right)`` for the posterior of a cell (``typo``, ``respell``,
+  ``affix``; see :class:`~magnet.tables.channels.base.Channel`).
+* A *rewrite* is a function that decides about whole columns before the posterior. Its findings are applied in this
+  order, so that each reads what those before it have mended.
+* An *audit* is a function that looks at the repaired table after the posterior.
+
+To add one, write a file with a ``rewrite`` or an ``audit`` (:data:`~magnet.tables.channels.base.ColumnTest`; most are
+made by the decorator :func:`~magnet.tables.channels.base.text_test`), and name it here.
 """
 
 from magnet.tables.channels import (
@@ -27,7 +33,7 @@ from magnet.tables.channels import (
     writing,
 )
 from magnet.tables.channels.affix import Affix
-from magnet.tables.channels.base import UNKNOWN, Channel, ChannelContext, ColumnTest, Proposals
+from magnet.tables.channels.base import Channel, ColumnTest
 from magnet.tables.channels.respell import Respell
 from magnet.tables.channels.typo import Typo
 from magnet.tables.options import TableOptions
@@ -62,15 +68,4 @@ AUDITS: dict[str, ColumnTest] = {
     "contrary": contrary.audit,
 }
 
-__all__ = [
-    "AUDITS",
-    "REWRITES",
-    "UNKNOWN",
-    "Channel",
-    "ChannelContext",
-    "ColumnTest",
-    "Proposals",
-    "Respell",
-    "Typo",
-    "make_channels",
-]
+__all__ = ["AUDITS", "REWRITES", "Channel", "make_channels"]

@@ -35,12 +35,6 @@ class Affix:
     def _chance(self, mark: str) -> float:
         return self._share.get(mark, DEFAULT_SHARE / (1 + len(self._share)))
 
-    def likelihood(self, observed: str, value: str) -> float:
-        if not observed.startswith(value) or observed == value:
-            return 0.0
-        match = JUNK.fullmatch(observed)
-        return self._chance(observed[len(value) :]) if match and match["core"] == value else 0.0
-
     def propose(self, context: ChannelContext) -> Proposals:
         column, counts = context.column, context.counts
         found: list[tuple[int, int, float, float]] = []

@@ -68,10 +68,6 @@ class Channel(Protocol):
         """Corrections of the distinct texts of a column."""
         ...
 
-    def likelihood(self, observed: str, value: str) -> float:
-        """The chance of one observed text, 0 if the channel cannot write it."""
-        ...
-
     def learn(self, pairs: list[tuple[str, str]]) -> None:
         """Take the operation mix from confident (observed, repaired) pairs of the whole table."""
         ...

@@ -35,9 +35,6 @@ class Respell:
     def learn(self, pairs: list[tuple[str, str]]) -> None:
         """The operation mix is that of the typo channel."""
 
-    def likelihood(self, observed: str, value: str) -> float:
-        return 0.0
-
     def propose(self, context: ChannelContext) -> Proposals:
         column, novelty = context.column, context.novelty
         values = column.values

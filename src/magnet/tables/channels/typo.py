@@ -86,6 +86,7 @@ class Typo:
         return None
 
     def likelihood(self, observed: str, value: str) -> float:
+        """The chance of an observed text, 0 if no operation writes it."""
         found = self.operation(observed, value)
         if found is None:
             size = len(value)
