@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from magnet.tables.channels import blanks, encoding, frame, missing, moment_format, moved, number_format, swapped, unit
+from magnet.tables.channels import (
+    date_format,
+    disguised_missing,
+    encoding,
+    id_pattern,
+    missing_values,
+    moved,
+    number_format,
+    swapped,
+    unit,
+)
 from magnet.tables.channels.base import ColumnTest
 from magnet.tables.coded import CodedTable
 from magnet.tables.options import DEFAULT
@@ -17,9 +27,9 @@ AGES = [str(20 + 7 * k % 31) for k in range(20)]
 TOWNS = ["Ulm", "Bonn", "Kiel", "Mainz"]
 CASES: dict[str, Case] = {
     "encoding": (encoding.rewrite, {"name": ["MÃ¼ller", "Meyer"]}, {(0, 0, "Müller")}),
-    "missing": (missing.rewrite, {"age": [*map(str, range(20, 40)), "N/A"]}, {(20, 0, "")}),
+    "missing": (disguised_missing.rewrite, {"age": [*map(str, range(20, 40)), "N/A"]}, {(20, 0, "")}),
     "sentinel": (
-        missing.rewrite,
+        disguised_missing.rewrite,
         {"age": [*AGES, "-999", "-999", "-999"]},
         {(k, 0, "") for k in (20, 21, 22)},
     ),
@@ -37,7 +47,7 @@ CASES: dict[str, Case] = {
     ),
     "zeros": (number_format.rewrite, {"zip": ["01234", "04567", "89012", "34567"] * 5 + ["1234"]}, {(20, 0, "01234")}),
     "dates": (
-        moment_format.rewrite,
+        date_format.rewrite,
         {"day": [*DAYS, *["2015-03-14"] * 3]},
         {(k, 0, "3/14/2015") for k in (18, 19, 20)},
     ),
@@ -51,9 +61,9 @@ CASES: dict[str, Case] = {
         {"city": ["Ulm", "Bonn"] * 60 + ["DE"], "land": ["DE"] * 120 + ["Ulm"]},
         {(120, 0, "Ulm"), (120, 1, "DE")},
     ),
-    "frame": (frame.audit, {"key": [f"item-{100 + k}" for k in range(60)] + ["item-1234"]}, {(60, 0, None)}),
+    "frame": (id_pattern.audit, {"key": [f"item-{100 + k}" for k in range(60)] + ["item-1234"]}, {(60, 0, None)}),
     "blanks": (
-        blanks.audit,
+        missing_values.audit,
         {"zip": [str(k % 4) for k in range(40)], "town": [TOWNS[k % 4] if k != 6 else "" for k in range(40)]},
         {(6, 1, "Kiel")},
     ),
@@ -87,7 +97,7 @@ def test_blanks_at_one_rate_that_nothing_explains_are_lost_values() -> None:
     lost = {(int(i), j) for j in range(3) for i in rng.choice(300, size=15, replace=False)}
     for i, j in lost:
         columns["abcd"[j]][i] = ""
-    assert judged(columns, blanks.audit) == {(i, j, None) for i, j in lost}
+    assert judged(columns, missing_values.audit) == {(i, j, None) for i, j in lost}
 
 
 def test_blanks_that_come_together_or_in_one_column_only_are_optional() -> None:
@@ -96,8 +106,8 @@ def test_blanks_that_come_together_or_in_one_column_only_are_optional() -> None:
     for i in rng.choice(300, size=15, replace=False):
         for name in "abc":
             columns[name][i] = ""
-    assert judged(columns, blanks.audit) == set()
+    assert judged(columns, missing_values.audit) == set()
     columns = {name: [f"{x:.3f}" for x in rng.normal(size=300)] for name in "abcd"}
     for i in rng.choice(300, size=15, replace=False):
         columns["a"][i] = ""
-    assert judged(columns, blanks.audit) == set()
+    assert judged(columns, missing_values.audit) == set()

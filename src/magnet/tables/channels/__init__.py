@@ -13,24 +13,24 @@ made by the decorator :func:`~magnet.tables.channels.base.text_test`), and name 
 """
 
 from magnet.tables.channels import (
-    alien,
-    blanks,
+    case_and_space,
     constant,
-    contrary,
+    date_format,
+    disguised_missing,
     encoding,
-    frame,
-    mangled,
-    marks,
-    missing,
-    moment_format,
+    id_pattern,
+    link_disagreement,
+    missing_values,
     moved,
     number_format,
     outlier,
+    punctuation,
     remark,
-    sources,
+    spreadsheet,
     swapped,
+    truth_discovery,
     unit,
-    writing,
+    unreadable,
 )
 from magnet.tables.channels.affix import Affix
 from magnet.tables.channels.base import Channel, ColumnTest
@@ -47,25 +47,25 @@ def make_channels(options: TableOptions) -> list[Channel]:
 
 REWRITES: dict[str, ColumnTest] = {
     "encoding": encoding.rewrite,
-    "missing": missing.rewrite,
-    "mangled": mangled.rewrite,
+    "disguised_missing": disguised_missing.rewrite,
+    "spreadsheet": spreadsheet.rewrite,
     "unit": unit.rewrite,
     "number_format": number_format.rewrite,
-    "moment_format": moment_format.rewrite,
-    "writing": writing.rewrite,
+    "date_format": date_format.rewrite,
+    "case_and_space": case_and_space.rewrite,
     "remark": remark.rewrite,
-    "marks": marks.rewrite,
+    "punctuation": punctuation.rewrite,
     "moved": moved.rewrite,
     "swapped": swapped.rewrite,
-    "sources": sources.rewrite,
+    "truth_discovery": truth_discovery.rewrite,
     "constant": constant.rewrite,
 }
 AUDITS: dict[str, ColumnTest] = {
-    "frame": frame.audit,
-    "alien": alien.audit,
+    "id_pattern": id_pattern.audit,
+    "unreadable": unreadable.audit,
     "outlier": outlier.audit,
-    "blanks": blanks.audit,
-    "contrary": contrary.audit,
+    "missing_values": missing_values.audit,
+    "link_disagreement": link_disagreement.audit,
 }
 
 __all__ = ["AUDITS", "REWRITES", "Channel", "make_channels"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from magnet.tables.channels import mangled
+from magnet.tables.channels import spreadsheet
 from magnet.tables.coded import CodedTable
 from magnet.tables.findings import Finding
 from magnet.tables.options import DEFAULT
@@ -16,7 +16,7 @@ PAGES = [f"{k}-{40 + 2 * k}" for k in range(1, 13)] + [f"{100 + k}-{120 + k}" fo
 def found(texts: list[str]) -> dict[int, Finding]:
     table = CodedTable.of({"x": texts})
     table.columns[0].role = infer_role(table.columns[0], table)
-    return {f.row: f for _, f in mangled.rewrite(table, DEFAULT)}
+    return {f.row: f for _, f in spreadsheet.rewrite(table, DEFAULT)}
 
 
 def test_a_month_among_ranges_becomes_the_range_that_the_column_makes_likely() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from magnet.tables.channels import writing
+from magnet.tables.channels import case_and_space
 from magnet.tables.coded import CodedTable
 from magnet.tables.options import DEFAULT
 from magnet.tables.roles import infer_role
@@ -14,7 +14,9 @@ def rewritten(texts: list[str]) -> dict[int, tuple[str | None, bool]]:
     """Row to its suggestion, and whether that is certain enough to be written."""
     table = CodedTable.of({"town": texts})
     table.columns[0].role = infer_role(table.columns[0], table)
-    return {f.row: (f.suggested, f.confidence >= DEFAULT.change_from) for _, f in writing.rewrite(table, DEFAULT)}
+    return {
+        f.row: (f.suggested, f.confidence >= DEFAULT.change_from) for _, f in case_and_space.rewrite(table, DEFAULT)
+    }
 
 
 def test_white_space_goes_and_a_lone_one_is_only_listed() -> None:

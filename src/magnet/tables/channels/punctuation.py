@@ -10,7 +10,7 @@ import numpy as np
 from rapidfuzz.distance import OSA
 
 from magnet.tables.channels.base import WrongText, text_test
-from magnet.tables.channels.writing import PROBABILITY, TIMES, certainty
+from magnet.tables.channels.case_and_space import PROBABILITY, TIMES, certainty
 from magnet.tables.coded import Texts
 from magnet.tables.options import TableOptions
 from magnet.tables.roles.base import roles_but
