@@ -108,8 +108,7 @@ def recipes_of(
         options: further options of one network.
         train_nodes: number of training nodes.
     """
-    if given.get("scaling", "unit") not in SCALINGS:
-        raise ValueError(f"scaling is {given['scaling']!r}; it must be one of {', '.join(SCALINGS)}")
+    check_training(given)
     if model == "auto":
         if options:
             raise ValueError("model_options are for one network; give its name as model")
@@ -117,3 +116,18 @@ def recipes_of(
     if model not in MODELS:
         raise ValueError(f"model is {model!r}; it must be one of auto, {', '.join(MODELS)}")
     return [Recipe(model, MODELS[model], {**default_settings(model), **given, **(options or {})})]
+
+
+def check_training(settings: Mapping[str, Any]) -> None:
+    """Raise a ``ValueError`` for a training setting that makes no sense; other settings are the networks' to check."""
+    least = {"learning_rate": 0.0, "weight_decay": 0.0, "epochs": 1, "patience": 1}
+    for name, value in settings.items():
+        if name == "scaling" and value not in SCALINGS:
+            raise ValueError(f"scaling is {value!r}; it must be one of {', '.join(SCALINGS)}")
+        if value is None or name not in least:
+            continue
+        number = isinstance(value, int | float) and not isinstance(value, bool) and value >= least[name]
+        whole = name in ("epochs", "patience")
+        if not number or (whole and value % 1 != 0):
+            kind = "a whole number" if whole else "a number"
+            raise ValueError(f"{name} is {value!r}; it must be {kind}, at least {least[name]:g}")

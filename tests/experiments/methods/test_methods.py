@@ -47,7 +47,10 @@ def test_every_method_of_the_design_is_there_and_builds_its_model() -> None:
             model = recipe.model(6, 3, seeds=[0, 1], **options)
             assert model.seeds == [0, 1]
             assert model.out_channels == 3
-    assert {name for name, method in methods.METHODS.items() if method.sees_truth} == {"magnet-true", "fp-true"}
+    assert {name for name, method in methods.METHODS.items() if "truth" in method.defaults} == {
+        "magnet-true",
+        "fp-true",
+    }
 
 
 def test_the_space_of_every_method_contains_that_of_the_paper() -> None:
@@ -94,7 +97,7 @@ def test_magnet_offers_every_repair_and_nothing_behind_a_closed_gate(
 
 def test_the_repairs_touch_what_is_not_trusted(case: Repetition, monkeypatch: pytest.MonkeyPatch) -> None:
     assert case.corruption is not None
-    monkeypatch.setattr("magnet.experiments.methods.repairs.detected", lambda c, config: found(c))
+    monkeypatch.setattr("magnet.experiments.methods.trust.detected", lambda c, config: found(c))
     for name in ("fp", "fp-true"):
         method = methods.get(name)
         (candidate,) = method.repair(case, method.config({})).candidates

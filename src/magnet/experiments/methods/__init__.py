@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 
 from magnet.experiments.methods import networks, paper, repairs, rivals
-from magnet.experiments.methods.base import PAPER_SPACE, Candidate, Method, RepairCandidates
+from magnet.experiments.methods.base import PAPER_SPACE, Method, RepairCandidates
 
 METHODS: dict[str, Method] = {
     method.name: method
@@ -28,4 +28,4 @@ def get(name: str) -> Method:
     raise ValueError(f"unknown method {name!r}{hint} (known: {', '.join(METHODS)})")
 
 
-__all__ = ["METHODS", "PAPER_SPACE", "Candidate", "Method", "RepairCandidates", "get"]
+__all__ = ["METHODS", "PAPER_SPACE", "Method", "RepairCandidates", "get"]

@@ -12,7 +12,8 @@ from torch_geometric.data import Data
 from magnet.experiments.protocol.data import Repetition
 from magnet.graph import Graph
 from magnet.nn import GCN, Model
-from magnet.nn.members import SCALINGS, TRAINING, Recipe
+from magnet.nn.members import Recipe
+from magnet.nn.recipes import check_training
 from magnet.recovery.candidates import AS_IT_IS, Candidate
 
 Config = Mapping[str, Any]
@@ -89,7 +90,6 @@ class Method:
             weighted average of all members, that of one network the one with the best validation accuracy.
         source: where the space comes from, in words.
         settings_of: the method whose settings, found by search, it runs with. (default: its own)
-        sees_truth: whether it is told which cells are wrong (an upper bound, not a competitor).
     """
 
     name: str
@@ -102,7 +102,6 @@ class Method:
     committee: Callable[[Data | None, Config], list[Recipe]] | None = None
     source: str = ""
     settings_of: str = ""
-    sees_truth: bool = False
 
     @property
     def average(self) -> bool:
@@ -121,15 +120,14 @@ class Method:
         if unknown:
             raise ValueError(f"{self.name} has no setting {unknown[0]!r}; it has {', '.join(sorted(self.defaults))}")
         for name, value in given.items():
-            check_setting(self.name, name, value, self.defaults[name])
+            check_kind(self.name, name, value, self.defaults[name])
+        check_training(given)
         large = LARGE if nodes >= LARGE_NODES and "batch_norm" in self.defaults else {}
         return {**self.defaults, **large, **given}
 
 
-def check_setting(method: str, name: str, value: Any, default: Any) -> None:
+def check_kind(method: str, name: str, value: Any, default: Any) -> None:
     """Whether a value can stand for a setting: a finite number where the default is a number, and so on."""
-    if name == "scaling" and value not in SCALINGS:
-        raise ValueError(f"scaling of {method} is {value!r}; it must be one of {', '.join(SCALINGS)}")
     if default is None or value is None:
         return
     kinds: tuple[type, ...] = (type(default),)
@@ -140,6 +138,3 @@ def check_setting(method: str, name: str, value: Any, default: Any) -> None:
     wrong = not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)
     if wrong or (isinstance(value, float) and not math.isfinite(value)):
         raise ValueError(f"{name} of {method} is {value!r}; it must be of the kind of {default!r}")
-
-
-__all__ = ["TRAINING", "Candidate", "Config", "Method", "RepairCandidates", "as_it_is", "untouched"]

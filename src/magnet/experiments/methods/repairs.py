@@ -9,21 +9,13 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from magnet.experiments.methods import networks
-from magnet.experiments.methods.base import (
-    PAPER_GCN,
-    PAPER_SPACE,
-    Candidate,
-    Config,
-    Method,
-    RepairCandidates,
-    as_it_is,
-)
-from magnet.experiments.methods.trust import detected, true_trust
+from magnet.experiments.methods.base import PAPER_GCN, Config, Method, RepairCandidates, as_it_is
+from magnet.experiments.methods.trust import detected, trust_of
 from magnet.experiments.protocol.data import Repetition
 from magnet.nn.members import Recipe
 from magnet.nn.recipes import default_recipes
 from magnet.recovery import propagate
-from magnet.recovery.candidates import LAMBDAS, repair_candidates
+from magnet.recovery.candidates import LAMBDAS, Candidate, repair_candidates
 
 
 def _ours(repetition: Repetition, config: Config) -> RepairCandidates:
@@ -38,9 +30,14 @@ def _ours(repetition: Repetition, config: Config) -> RepairCandidates:
     return RepairCandidates([as_it_is(repetition), *offered[1:]], found.numbers())
 
 
-def _filled(repetition: Repetition, trust: Tensor) -> Candidate:
+def _filled(repetition: Repetition, config: Config) -> RepairCandidates:
     """Feature Propagation: untrusted cells from the trusted ones."""
-    return Candidate("feature propagation", lambda: propagate(repetition.x, trust, repetition.graph, lam=0.0).x)
+    trust, said = trust_of(repetition, config)
+
+    def make() -> Tensor:
+        return propagate(repetition.x, trust, repetition.graph, lam=0.0).x
+
+    return RepairCandidates([Candidate("feature propagation", make)], said)
 
 
 def _control(repetition: Repetition, config: Config) -> RepairCandidates:
@@ -50,16 +47,6 @@ def _control(repetition: Repetition, config: Config) -> RepairCandidates:
     amounts = config["lambdas"]
     offered = [Candidate(f"propagation {lam:g}", lambda lam=lam: smoothed(lam)) for lam in amounts]  # type: ignore[misc]
     return RepairCandidates([as_it_is(repetition), *offered])
-
-
-def _fill_detected(repetition: Repetition, config: Config) -> RepairCandidates:
-    found = detected(repetition, config)
-    trust = torch.as_tensor(found.trust, device=repetition.device)
-    return RepairCandidates([_filled(repetition, trust)], found.numbers())
-
-
-def _fill_true(repetition: Repetition, config: Config) -> RepairCandidates:
-    return RepairCandidates([_filled(repetition, true_trust(repetition, config["truth"]))])
 
 
 def _reconstruct(repetition: Repetition, config: Config) -> RepairCandidates:
@@ -133,8 +120,7 @@ FP = Method(
     name="fp",
     title="Feature Propagation, our trust",
     defaults={**PAPER_GCN, **_DETECTOR},
-    space=dict(PAPER_SPACE),
-    repair=_fill_detected,
+    repair=_filled,
     repairs=tuple(_DETECTOR),
     source=_PAPERS,
 )
@@ -142,10 +128,9 @@ FP_TRUE = Method(
     name="fp-true",
     title="Feature Propagation, true trust",
     defaults={**PAPER_GCN, "truth": "cells"},
-    repair=_fill_true,
+    repair=_filled,
     repairs=("truth",),
     source=_PAPERS,
-    sees_truth=True,
 )
 RECONSTRUCTION = Method(
     name="gae-reconstruction",

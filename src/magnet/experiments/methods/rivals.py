@@ -42,7 +42,6 @@ from magnet.experiments.methods.base import (
     PAPER_GCN,
     PAPER_SPACE,
     PAPER_TRAINING,
-    Candidate,
     Config,
     Method,
     RepairCandidates,
@@ -52,6 +51,7 @@ from magnet.graph import Graph
 from magnet.nn import MLP
 from magnet.nn.layers import Linear
 from magnet.nn.sparse import Sparse, self_looped
+from magnet.recovery.candidates import Candidate
 
 #: The schedule of UGD, as published: the loss must fall below its mean over so many epochs (in the first round, later),
 #: or the round ends; there are at least so many rounds; the threshold rises by a step in each of them, to a maximum

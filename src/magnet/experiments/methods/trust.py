@@ -56,6 +56,16 @@ class Detection:
         return {**facts, "seconds": self.seconds, **self.metrics}
 
 
+def trust_of(repetition: Repetition, config: Config) -> tuple[Tensor | None, dict[str, Any] | None]:
+    """The trust that a config asks for: the truth, a detector's, or None for all cells. Also what the detector said."""
+    if "truth" in config:
+        return true_trust(repetition, config["truth"]), None
+    if "detector" not in config:
+        return None, None
+    found = detected(repetition, config)
+    return torch.as_tensor(found.trust, device=repetition.device), found.numbers()
+
+
 def detected(repetition: Repetition, config: Config) -> Detection:
     """Run the detector of a config on a repetition, once: methods on the same repetition share what it found."""
     name, options = str(config["detector"]), dict(config["detector_options"])
