@@ -34,11 +34,14 @@ def test_every_command_is_quiet_talkative_and_speaks_json(name: str) -> None:
 
 
 def test_output_says_what_was_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    @command
+    def speak(out: Output, text: str) -> None:
+        out.line(text)
+        out.detail("more")
+        out.result({"number": 1})
+
     def said(**how: bool) -> str:
-        with command(**how) as out:
-            out.line("text")
-            out.detail("more")
-            out.result({"number": 1})
+        speak(text="text", **how)
         return capsys.readouterr().out
 
     assert said() == "text\n"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from magnet.cli.errors import USAGE, fail
-from magnet.cli.options import Quiet, Verbose, command
+from magnet.cli.options import Output, command
 
 if TYPE_CHECKING:
     from magnet.clean_result import CleanResult
@@ -32,21 +32,19 @@ proven wrong: ask the user about doubtful ones. apply_decisions previews first; 
 again with the confirmation code of the preview, after the user agreed. The table itself is never changed."""
 
 
+@command
 def mcp(
+    out: Output,
     folder: Annotated[Path, typer.Argument(help="Folder whose tables may be read; nothing outside it is accessible.")],
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the client configuration and exit.")] = False,
 ) -> None:
     """Serve tools for agents on standard input and output (Model Context Protocol)."""
-    with command(quiet, verbose, as_json) as out:
-        if not folder.is_dir():
-            fail(f"{folder} is not a folder", USAGE)
-        if as_json:
-            out.result({"mcpServers": {"magnet": {"command": "magnet", "args": ["mcp", str(folder.resolve())]}}})
-            return
-        level = "ERROR" if quiet else "INFO" if verbose else "WARNING"
-        make_server(Workspace(folder), level).run("stdio")
+    if not folder.is_dir():
+        fail(f"{folder} is not a folder", USAGE)
+    if out.as_json:
+        out.result({"mcpServers": {"magnet": {"command": "magnet", "args": ["mcp", str(folder.resolve())]}}})
+        return
+    level = "ERROR" if out.quiet else "INFO" if out.verbose else "WARNING"
+    make_server(Workspace(folder), level).run("stdio")
 
 
 def make_server(workspace: Workspace, log_level: str = "WARNING") -> Any:

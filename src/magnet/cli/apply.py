@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from magnet.cli.options import AsJson, Quiet, Verbose, command
+from magnet.cli.options import Output, command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from magnet.cli.options import Output
     from magnet.tables.table import Source
     from magnet.tables.values import Change
 
 FORMAT = "magnet decisions"
 
 
+@command
 def apply(
+    out: Output,
     decisions: Annotated[Path, typer.Argument(help="The file that the report exported.")],
     nodes: Annotated[
         Path | None, typer.Argument(help="The table that was cleaned; by default the recorded path.")
@@ -29,15 +30,11 @@ def apply(
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite the output; also continue if the table has changed.")
     ] = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
 ) -> None:
     """Write the table with the accepted suggestions of a review."""
-    with command(quiet, verbose, as_json) as out:
-        done = _apply(decisions, nodes, output, force, out)
-        out.result(done)
-        out.line(f"{done['output']}: {done['changed']} cells changed, {done['left']} left as they were")
+    done = _apply(decisions, nodes, output, force, out)
+    out.result(done)
+    out.line(f"{done['output']}: {done['changed']} cells changed, {done['left']} left as they were")
 
 
 def _apply(decisions: Path, nodes: Path | None, output: Path | None, force: bool, out: Output) -> dict[str, Any]:

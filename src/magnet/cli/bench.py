@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from magnet.cli.errors import fail
-from magnet.cli.options import AsJson, Quiet, Verbose, command
+from magnet.cli.options import Output, command
 
 
 def folder() -> Path:
@@ -21,31 +21,27 @@ def folder() -> Path:
     return installed if installed.is_dir() else package.parents[1] / "benchmarks"
 
 
+@command
 def bench(
+    out: Output,
     name: Annotated[str | None, typer.Argument(help="Name of the benchmark; omit it to list all.")] = None,
     arguments: Annotated[list[str] | None, typer.Argument(help="Passed on to the benchmark.")] = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
 ) -> None:
     """Run a benchmark and print its table (options after `--` are passed on)."""
-    with command(quiet, verbose, as_json) as out:
-        scripts = {path.stem: path for path in sorted(folder().glob("[!_]*.py"))}
-        if name is None:
-            said = {
-                stem: path.read_text(encoding="utf-8").lstrip('"').splitlines()[0] for stem, path in scripts.items()
-            }
-            out.result(said)
-            for stem, first_line in said.items():
-                out.line(f"{stem:12} {first_line}")
-            return
-        if name not in scripts:
-            fail(f"no benchmark {name!r}; there are: {', '.join(scripts)}")
-        words = [sys.executable, str(scripts[name]), *(arguments or [])]
-        out.detail(" ".join(words))
-        began = time.perf_counter()
-        done = subprocess.run(words, stdout=None if out.talks else subprocess.PIPE, text=True)
-        seconds = round(time.perf_counter() - began, 2)
-        out.result({"benchmark": name, "code": done.returncode, "seconds": seconds, "output": done.stdout})
-        out.detail(f"{seconds} s")
-        raise typer.Exit(done.returncode)
+    scripts = {path.stem: path for path in sorted(folder().glob("[!_]*.py"))}
+    if name is None:
+        said = {stem: path.read_text(encoding="utf-8").lstrip('"').splitlines()[0] for stem, path in scripts.items()}
+        out.result(said)
+        for stem, first_line in said.items():
+            out.line(f"{stem:12} {first_line}")
+        return
+    if name not in scripts:
+        fail(f"no benchmark {name!r}; there are: {', '.join(scripts)}")
+    words = [sys.executable, str(scripts[name]), *(arguments or [])]
+    out.detail(" ".join(words))
+    began = time.perf_counter()
+    done = subprocess.run(words, stdout=None if out.talks else subprocess.PIPE, text=True)
+    seconds = round(time.perf_counter() - began, 2)
+    out.result({"benchmark": name, "code": done.returncode, "seconds": seconds, "output": done.stdout})
+    out.detail(f"{seconds} s")
+    raise typer.Exit(done.returncode)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from magnet.cli.errors import TOO_MUCH, USAGE, fail
-from magnet.cli.options import AsJson, Quiet, Stage, Verbose, command
+from magnet.cli.options import Edges, Exclude, Id, Label, Output, Schema, Seed, command, names
 
 if TYPE_CHECKING:
     from magnet.clean_result import CleanResult
@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 MOST_LISTED = 1000  # cells in the report; all of them are counted
 
 
+@command
 def check(
+    out: Output,
     nodes: Annotated[Path, typer.Argument(help="The table, as for magnet clean.")],
-    edges: Annotated[Path | None, typer.Option("--edges", "-e", help="Links between rows.")] = None,
+    edges: Edges = None,
     max_wrong: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Maximum share of judged cells that may look wrong.")
     ] = 0.01,
@@ -34,81 +36,53 @@ def check(
         Path | None, typer.Option(help="Save the fitted model to this file, for --model on later tables.")
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the JSON report to this file.")] = None,
-    id: Annotated[str | None, typer.Option("--id", help="Column with the row ids; detected by default.")] = None,
-    label: Annotated[str | None, typer.Option("--label", help="Column that is never judged.")] = None,
-    exclude: Annotated[str | None, typer.Option(help="Do not judge these columns (comma-separated).")] = None,
-    schema: Annotated[
-        Path | None, typer.Option(help="TOML file with column roles, patterns, ranges and rules.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
+    id: Id = None,
+    label: Label = None,
+    exclude: Exclude = None,
+    schema: Schema = None,
+    seed: Seed = 0,
 ) -> None:
     """Exit with code 3 if more than --max-wrong of the cells look wrong (or, with --model, if a column has drifted by
     more than --max-drift)."""
     if model is not None and save_model is not None:
         fail("--save-model cannot be combined with --model, which fits no model", USAGE)
-    with command(quiet, verbose, as_json) as out:
-        reading = {"id": id, "label": label, "exclude": None if exclude is None else exclude.split(",")}
-        with out.progress() as stage:
-            report = judge(nodes, edges, max_wrong, model, max_drift, save_model, schema, seed, reading, output, stage)
-        text = json.dumps(report, indent=1, ensure_ascii=False) + "\n"
-        if output is not None:
-            from magnet.files import complete_or_absent
+    from magnet import tables
+    from magnet.clean_result import CleanResult
+    from magnet.cleaner import MAGnet
+    from magnet.files import refuse_overwriting, write_text
+    from magnet.tables.readers.database import file_of
+    from magnet.tables.readers.read import find_files
 
-            with complete_or_absent(output) as part:
-                part.write_text(text, encoding="utf-8", errors="replace")
-        out.result(report)
-        for line in _lines(report, verbose):
-            out.line(line)
+    with out.progress() as stage:
+        override = tables.read_override(schema) if schema is not None else None
+        node_path, edge_path = find_files(nodes, edges)
+        read = [file_of(path) for path in (node_path, edge_path, model, schema) if path is not None]
+        refuse_overwriting(read, [path for path in (save_model, output) if path is not None])
+        saved = MAGnet.load(model) if model is not None else None
+        table = tables.read(node_path, edge_path, id=id, label=label, exclude=names(exclude), override=override)
+        fitted = MAGnet(fix="none", seed=seed, progress=stage).fit(table) if saved is None else saved.judge(table)
+        if save_model is not None:
+            fitted.save(save_model)
+        report = report_of(CleanResult(table, fitted), node_path, max_wrong)
+        if saved is not None:
+            report |= {"model": str(model), "max_drift": max_drift}
+            add_drift(report, saved.reference_, table.text_columns())
+    if output is not None:
+        write_text(output, json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+    out.result(report)
+    for line in _lines(report, out.verbose):
+        out.line(line)
     if not report["passed"]:
         raise typer.Exit(TOO_MUCH)
 
 
-def judge(
-    nodes: Path,
-    edges: Path | None,
-    max_wrong: float,
-    model: Path | None,
-    max_drift: float,
-    save_model: Path | None,
-    schema: Path | None,
-    seed: int,
-    reading: dict[str, Any],
-    output: Path | None = None,
-    stage: Stage | bool = False,
-) -> dict[str, Any]:
-    """The report: judged cells, the share that looks wrong, and whether the check passed."""
-    from magnet import tables
-    from magnet.clean_result import CleanResult
-    from magnet.cleaner import MAGnet
-    from magnet.files import refuse_overwriting
-    from magnet.tables.readers.database import file_of
-    from magnet.tables.readers.read import find_files
-
-    override = tables.read_override(schema) if schema is not None else None
-    node_path, edge_path = find_files(nodes, edges)
-    written = [path for path in (save_model, output) if path is not None]
-    read = [file_of(path) for path in (node_path, edge_path, model, schema) if path is not None]
-    refuse_overwriting(read, written)
-    saved = MAGnet.load(model) if model is not None else None
-    table = tables.read(node_path, edge_path, **reading, override=override)
-    if saved is None:
-        fitted = MAGnet(fix="none", seed=seed, progress=stage).fit(table)
-        if save_model is not None:
-            fitted.save(save_model)
-    else:
-        fitted = saved.judge(table)
-    report = report_of(CleanResult(table, fitted), node_path, max_wrong)
-    if saved is not None:
-        moved = drift(saved.reference_, table.text_columns(), report["columns"])
-        drifted = sorted(name for name, (_, least) in moved.items() if least > max_drift)
-        report |= {"model": str(model), "max_drift": max_drift, "drifted": drifted}
-        report["passed"] = report["passed"] and not drifted
-        for name, (distance, _) in moved.items():
-            report["columns"][name]["drift"] = distance
-    return report
+def add_drift(report: dict[str, Any], before: dict[str, list[str]], now: dict[str, list[str]]) -> None:
+    """Add to a report how far columns have moved since the model was saved; too far a drift fails the check."""
+    moved = drift(before, now, report["columns"])
+    report["drifted"] = sorted(name for name, (_, least) in moved.items() if least > report["max_drift"])
+    report["passed"] = report["passed"] and not report["drifted"]
+    for name, (distance, _) in moved.items():
+        report["columns"][name]["drift"] = distance
 
 
 def drift(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from magnet.cli.options import AsJson, Output, Quiet, Verbose, command
+from magnet.cli.options import Edges, Exclude, Id, Label, Output, Schema, Seed, command, names
 
 if TYPE_CHECKING:
     from magnet.clean_result import CleanResult
@@ -23,7 +23,9 @@ CONTENTS = (
 )
 
 
+@command
 def clean(
+    out: Output,
     nodes: Annotated[
         Path,
         typer.Argument(
@@ -39,13 +41,9 @@ def clean(
             help="Output folder; must be new or empty unless --force is given.  [default: NAME-cleaned]",
         ),
     ] = None,
-    edges: Annotated[
-        Path | None, typer.Option("--edges", "-e", help="Table of links: two columns of row ids, optionally a weight.")
-    ] = None,
-    id: Annotated[str | None, typer.Option("--id", help="Column with the row ids; detected by default.")] = None,
-    label: Annotated[
-        str | None, typer.Option("--label", help="Column that is never changed, such as the prediction target.")
-    ] = None,
+    edges: Edges = None,
+    id: Id = None,
+    label: Label = None,
     source: Annotated[str | None, typer.Option(help="Source column of the edges.")] = None,
     target: Annotated[str | None, typer.Option(help="Target column of the edges.")] = None,
     weight: Annotated[str | None, typer.Option(help="Weight column of the edges.")] = None,
@@ -79,23 +77,18 @@ def clean(
     decisions: Annotated[
         Path | None, typer.Option(help="Decisions of an earlier review of this table, to learn from.")
     ] = None,
-    schema: Annotated[
-        Path | None, typer.Option(help="TOML file with column roles, patterns, ranges and rules.")
-    ] = None,
+    schema: Schema = None,
     columns: Annotated[str | None, typer.Option(help="Judge only these columns (comma-separated).")] = None,
-    exclude: Annotated[str | None, typer.Option(help="Do not judge these columns (comma-separated).")] = None,
+    exclude: Exclude = None,
     max_share: Annotated[float, typer.Option(help="Maximum share of cells to correct.")] = 0.5,
     encoding: Annotated[str | None, typer.Option(help="Encoding of text files; detected by default.")] = None,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    seed: Seed = 0,
     device: Annotated[str | None, typer.Option(help="cpu or cuda, for graph detectors.")] = None,
     ray: Annotated[
         str | None, typer.Option(help="Judge columns on a Ray cluster: its address, or auto for one on this machine.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the output of an earlier run.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show how the columns are understood, and stop.")] = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
 ) -> None:
     """Find and repair wrong cells of a table, with or without links between rows."""
     reading = {
@@ -104,8 +97,8 @@ def clean(
         "source": source,
         "target": target,
         "weight": weight,
-        "columns": _names(columns),
-        "exclude": _names(exclude),
+        "columns": names(columns),
+        "exclude": names(exclude),
         "encoding": encoding,
         "allow_unknown_ids": allow_unknown_ids,
     }
@@ -122,9 +115,8 @@ def clean(
         "seed": seed,
     }
     inputs = {"nodes": nodes, "edges": edges, "trusted": trusted, "decisions": decisions, "schema": schema}
-    with command(quiet, verbose, as_json) as out:
-        where = {"device": device, "cluster": ray}
-        _run(inputs, output or Path(f"{_stem(nodes)}-cleaned"), reading, settings, where, force, dry_run, out)
+    where = {"device": device, "cluster": ray}
+    _run(inputs, output or Path(f"{_stem(nodes)}-cleaned"), reading, settings, where, force, dry_run, out)
 
 
 def _run(
@@ -255,7 +247,3 @@ def _stem(path: Path) -> str:
     from magnet.tables.readers.database import file_of
 
     return file_of(path).resolve().stem
-
-
-def _names(text: str | None) -> list[str] | None:
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]

@@ -8,25 +8,23 @@ from typing import Annotated, Any
 import typer
 
 from magnet.cli.errors import FAILED, USAGE, fail
-from magnet.cli.options import MAX_SEED, AsJson, Quiet, Verbose, command
+from magnet.cli.options import Device, Output, Root, Seed, command
 
 
+@command
 def datasets(
-    root: Annotated[Path | None, typer.Option(help="Folder to search first for raw files.")] = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
+    out: Output,
+    root: Root = None,
 ) -> None:
     """List the datasets with the location of their files, or how to get them."""
     from magnet.datasets.catalogue import DATASETS
 
-    with command(quiet, verbose, as_json) as out:
-        out.result([_as_json(entry, root) for entry in DATASETS.values()])
-        if out.talks:
-            _show(root)
-        for entry in DATASETS.values():
-            if entry.source is not None:
-                out.detail(f"{entry.name}: {', '.join(entry.source.files)}")
+    out.result([_as_json(entry, root) for entry in DATASETS.values()])
+    if out.talks:
+        _show(root)
+    for entry in DATASETS.values():
+        if entry.source is not None:
+            out.detail(f"{entry.name}: {', '.join(entry.source.files)}")
 
 
 def _show(root: Path | None) -> None:
@@ -87,7 +85,9 @@ def _where(entry: Any, root: Path | None) -> tuple[str, str]:
     return "missing", f"{entry.name}: put {files} into {cache_folder() / entry.source.folders[0]}"
 
 
+@command
 def corrupt(
+    out: Output,
     dataset: Annotated[str, typer.Argument(help="Name of a dataset; see `magnet datasets`.")],
     kind: Annotated[
         str,
@@ -97,7 +97,7 @@ def corrupt(
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The .npz file to write.")],
-    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Random seed.")] = 0,
+    seed: Seed = 0,
     split: Annotated[int, typer.Option(help="Split of the dataset.")] = 0,
     ratio: Annotated[float | None, typer.Option(help="Share of nodes (inject) or of cells (cells).")] = None,
     candidates: Annotated[int | None, typer.Option(help="Candidate rows per node (inject-far).")] = None,
@@ -105,12 +105,9 @@ def corrupt(
     scale: Annotated[float | None, typer.Option(help="Size in standard deviations (cells).")] = None,
     budget: Annotated[int | None, typer.Option(help="Number of cells changed (meta).")] = None,
     flips_per_step: Annotated[int | None, typer.Option(help="Cells changed per meta-gradient (meta).")] = None,
-    device: Annotated[str | None, typer.Option(help="cpu or cuda (meta).")] = None,
-    root: Annotated[Path | None, typer.Option(help="Folder to search first for raw files.")] = None,
+    device: Device = None,
+    root: Root = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
 ) -> None:
     """Corrupt a dataset and write it, with the ground truth for every cell, to an .npz file."""
     if output.suffix != ".npz":
@@ -130,20 +127,19 @@ def corrupt(
         "flips_per_step": flips_per_step,
         "device": device,
     }
-    with command(quiet, verbose, as_json) as out:
-        allowed = registry.check_options(kind, options)
-        if "progress" in allowed:
-            options["progress"] = not quiet
-        result = registry.corrupt(load(dataset, root=root, split=split), kind, seed, **options)
-        try:
-            result.save(output)
-        except OSError as error:
-            fail(f"cannot write {output}: {error.strerror or error}", FAILED)
-        out.result({"output": str(output), **result.info})
-        cells, nodes = int(result.cells.sum()), int(result.nodes.sum())
-        out.line(
-            f"{output}: {cells} wrong cells ({result.info['cell_share']:.3%}) on {nodes} nodes "
-            f"({result.info['node_share']:.1%}), checksum {result.info['checksum'][:12]}"
-        )
-        for name, value in result.info.items():
-            out.detail(f"{name}: {value}")
+    allowed = registry.check_options(kind, options)
+    if "progress" in allowed:
+        options["progress"] = not out.quiet
+    result = registry.corrupt(load(dataset, root=root, split=split), kind, seed, **options)
+    try:
+        result.save(output)
+    except OSError as error:
+        fail(f"cannot write {output}: {error.strerror or error}", FAILED)
+    out.result({"output": str(output), **result.info})
+    cells, nodes = int(result.cells.sum()), int(result.nodes.sum())
+    out.line(
+        f"{output}: {cells} wrong cells ({result.info['cell_share']:.3%}) on {nodes} nodes "
+        f"({result.info['node_share']:.1%}), checksum {result.info['checksum'][:12]}"
+    )
+    for name, value in result.info.items():
+        out.detail(f"{name}: {value}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from magnet.cli.options import AsJson, Output, Quiet, Verbose, command
+from magnet.cli.options import Output, Seed, command
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,20 +18,18 @@ SHOWN = 10
 LEVELS = 16  # the pixels are whole numbers from 0 to this
 
 
+@command
 def demo(
+    out: Output,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the picture and the report.")] = Path(
         "demo"
     ),
     share: Annotated[float, typer.Option(min=0.01, max=0.5, help="Share of the digits that are damaged.")] = 0.1,
     ratio: Annotated[float, typer.Option(min=0.01, max=0.5, help="Share of their pixels that are corrupted.")] = 0.3,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
+    seed: Seed = 0,
 ) -> None:
     """Corrupt pixels of the built-in digits, find and repair them, and show before and after."""
-    with command(quiet, verbose, as_json) as out:
-        out.result(_demo(output, share, ratio, seed, out))
+    out.result(_demo(output, share, ratio, seed, out))
 
 
 def _demo(folder: Path, share: float, ratio: float, seed: int, out: Output) -> dict[str, Any]:

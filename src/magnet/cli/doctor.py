@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from magnet.cli.errors import FAILED
-from magnet.cli.options import AsJson, Quiet, Verbose, command
+from magnet.cli.options import Output, command
 from magnet.files import package_version
 
 CORE = (
@@ -40,23 +40,21 @@ EXTRAS = {
 }
 
 
+@command
 def doctor(
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
+    out: Output,
 ) -> None:
     """Print versions, devices, threads and data folders, and how to install what is missing."""
-    with command(quiet, verbose, as_json) as out:
-        found = examine()
-        out.result(found)
-        for line in _lines(found):
-            out.line(line)
-        for name, (parts, use) in EXTRAS.items():
-            out.detail(
-                f"extra {name} ({use}): " + ", ".join(f"{part} {package_version(part) or 'missing'}" for part in parts)
-            )
-        if found["missing"]:
-            raise typer.Exit(FAILED)
+    found = examine()
+    out.result(found)
+    for line in _lines(found):
+        out.line(line)
+    for name, (parts, use) in EXTRAS.items():
+        out.detail(
+            f"extra {name} ({use}): " + ", ".join(f"{part} {package_version(part) or 'missing'}" for part in parts)
+        )
+    if found["missing"]:
+        raise typer.Exit(FAILED)
 
 
 def examine() -> dict[str, Any]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,17 +24,48 @@ Verbose = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
-MAX_SEED = 2**63 - 1  # the largest that torch takes
+# of several commands
+Edges = Annotated[
+    Path | None, typer.Option("--edges", "-e", help="Table of links: two columns of row ids, optionally a weight.")
+]
+Id = Annotated[str | None, typer.Option("--id", help="Column with the row ids; detected by default.")]
+Label = Annotated[
+    str | None, typer.Option("--label", help="Column that is never changed, such as the prediction target.")
+]
+Exclude = Annotated[str | None, typer.Option(help="Do not judge these columns (comma-separated).")]
+Schema = Annotated[Path | None, typer.Option(help="TOML file with column roles, patterns, ranges and rules.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**63 - 1, metavar="<int>", help="Random seed.")]  # as far as torch goes
+Device = Annotated[str | None, typer.Option(help="cpu or cuda.")]
+Root = Annotated[Path | None, typer.Option(help="Folder to search first for raw files.")]
+Folder = Annotated[Path | None, typer.Option(help="Cache folder of corrupted graphs.")]
+Defaults = Annotated[bool, typer.Option("--defaults", help="Use default settings, not those found by search.")]
 
 #: Told what is being done and, where that is known, which share of it is behind us.
 Stage = Callable[..., None]
 
 
-@contextmanager
-def command(quiet: bool = False, verbose: bool = False, as_json: bool = False) -> Iterator[Output]:
-    """Run a command: it prints through the yielded object, and errors become one line and an exit code."""
-    with clear_errors(verbose, quiet):
-        yield Output(quiet, verbose, as_json)
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Make a command of a function that takes an :class:`Output` first: it gets ``-q``, ``-v`` and ``--json``, and
+    whatever it raises becomes one line and an exit code."""
+    _, *own = inspect.signature(function, eval_str=True).parameters.values()
+    common = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=option)
+        for name, option in (("quiet", Quiet), ("verbose", Verbose), ("as_json", AsJson))
+    ]
+
+    @functools.wraps(function)
+    def run(quiet: bool = False, verbose: bool = False, as_json: bool = False, **given: Any) -> None:
+        with clear_errors(verbose, quiet):
+            function(Output(quiet, verbose, as_json), **given)
+
+    vars(run)["__signature__"] = inspect.Signature([*own, *common])  # what typer makes the options of
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *common)}
+    return run
+
+
+def names(text: str | None) -> list[str] | None:
+    """What a comma-separated list names."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from magnet.cli.errors import FAILED, INTERRUPTED, fail
-from magnet.cli.options import AsJson, Quiet, Verbose, command
+from magnet.cli.options import Defaults, Device, Folder, Output, command, names
 
 NAMES = (
     "table1, table2, table3, table4, table5, table6, table7, fig-sparsity, fig-level, fig-loss, fig-cells, fig-errors, "
@@ -17,7 +17,9 @@ NAMES = (
 )
 
 
+@command
 def reproduce(
+    out: Output,
     name: Annotated[str, typer.Argument(help=f"One or more of, comma-separated: {NAMES}.")],
     datasets: Annotated[str | None, typer.Option(help="Only these, comma-separated.")] = None,
     methods: Annotated[str | None, typer.Option(help="Only these, comma-separated.")] = None,
@@ -29,9 +31,7 @@ def reproduce(
         Path | None,
         typer.Option(help="File of settings that --search writes.  [default: settings.toml beside the store]"),
     ] = None,
-    defaults: Annotated[
-        bool, typer.Option("--defaults", help="Use default settings, not those found by search.")
-    ] = False,
+    defaults: Defaults = False,
     store: Annotated[Path, typer.Option(help="SQLite file of finished runs.")] = Path("results/runs.sqlite"),
     output: Annotated[
         Path | None,
@@ -39,17 +39,14 @@ def reproduce(
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     ray: Annotated[str | None, typer.Option(help="Address of a Ray cluster to run on.")] = None,
-    device: Annotated[str | None, typer.Option(help="cpu or cuda.")] = None,
-    folder: Annotated[Path | None, typer.Option(help="Cache folder of corrupted graphs.")] = None,
+    device: Device = None,
+    folder: Folder = None,
     search: Annotated[
         int, typer.Option(min=0, help="First tune every method with this number of trials (needs optuna).")
     ] = 0,
     any_version: Annotated[
         bool, typer.Option("--any-version", help="Also accept runs of other result versions.")
     ] = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
 ) -> None:
     """Run or resume a table or figure of the paper and show it beside the paper's values."""
     from rich.console import Console
@@ -61,8 +58,8 @@ def reproduce(
     from magnet.experiments.protocol.run import chosen_device
     from magnet.experiments.store import Store
 
-    names = _list(name) or ()
-    unknown = [part for part in names if part != "all" and part not in EXHIBITS]
+    asked = names(name) or []
+    unknown = [part for part in asked if part != "all" and part not in EXHIBITS]
     if unknown:
         fail(f"unknown exhibit {unknown[0]!r}; choose from {', '.join(EXHIBITS)}, all")
     if search and quick:
@@ -78,9 +75,9 @@ def reproduce(
         fail(f"{store} does not exist; run without --show first")
     own = settings or store.with_name("settings.toml")
     options = Options(
-        datasets=_list(datasets),
-        methods=_list(methods),
-        corruptions=_list(corruptions),
+        datasets=names(datasets),
+        methods=names(methods),
+        corruptions=names(corruptions),
         repeats=repeats or (2 if quick else 10),
         quick=quick,
         settings=own if search or own.is_file() else None,
@@ -88,32 +85,26 @@ def reproduce(
     )
     where = Where(jobs=jobs, ray=ray, device=device, folder=None if folder is None else str(folder))
     target = store.parent if output is None else output
-    with command(quiet, verbose, as_json) as out:
-        chosen_device(device)
-        if not store.exists() and exported.is_file():
-            with Store(store) as opened:
-                out.line(f"{opened.load(exported)} finished runs from {exported}")
-        try:
-            made = make_exhibits(
-                names, store, target, options, where, show, any_version, search, say=None if quiet else out.line
-            )
-        except KeyboardInterrupt:
-            fail("interrupted; run the same command again to continue", INTERRUPTED)
-        console = Console(quiet=not out.talks)
-        for document in made.documents:
-            console.rule(document.title)
-            show_document(document, console)
-        if "all" in names:
-            out.line(f"one page: {write_page(made.documents, target, store, made.shown)}")
-        exhibits = {document.name: document.title for document in made.documents}
-        out.result({"exhibits": exhibits, "runs": len(made.shown), "failed": made.failed, "output": str(target)})
-        out.line(f"written to {target}")
-        out.detail(f"{len(made.shown)} finished runs are shown")
-        if made.failed:
-            for key, message in made.failed.items():
-                typer.echo(f"failed: {key} {message}", err=True)
-            fail(f"{len(made.failed)} runs failed; run the same command again to retry them", FAILED)
-
-
-def _list(words: str | None) -> tuple[str, ...] | None:
-    return None if words is None else tuple(word.strip() for word in words.split(",") if word.strip())
+    chosen_device(device)
+    if not store.exists() and exported.is_file():
+        with Store(store) as opened:
+            out.line(f"{opened.load(exported)} finished runs from {exported}")
+    try:
+        say = None if out.quiet else out.line
+        made = make_exhibits(asked, store, target, options, where, show, any_version, search, say=say)
+    except KeyboardInterrupt:
+        fail("interrupted; run the same command again to continue", INTERRUPTED)
+    console = Console(quiet=not out.talks)
+    for document in made.documents:
+        console.rule(document.title)
+        show_document(document, console)
+    if "all" in asked:
+        out.line(f"one page: {write_page(made.documents, target, store, made.shown)}")
+    exhibits = {document.name: document.title for document in made.documents}
+    out.result({"exhibits": exhibits, "runs": len(made.shown), "failed": made.failed, "output": str(target)})
+    out.line(f"written to {target}")
+    out.detail(f"{len(made.shown)} finished runs are shown")
+    if made.failed:
+        for key, message in made.failed.items():
+            typer.echo(f"failed: {key} {message}", err=True)
+        fail(f"{len(made.failed)} runs failed; run the same command again to retry them", FAILED)

@@ -8,41 +8,37 @@ from typing import Annotated, Any
 
 import typer
 
-from magnet.cli.options import MAX_SEED, AsJson, Output, Quiet, Verbose, command
+from magnet.cli.options import Defaults, Device, Folder, Output, Seed, command
 
 
+@command
 def run(
+    out: Output,
     dataset: Annotated[str, typer.Option(help="Name of a dataset; see `magnet datasets`.")],
     method: Annotated[str, typer.Option(help="gcn, mlp, appnp, ..., magnet; an unknown name lists all.")],
     corruption: Annotated[str, typer.Option(help="none, inject-far, inject-random, meta, cells-flip ...")] = "none",
-    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Random seed of the repetition.")] = 0,
+    seed: Seed = 0,
     option: Annotated[
         list[str] | None, typer.Option("--set", help="A setting as name=value, such as epochs=50. Repeatable.")
     ] = None,
     settings: Annotated[
         Path | None, typer.Option(help="File of settings found by `magnet reproduce --search`.")
     ] = None,
-    defaults: Annotated[
-        bool, typer.Option("--defaults", help="Use default settings, not those found by search.")
-    ] = False,
+    defaults: Defaults = False,
     store: Annotated[Path | None, typer.Option(help="Also store the row in this SQLite file.")] = None,
-    device: Annotated[str | None, typer.Option(help="cpu or cuda.")] = None,
-    folder: Annotated[Path | None, typer.Option(help="Cache folder of corrupted graphs.")] = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
+    device: Device = None,
+    folder: Folder = None,
 ) -> None:
     """Run one method on one dataset and print its metrics (all metrics and settings with -v or --json)."""
     given = dict(_setting(words) for words in option or ())
-    with command(quiet, verbose, as_json) as out:
-        if settings is not None and not settings.is_file():
-            raise ValueError(f"--settings: {settings} does not exist")
-        config = {"kind": "classify", "dataset": dataset, "corruption": corruption, "method": method, "seed": seed}
-        if not defaults:
-            from magnet.experiments.tuning.settings import tuned
+    if settings is not None and not settings.is_file():
+        raise ValueError(f"--settings: {settings} does not exist")
+    config = {"kind": "classify", "dataset": dataset, "corruption": corruption, "method": method, "seed": seed}
+    if not defaults:
+        from magnet.experiments.tuning.settings import tuned
 
-            config |= tuned(method, dataset, corruption, settings)
-        _run(config | given, store, device, None if folder is None else str(folder), out)
+        config |= tuned(method, dataset, corruption, settings)
+    _run(config | given, store, device, None if folder is None else str(folder), out)
 
 
 def _run(config: dict[str, Any], store: Path | None, device: str | None, folder: str | None, out: Output) -> None:

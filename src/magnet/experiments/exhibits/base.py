@@ -61,9 +61,9 @@ class Options:
         defaults: every method with its default settings instead of those found by search.
     """
 
-    datasets: tuple[str, ...] | None = None
-    methods: tuple[str, ...] | None = None
-    corruptions: tuple[str, ...] | None = None
+    datasets: Sequence[str] | None = None
+    methods: Sequence[str] | None = None
+    corruptions: Sequence[str] | None = None
     repeats: int = 10
     quick: bool = False
     settings: Path | None = None
