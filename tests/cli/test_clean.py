@@ -170,7 +170,7 @@ def test_force_is_needed_to_write_again(files: tuple[Path, Path], tmp_path: Path
         (("NODES", "--detector", "magic"), 2, "unknown detector 'magic'"),
         (("NODES", "--exclude", "nothing"), 2, "exclude names 'nothing'"),
         (("NODES", "--link-by", "nothing"), 2, "link_by names 'nothing'"),
-        (("NODES", "--encoding", "klingon"), 2, "encoding 'klingon' is not known"),
+        (("NODES", "--encoding", "klingon"), 2, "encoding 'klingon' is unknown"),
         (("NODES", "--schema", "none.toml"), 2, "none.toml"),
         (("NODES", "--device", "cuda"), 2, "there is no CUDA device"),
         (("NODES", "-e", "empty.csv"), 1, "empty.csv is empty"),
