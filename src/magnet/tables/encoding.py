@@ -21,7 +21,7 @@ class Encoded:
 
     Args:
         x: ``[n, encoded columns]`` float32, NaN for missing numbers.
-        columns: what the detector is told about them, one for each field.
+        columns: their description for the detector, one for each field.
         fields: the fields they came from.
         missing: ``[n, fields]``, cells without a value.
         unreadable: ``[n, fields]``, cells that hold something that the column cannot hold (a word, an infinity).

@@ -1,4 +1,4 @@
-"""One column of a user's table: what it holds, and how its values become numbers and numbers its values."""
+"""One column of a table: its kind, and the conversion between its values and numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Kind = Literal[
 KINDS: tuple[str, ...] = get_args(Kind)
 USED = ("binary", "count", "continuous", "categorical")
 
-SIGNIFICANT = 6  # digits of a suggestion where the column has no number of decimals of its own
+SIGNIFICANT = 6  # digits of a suggestion if the column has no fixed number of decimals
 MAX_PLACES = 320  # digits behind the point that the smallest float needs
 WILDEST = 1e12  # spreads from the middle: further out only overflows
 
@@ -32,17 +32,17 @@ class Field:
 
     Args:
         name: the column's name.
-        kind: what it holds; only ``binary``, ``count``, ``continuous`` and ``categorical`` columns are cleaned.
-        note: why this kind was chosen, or what was seen.
-        told: the user said what kind it is.
+        kind: kind of the values; only ``binary``, ``count``, ``continuous`` and ``categorical`` columns are cleaned.
+        note: reason for this kind.
+        told: whether the user gave the kind.
         text: the cells are strings (also where they hold numbers).
         comma: numbers are written with a decimal comma.
         group: what separates thousands, such as ``,`` in ``1,523``; empty where nothing does.
         decimals: digits behind the point that values are rounded to; ``None`` leaves them.
         places: digits behind the point that are written at least (``57.0`` has one).
         exponent: some numbers are written with an exponent (``1.5e-7``).
-        low: the least number of the column; no suggestion lies below.
-        high: the largest; no suggestion lies above.
+        low: smallest number of the column; lower bound of suggestions.
+        high: largest number; upper bound of suggestions.
         log: numbers are encoded on a log scale.
         unit: with ``log``, numbers are encoded as ``asinh(v / unit)``.
         center: numbers are encoded as ``(v - center) / scale``.
@@ -150,7 +150,7 @@ class Field:
 
 
 def is_missing(series: pd.Series, words: tuple[str, ...] = MISSING) -> Mask:
-    """Cells without a value: null, or text that says so."""
+    """Cells without a value: null, or text that means missing."""
     missing = series.isna().to_numpy(dtype=bool)
     if is_text(series):
         said = series.astype("str").str.strip().str.lower().isin(words).to_numpy(dtype=bool, na_value=False)

@@ -1,4 +1,4 @@
-"""What judging a table gives: suspicious cells with evidence, and what was not judged."""
+"""The result of judging a table: suspicious cells with evidence, and what was not judged."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TableVerdict:
 
     Args:
         cells: every cell with a probability of at least .5, and every blank if values were asked for.
-        roles: what each column holds.
+        roles: role of each column.
         not_judged: columns that were left alone, and why.
         judged_in_part: columns in which only some kinds of errors can be found, and why.
         repeated_rows: groups of rows that are equal in every column.

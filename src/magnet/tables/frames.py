@@ -16,7 +16,7 @@ from magnet.tables.values import Change
 
 
 def to_pandas(frame: Any) -> Any:
-    """A pandas frame as it is; any other eager frame that narwhals knows, and whatever hands over Arrow (a Hugging Face
+    """A pandas frame unchanged; any other eager frame supported by narwhals, and any Arrow stream (a Hugging Face
     ``Dataset``), as a pandas one."""
     if isinstance(frame, pd.DataFrame):
         return frame
@@ -46,7 +46,7 @@ def to_edges(edges: Any) -> pd.DataFrame | Links | None:
 
 
 def _arrow(frame: Any) -> ArrowTable | None:
-    """What hands over Arrow, as a table of ours."""
+    """An Arrow stream as a table."""
     import pyarrow as pa
 
     if hasattr(frame, "with_format"):  # a Hugging Face Dataset; this keeps its selection and order of rows

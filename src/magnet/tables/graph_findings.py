@@ -24,7 +24,7 @@ NEAREST = 10  # rows that each row of a table without links is linked to, as in 
 
 @dataclass(frozen=True, eq=False)
 class GraphJudgment:
-    """What a detector of node features says about a table.
+    """The verdict of a graph detector on a table.
 
     Args:
         findings: the cells judged wrong, with suggestions; and every blank.
@@ -122,7 +122,7 @@ def _unreadable(f: Field, observed: str) -> str:
 
 
 def swapped_rows(table: Table, seed: int = 0, cluster: str | None = None) -> list[CellFinding]:
-    """Cells of rows that belong to another node, judged by what is linked to them.
+    """Cells of rows that belong to another node, judged by their linked rows.
 
     Only links given by the user say that: rows are compared with their neighbors by
     :class:`~magnet.detection.rows.context.Context`, whose gate must be open.
@@ -134,7 +134,7 @@ def swapped_rows(table: Table, seed: int = 0, cluster: str | None = None) -> lis
     verdict = detection.make("context", seed=seed).fit(data, encoded.columns, cluster=cluster).verdict_
     own = verdict.node_probability.numpy()
     swapped = own > 0.5
-    if not swapped.any():  # most often; what each cell should hold is many times as much work
+    if not swapped.any():  # the usual case; suggestions would take many times as long
         return []
     graph = Graph.from_edges(data.edge_index, table.num_nodes, data.edge_weight)
     recovered = suggest(encoded.x, (verdict.trust > 0.5).float(), graph, encoded.columns)

@@ -38,7 +38,7 @@ WEIGHTS = ("weight", "weights", "w")
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """A symmetric edge list (both directions of every pair, sorted) and what was counted on the way.
+    """A symmetric edge list (both directions of every pair, sorted) and counts of dropped edges.
 
     Args:
         edge_index: ``[2, edges]`` integers.

@@ -1,4 +1,4 @@
-"""The noisy channel of one column: experts say what is likely, channels say how it may have been damaged."""
+"""The noisy channel of one column: experts give the prior, channels the likelihood."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from magnet.tables.roles.patterns import number
 
 RULE_VOICES = 4  # a rule of the user counts as this many contexts
 MIN_PROBABILITY = 0.05  # findings below this probability are dropped at once
-PRUNED = 0.02  # a correction that cannot reach this share of the observed value's mass is not weighed
+PRUNED = 0.02  # a correction that cannot reach this share of the observed value's mass is ignored
 MAX_DOUBTS = 5_000  # contradictions of a template that are examined one by one
 ALIKE = 4.0  # values whose counts differ by a larger factor may be a value and its misspelling
 VISIBLE = 1.0  # share of misspellings that change the shape of a text or leave an unknown word
-GUESSED = 0.79  # highest confidence of a correction by shape alone: below what is learned from or written
+GUESSED = 0.79  # highest confidence of a correction by shape alone: too low to be written or learned from
 
 
 @dataclass(eq=False)
@@ -87,7 +87,7 @@ class ColumnModel(ColumnPrior):
 
         With :math:`\rho_c` the share of the V established values that have another one at an operation of class c (such
         as one digit replaced), a text x that is such an operation away from v gets :math:`\rho_c \, P(x \mid v) / V`
-        more base measure: dense codes and numbered names are no misspellings. A value beside a far more frequent one is
+        more base measure: dense codes and numbered names are no typos. A value beside a far more frequent one is
         not established.
         """
         counts, near = self.counts, self.misspelled
@@ -139,8 +139,8 @@ class ColumnModel(ColumnPrior):
     def _exception_rate(self, own: Floats) -> Floats:
         r"""Rate of the disagreement channel per row.
 
-        Where contexts nearly determine the column, isolated exceptions cannot be told from chance by likelihood alone;
-        they are wrong with stated odds, which grow with every context that speaks against them. Exceptions that gather
+        If contexts nearly determine the column, likelihood alone cannot separate isolated exceptions from chance;
+        they are wrong with stated odds, which grow with every context that disagrees. Exceptions that gather
         in some groups are genuine.
         """
         if self._exceptions is not None:
@@ -180,7 +180,7 @@ class ColumnModel(ColumnPrior):
         return chance[back]
 
     def _p_real(self) -> dict[int, float]:
-        """Is a repeated text a value of its own, or a repeated typo of a more frequent one (a test per type)?"""
+        """Test whether a repeated text is a separate value or a repeated typo of a more frequent one."""
         n = len(self.column.read)
         out = {}
         for x, near in self.near.items():

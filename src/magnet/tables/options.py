@@ -26,7 +26,7 @@ class TableOptions:
         exception_share: a column is determined by its contexts if they leave at most this share of rows unexplained; at
             .05, errors in every twentieth row switched the test off (made-up *taxes*, F1 .71 instead of .86).
         exception_odds, exception_factor: in a determined column an isolated exception is wrong with these odds if one
-            context speaks against it, times the factor for each further one.
+            context disagrees, times the factor for each further one.
         exception_votes: with fewer agreeing rows the odds shrink in proportion (rule of succession).
         dispersion: exceptions and blanks that fall on groups more unevenly than this are genuine (1: by chance).
         rate_floor, rate_cap: bounds of an estimated rate.

@@ -1,4 +1,4 @@
-"""Judge a table of texts: which cells are wrong, what they should say, and how sure we are."""
+"""Judge a table of texts: wrong cells, their corrections and their probabilities."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ def judge_table(
         columns: texts of every column, exactly as in the file (``""`` is a blank).
         links: sparse matrix of rows that belong together (default: ``None``).
         link_by: columns whose equal values link rows (default: none).
-        rules: what the user knows, such as ``"zip -> city"``, see :func:`~magnet.tables.rules.parse_rule`
+        rules: rules given by the user, such as ``"zip -> city"``, see :func:`~magnet.tables.rules.parse_rule`
             (default: none).
         trusted: bool ``[rows, columns]``, cells that are right (default: ``None``).
-        roles: roles of columns by name, where the user knows them (default: ``None``).
-        skip: columns that are not judged, with the reason for each where there is one (default: none).
+        roles: roles of columns by name, as given by the user (default: ``None``).
+        skip: columns that are not judged, optionally with a reason for each (default: none).
         fill: suggest a value for every blank (default: ``False``).
         decisions: accepted and rejected cells of earlier runs (default: ``None``).
         seed: of random choices (default: 0).
-        progress: called with what is being done and the share that is behind us (default: ``None``).
+        progress: called with the current stage and the completed share (default: ``None``).
         options: the constants (default: :data:`~magnet.tables.options.DEFAULT`).
         cluster: judge columns as tasks of this Ray cluster, see :func:`magnet.cluster.connected` (default: none).
 
@@ -203,7 +203,7 @@ def _groups_of_equal(codes: Codes) -> list[list[int]]:
 
 
 def infer_roles(columns: Mapping[str, Sequence[str]], given: Mapping[str, str] | None = None) -> dict[str, Role]:
-    """What every column holds; roles that the user has given stay."""
+    """The role of every column; roles given by the user take precedence."""
     table = CodedTable.of(columns)
     _set_roles(table, given)
     return {column.name: column.role for column in table.columns}
@@ -227,7 +227,7 @@ def _apply(table: CodedTable, cells: Cells, found: Iterable[tuple[int, Finding]]
 
 
 def _both(first: Finding, then: Finding) -> Finding:
-    """A cell that was rewritten and then corrected further: wrong if either says so."""
+    """A cell that was rewritten and then corrected further: wrong if either finding is."""
     probability = 1 - (1 - first.probability) * (1 - then.probability)
     if then.confidence < first.confidence * (1 - then.probability):
         return replace(first, probability=probability, confidence=first.confidence * (1 - then.probability))
@@ -243,7 +243,7 @@ def _stronger(first: Finding, then: Finding) -> Finding:
 def _passes(
     table: CodedTable, options: TableOptions, told: _Memory, progress: Callable[[str, float], None] | None
 ) -> tuple[Cells, dict[tuple[int, int], tuple[int, float]]]:
-    """What was found, and the likeliest value of every blank with its probability, where that was asked for."""
+    """The findings and, if requested, the most probable value of every blank with its probability."""
     channels = make_channels(options)
     width = len(table.columns)
     rates = [_first_rates(table, j, options) for j in range(width)]
@@ -293,7 +293,7 @@ class _Pass:
         table, channels, options: see :class:`~magnet.tables.mixture.ColumnModel`.
         fresh: whether contexts are chosen again.
         fill: whether blanks get a suggestion.
-        found: what is computed once per pass.
+        found: values computed once per pass.
     """
 
     table: CodedTable
@@ -307,7 +307,7 @@ class _Pass:
 def _judge_column(
     pass_: _Pass, position: int, rates: Rates, memory: dict[str, object]
 ) -> tuple[ColumnJudgement, dict[str, object], list[str]]:
-    """One column judged; what it keeps for the next pass, and the texts that joined its vocabulary."""
+    """Judge one column; returns its state for the next pass and the texts added to its vocabulary."""
     known = len(pass_.table.columns[position].values)
     model = ColumnModel(pass_.table, position, pass_.channels, rates, pass_.options, memory, pass_.fresh, pass_.found)
     judged = model.judge()

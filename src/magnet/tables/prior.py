@@ -1,4 +1,4 @@
-"""What is likely in a cell before its text is weighed: experts, column frequency and the base measure."""
+"""The prior of a cell: experts, column frequency and the base measure."""
 
 from __future__ import annotations
 

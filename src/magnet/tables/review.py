@@ -1,4 +1,4 @@
-"""The list of suspicious cells: what stands there, what should, how sure that is, and what was done about it."""
+"""The list of suspicious cells: observed value, suggestion, probability and action."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def list_cells(
 
     Args:
         table: the table that was judged.
-        findings: what was found in it.
+        findings: its suspicious cells.
         fix: which cells are changed: ``"none"``, ``"confident"`` (one replacement has a posterior of at least
             :data:`CHANGE_FROM`) or ``"all"`` (every listed cell with a suggestion). (default: ``"confident"``)
         fill: write the suggestions for blanks, too. (default: ``False``)
@@ -46,7 +46,7 @@ def list_cells(
             (default: ``0.5``)
         max_share: correct at most this share of the cells; of more, the least probable are kept. (default: ``0.5``)
 
-    ``action`` says what happened: ``corrected``, ``filled`` (there was no value) or ``kept``. ``score`` is the log odds
+    ``action`` is ``corrected``, ``filled`` (there was no value) or ``kept``. ``score`` is the log odds
     of the probability; ``row`` counts data rows from 0.
     """
     observed = {name: table.column(name) for name in {finding.column for finding in findings}}
@@ -89,7 +89,7 @@ def list_cells(
 
 
 def _value(table: Table, finding: CellFinding) -> Any:
-    """The suggestion in the type of its column; None where there is none, or where the column cannot hold it."""
+    """The suggestion in the type of its column; None without a suggestion, or if the column cannot hold it."""
     if finding.suggested is None:
         return None
     if finding.suggested == "":
@@ -117,12 +117,12 @@ def changes_of(cells: pd.DataFrame) -> dict[str, Change]:
 
 @dataclass(frozen=True, eq=False)
 class CleaningRecord:
-    """Everything that a report says about one cleaned table.
+    """The content of a report on one cleaned table.
 
     Args:
         table: the input table.
         cells: the list of suspicious cells.
-        roles: what each column holds, and why that is thought, by name.
+        roles: role of each column and its reason, by name.
         not_judged: columns that were left alone, and why.
         judged_in_part: columns in which only some kinds of errors can be found, and why.
         repeated_rows: groups of rows that are equal in every column.
@@ -149,7 +149,7 @@ class CleaningRecord:
         return {name: int(actions.get(name, 0)) for name in ("corrected", "filled", "kept")}
 
     def limits(self) -> list[str]:
-        """What was not judged, in sentences: silence about a cell must not look like a clean bill."""
+        """Sentences about what was not judged, so that an empty list is not taken for a clean table."""
         table, links = self.table, self.table.links
         said = []
         for name, why in self.not_judged.items():

@@ -1,4 +1,4 @@
-"""What a person knows about a table: dependencies, patterns, ranges, and decisions on cells."""
+"""User knowledge about a table: dependencies, patterns, ranges, and decisions on cells."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Rule:
     """One rule about a column.
 
     Args:
-        column: the column it speaks about.
+        column: the constrained column.
         determined_by: columns whose values determine this one (default: none).
         pattern: regular expression that the whole text must match (default: ``None``).
         low, high: bounds of a number (default: ``None``).

@@ -1,4 +1,4 @@
-"""What each column of a table holds, guessed from its values."""
+"""The kind of each column of a table, inferred from its values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from magnet.tables.fields import MISSING, Field, FloatArray, Kind, grouped_numbe
 from magnet.tables.readers.override import words_of
 
 READABLE = 0.9  # share of the cells that must be numbers for a column of numbers
-MOSTLY = 0.98  # share of a column's numbers that must be whole, not negative, or of so many decimals
+MOSTLY = 0.98  # share of a column's numbers that must be integers, nonnegative, or have this many decimals
 SPACES = (" ", "\u00a0", "\u202f", "'", "\u2019")  # that separate thousands, besides a comma and a point
 MAX_CATEGORIES = 256
 CELLS_PER_CATEGORY = 3
@@ -95,7 +95,7 @@ def _from_numbers(base: Field, number: FloatArray, rows: int) -> Field:
     finite = number[np.isfinite(number)]
     if not finite.size:
         return replace(base, kind="empty", note="no finite number")
-    # a few wrong cells must not decide what a column holds
+    # a few wrong cells must not decide the kind of a column
     whole = float((finite == np.round(finite)).mean()) >= MOSTLY
     unique = np.unique(finite)
     if unique.size == 1:

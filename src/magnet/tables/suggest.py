@@ -1,4 +1,4 @@
-"""What a cell should hold, from its neighbors and from the rest of its row."""
+"""Suggested values of cells, from their neighbors and the rest of their row."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def suggest(x: Tensor, trust: Tensor, graph: Graph, columns: Sequence[Column], c
 
     Args:
         x: scaled features ``[n, d]``, NaN where there is none.
-        trust: ``[n, d]``, 1 = believed, 0 = to be predicted; the same within a categorical column.
+        trust: ``[n, d]``, 1 = trusted, 0 = to be predicted; the same within a categorical column.
         graph: the graph.
         columns: what the columns of x are.
-        context: whether the neighbors tell anything new; not so where nearest neighbors were chosen by the very
+        context: whether neighbors add information; not if nearest neighbors were chosen by the very
             cells that are predicted, wrong ones included. (default: ``True``)
     """
     known = (trust > 0).numpy()
@@ -91,7 +91,7 @@ def _features(
     others: NDArray[np.intp],
     rows: NDArray[Any],
 ) -> Floats:
-    """What a column is predicted from, for some rows."""
+    """The predictors of a column, for some rows."""
     row = filled[np.ix_(rows, others)]
     parts = [row, np.square(row).clip(0, MAX_SQUARE)]
     if contexts is not None:

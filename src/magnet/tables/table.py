@@ -56,15 +56,15 @@ class Table:
     Args:
         frame: the columns to compute with: text, numbers, bools or dates, the rows counted from 0.
         ids: the name of each row.
-        fields: what each column holds.
+        fields: kind of each column.
         links: the edges.
-        id: name of the id column, where there is one.
-        label: name of the label column, where there is one.
+        id: name of the id column, if any.
+        label: name of the label column, if any.
         facts: counts about rows and ids.
         source: the file it came from.
         given: the data frame that was given, with its own index, labels and types. (default: ``frame``)
         left_alone: columns that cannot be judged, such as nested ones, and why.
-        rules: what the user knows about the columns.
+        rules: rules given by the user.
     """
 
     frame: pd.DataFrame
@@ -90,7 +90,7 @@ class Table:
 
     @property
     def skipped(self) -> dict[str, str]:
-        """The columns that are left alone, and why: the label, what was excluded, and the ids that edges name."""
+        """The columns that are not judged, with reasons: the label, excluded columns, and the ids of the edges."""
         reasons = {f.name: "left out by the user" for f in self.fields if f.kind in ("label", "excluded")}
         if self.id is not None and self.links.kind == "given":
             reasons[self.id] = "edges name its values"
@@ -98,12 +98,12 @@ class Table:
 
     @property
     def roles(self) -> dict[str, str]:
-        """What columns hold, as far as the user has said so."""
+        """The roles given by the user."""
         return {f.name: ROLE_OF_KIND[f.kind] for f in self.fields if f.told and f.kind in ROLE_OF_KIND}
 
     @property
     def told_facts(self) -> dict[str, Any]:
-        """The counts that tell something: no zeros, and nothing about links where none were given."""
+        """The nonzero counts; without links, none about links."""
         found = {**self.facts, **({} if self.links.kind == "none" else self.links.facts)}
         return {name: value for name, value in found.items() if value}
 
@@ -119,7 +119,7 @@ class Table:
         return {name: texts(self.column(name)) for name in self.frame.columns if name not in self.left_alone}
 
     def parse_cell(self, column: str, text: str) -> Any:
-        """The value of a column's own type that a text stands for; a ``ValueError`` says what cannot be written.
+        """Parse a text to the type of a column; a ``ValueError`` if it cannot be written.
 
         Example:
             >>> table = from_frames(pd.DataFrame({"n": [1, 2**62, 3]}))
@@ -180,7 +180,7 @@ def from_frames(
         nodes: one row per node.
         edges: two columns of node ids. (default: none)
         id: the column with the node's id. (default: found by its values and its name; else rows are numbered)
-        label: a column to leave alone, such as what is to be predicted.
+        label: a column that is never changed, such as the prediction target.
         source: column of ``edges`` where they start. (default: found by its name, else the first)
         target: column where they end. (default: found by its name, else the second)
         weight: column with their weight. (default: found by its name)

@@ -19,7 +19,7 @@ MAX_REFERENCE_ROWS = 50_000  # of a judged table that are kept to judge others b
 
 @dataclass(frozen=True, eq=False)
 class TextJudgment:
-    """What :func:`~magnet.tables.posterior.judge_table` says about a table.
+    """The verdict of :func:`~magnet.tables.posterior.judge_table` on a table.
 
     Args:
         findings: the cells that may be wrong.
@@ -45,7 +45,7 @@ def judge_as_text(
     progress: Callable[[str, float], None] | None = None,
     cluster: str | None = None,
 ) -> TextJudgment:
-    """Judge a table by the noisy-channel engine, and its rows by what they are linked to.
+    """Judge cells by the noisy-channel engine, and rows by their linked rows.
 
     Args:
         table: the table.

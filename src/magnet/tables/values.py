@@ -107,7 +107,7 @@ def cells(series: pd.Series) -> Iterable[Any]:
 def simplified(series: pd.Series) -> tuple[pd.Series, str]:
     """A column of any type as one of text, numbers, bools or dates to compute with; and why it is left alone, if it is.
 
-    Only the type changes: row k still stands for row k.
+    Only the type changes; the order of rows does not.
     """
     kind = series.dtype
     if isinstance(kind, pd.CategoricalDtype):

@@ -122,7 +122,7 @@ def _new_folder(prefix: str, place: Path) -> str:
 
 
 def _others(target: Path) -> list[Path]:
-    """What lies in a folder besides unfinished work."""
+    """The content of a folder except temporary files."""
     return [path for path in target.iterdir() if not (path.name.startswith(".") and path.name.endswith(PART))]
 
 

@@ -1,4 +1,4 @@
-"""What every channel gives: the probability of an observed text when another one is right."""
+"""Interface of a channel: the probability of an observed text given the true one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Proposals:
         observed: codes of the texts as read, ``[pairs]``.
         candidate: codes of the corrections, :data:`UNKNOWN` where the text is wrong but its correction is not known.
         likelihood: ``P(observed | candidate, the channel struck)``.
-        measure: base measure of corrections that no row holds; nan where the experts know the correction.
+        measure: base measure of corrections that occur in no row; nan if the experts cover the correction.
     """
 
     observed: Codes
@@ -57,7 +57,7 @@ class ChannelContext:
 class Channel(Protocol):
     """One kind of damage: ``P(o | v)``, the chance that the right text v comes out as o.
 
-    ``rate`` names the error rate it shares with other channels; ``kind`` is what the user reads.
+    ``rate`` names the error rate it shares with other channels; ``kind`` is the name shown to the user.
     """
 
     name: str

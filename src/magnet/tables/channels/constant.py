@@ -31,7 +31,7 @@ def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Fin
     """Columns with one value in most rows, and exceptions that nothing explains.
 
     Errors are scattered: their values differ, lie on both sides of the constant and hardly repeat, and nothing else in
-    the row tells where they are or how large. Where any of this fails, the exceptions are genuine variation.
+    the row explains where they are or how large. If any of this fails, the exceptions are genuine variation.
     """
     n = table.num_rows
     if n < MIN_ROWS:
@@ -74,7 +74,7 @@ def _scattered(others: Floats, constant: float, count: int) -> bool:
 
 
 def _explained(table: CodedTable, position: int, apart: Bools, x: Floats) -> bool:
-    """Whether another column, or the row before, tells where the exceptions are or how large they are."""
+    """Whether another column, or the previous row, explains where the exceptions are or how large they are."""
     for k, other in enumerate(table.columns):
         numbers = read_numbers(other.values)[other.read]
         both = apart & np.isfinite(numbers)
@@ -86,7 +86,7 @@ def _explained(table: CodedTable, position: int, apart: Bools, x: Floats) -> boo
 
 
 def located(table: CodedTable, position: int, apart: Bools) -> bool:
-    """Whether another column, or the row before, tells where some cells of a column are."""
+    """Whether another column, or the previous row, explains where some cells of a column are."""
     hit = apart.astype(np.int64)
     share = float(hit.mean())
     plain = -float(np.mean(np.where(hit == 1, np.log(share), np.log1p(-share))))

@@ -1,4 +1,4 @@
-"""Blanks in disguise: texts that say there is no value, and numbers or dates that stand for none."""
+"""Disguised missing values: texts, numbers or dates that mean "no value"."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from magnet.tables.roles.patterns import SENTINELS, disguised_blank, number
 
 WORDS = frozenset(("unknown", "unk", "none", "missing", "-", ".", "unspecified", "undefined", "not applicable", "tbd"))
 PROBABILITY = 0.9
-CONFIDENCE = 0.92  # a text that can mean nothing else; a blank is the right value unless a group knows it
+CONFIDENCE = 0.92  # a text with no other meaning; a blank is correct unless a group determines the value
 UNSURE = 0.85  # a mark (***) in a column with few blanks may also have replaced a value
 BLANKS = 0.2  # share of blanks from which a column is optional
-REPEATS = 3  # rows from which a number may stand for a blank
+REPEATS = 3  # rows from which a number may be a disguised blank
 MAX_FILL_SHARE = 0.5  # a text that fills half of a column is a value of it
 
 
@@ -27,7 +27,7 @@ def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
 
     A text of the list (``N/A``, ``***``) is one unless it, or such marks, fill most of the column; a word that may also
     name a category (``unknown``) only in columns of numbers, dates and codes. A number or date of the list (``-999``,
-    ``1900-01-01``) is one if it comes back and lies outside the range of all others by half that range, or is the only
+    ``1900-01-01``) is one if it is repeated and lies outside the range of all others by half that range, or is the only
     negative one.
     """
     marks = texts.only(lambda text: not _words(text)).total

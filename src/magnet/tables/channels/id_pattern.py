@@ -30,7 +30,7 @@ def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Findi
 
 
 def frame_of(text: str) -> str:
-    """The frame of a text: one character per run, which stands for its length.
+    """The frame of a text: one character per run, which encodes its length.
 
     Example:
         >>> frame_of("ab-123") == frame_of("xy-907"), frame_of("ab-123") == frame_of("abc-123")

@@ -19,7 +19,7 @@ FEW_NUMBERS = 8  # distinct numbers below which a column of numbers is one of ca
 
 
 def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
-    """Cells of categorical columns that the linked rows and the rest of the row speak against; see
+    """Cells of categorical columns that disagree with the linked rows and the rest of the row; see
     :func:`~magnet.tables.numbers.categories.judge_category`. Only for tables with links."""
     links = link_matrix(table)
     if links is None:
@@ -51,7 +51,7 @@ def _levels(column: CodedColumn) -> Codes | None:
 
 
 def _features(table: CodedTable, column: CodedColumn) -> Floats | None:
-    """What a column tells about the rest of its row: numbers on their scale as the outlier audit left them, or
+    """Predictors from a column: numbers on their scale after the outlier audit, or
     indicators of its levels."""
     codes = _levels(column)
     if codes is not None:

@@ -1,4 +1,4 @@
-"""Blanks that should hold a value: their group knows it, and they are scattered by chance."""
+"""Blanks that should hold a value: their group determines it, and they are scattered at random."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from magnet.tables.roles.patterns import blank
 DETERMINED = 0.95  # share of filled cells that agree with the leading value of their group, each cell left out
 MAX_BLANK = 0.5
 CHANCE = 0.85  # a scattered blank in a determined column
-OTHERS = 2  # filled rows of the group that must say the same
+OTHERS = 2  # filled rows of the group that must agree
 FEW_BLANKS, ENOUGH = 0.2, 5  # highest share and lowest number of blanks whose place can be tested
 COLUMNS = 3  # columns with blanks of one rate that show a process which loses values
 LOST = 0.7  # chance that a blank of such a process lost a value
@@ -27,8 +27,8 @@ def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Findi
 
     If whole groups are blank, blanks belong to the entity and are right; if blanks fall on groups as independent draws
     would (dispersion near 1), they are missing values. The suggestion is the leading value of the group. Where several
-    columns, and all that have scattered blanks, have them at one rate, and nothing in the table tells in which rows,
-    values were lost: what is optional is left out for a reason and at a rate of its own.
+    columns, and all that have scattered blanks, have them at one rate, and no other column explains in which rows,
+    values were lost: optional values are missing for a reason and at a different rate.
     """
     lost: dict[int, Codes] = {}
     known: set[int] = set()

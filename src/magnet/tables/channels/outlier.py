@@ -22,7 +22,9 @@ EXTRA_DECIMALS = 4  # beyond the usual number; chance and trailing zeros make on
 ODD_IF_WRONG = 0.5  # share of wrong numbers that show so
 MAX_ODDNESS = 3.0  # nats
 DOUBTED = 0.5  # probability from which a cell does not count for others
-UNATTESTED = 0.5  # a prediction that no two cells hold is no certain replacement, however narrow its range
+UNATTESTED = (
+    0.5  # a prediction that fewer than two cells contain is not a certain replacement, however narrow its range
+)
 LEVEL = 5  # rows that hold a number which is a level of its column
 STEP_SHARE = 0.9  # share of the numbers that need no more decimals
 
@@ -105,7 +107,7 @@ def _countable(column: CodedColumn) -> bool:
 
 
 def _days(column: CodedColumn) -> Floats:
-    """Day numbers of the values of a column, NaN where one is no date."""
+    """Day numbers of the values of a column, NaN for values that are not dates."""
     out = np.full(len(column.values), np.nan)
     for k, text in enumerate(column.values):
         found = parse_moment(text)
@@ -161,7 +163,7 @@ def _context(blocks: tuple[str, ...]) -> str:
 
 
 def _oddness(column: CodedColumn) -> Floats:
-    """Log ratio of the chances that wrong and right numbers have so many decimals more than usual ``[rows]``: a value
+    """Log ratio of the probabilities that wrong and right numbers have this many extra decimals ``[rows]``: a value
     that was computed among values that were written down."""
     decimals = np.array([_decimals(t) if number(t) is not None else -1 for t in column.values])[column.read]
     known = decimals >= 0

@@ -1,4 +1,4 @@
-"""A misspelling whose correction no other row holds: a value of odd shape, or with a word nobody else writes."""
+"""A misspelling whose correction occurs in no other row: an odd shape, or a word that occurs nowhere else."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORD = 4  # letters from which a word is compared with known words
 
 
 class Respell:
-    r"""Corrections in the neighborhood of the observed text, weighed by the base measure.
+    r"""Corrections close to the observed text, weighted by the base measure.
 
     A correction must have a usual shape or replace an unknown word by a known one. The candidates of an odd text o are:
     o with one character left out, with two neighbors exchanged, with one of the column's punctuation marks or one digit

@@ -27,9 +27,9 @@ ROUNDED = 0.5  # confidence in a number whose last digits are lost
 def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
     """Months among ranges or numbers, and exponents among numbers that are written out.
 
-    ``Jan-45`` was ``1-45`` or ``45-1``: the ranges of the column tell which is the more frequent. The digits that an
+    ``Jan-45`` was ``1-45`` or ``45-1``: the ranges of the column show which is more frequent. The digits that an
     exponent cut off are lost, so the number is suggested, but not with confidence. Exponents of numbers that are too
-    small or too large to be written out are no errors.
+    small or too large to be written out are not errors.
     """
     yield from _months(texts)
     yield from _exponents(texts)
@@ -46,7 +46,7 @@ def _months(texts: Texts) -> Iterator[WrongText]:
     sizes = [(int(m["first"]), int(m["second"]), int(texts.counts[k])) for k, m in ranges.items()]
     for k, m in odd.items():
         month, other = MONTHS.index(m["month"].lower()) + 1, int(m["other"])
-        far = other > MONTHS_A_YEAR  # then the other number is no month, and only one reading has it there
+        far = other > MONTHS_A_YEAR  # then the other number is not a month, and only one reading is possible
         leads = sum(c for a, b, c in sizes if a <= MONTHS_A_YEAR and (b > MONTHS_A_YEAR) == far)
         follows = sum(c for a, b, c in sizes if b <= MONTHS_A_YEAR and (a > MONTHS_A_YEAR) == far)
         first, second = (month, other) if leads >= follows else (other, month)

@@ -31,7 +31,7 @@ def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Fin
         r_s = \frac{\sum_{i \in s} T_{e_i}(o_i) + 0.8 \cdot 4}{n_s + 4}
 
     with :math:`r_s` the reliability of source s for this column, q the chance that two wrong reports coincide
-    (estimated), and :math:`\tau < 1` since sources copy from each other. A value nobody reports has score 0. A report
+    (estimated), and :math:`\tau < 1` since sources copy from each other. A value without reports has score 0. A report
     is wrong with :math:`1 - T_e(o_i)`; a blank should hold a value if the fact is known to others. Where reports agree
     nearly always, the exceptions may be genuine and are left to the groups.
     """
@@ -70,7 +70,7 @@ def find_designs(table: CodedTable, options: TableOptions) -> list[tuple[int, in
 
 
 class Claims:
-    """The reports of one column: who says what about which entity."""
+    """The reports of one column: source, entity and value."""
 
     def __init__(self, table: CodedTable, column: CodedColumn, entity: int, source: int) -> None:
         self.column, self.entity_column, self.source_column = column, table.columns[entity], table.columns[source]
@@ -104,7 +104,7 @@ class Claims:
         return out
 
     def agreement(self, options: TableOptions) -> float | None:
-        """Share of pairs of reports on one entity that agree, or None if this is no column of facts about it.
+        """Share of pairs of reports on one entity that agree, or None if the column does not describe entities.
 
         The agreement must exceed that of reports on different entities (Cohen's kappa), and deviations must not follow
         a rule of their source.

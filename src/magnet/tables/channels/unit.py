@@ -26,7 +26,7 @@ PROBABILITY, CONFIDENCE = 0.97, 0.95
 
 @text_test("unit", PROBABILITY, roles_but("identifier", "phone", "date", "time"))
 def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
-    """Numbers with and without a unit in one column become alike.
+    """Harmonize numbers with and without a unit in one column.
 
     If at least half of the numbers are bare, the unit goes. If all have one but its writing varies, the rarer of two
     writings becomes the more frequent; with three or more the unit goes. ``1 hr. 30 min.`` among minutes becomes

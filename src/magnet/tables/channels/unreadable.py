@@ -13,9 +13,9 @@ from magnet.tables.roles.patterns import UNIT_NUMBER, disguised_blank, number
 
 BOUND = re.compile(
     r"\s*[<>≤≥~≈±=].*|.*\d\s*(?:[-–/+]|to|or)\s*(?:\d.*|more|less|)", re.S
-)  # a number said in another way
+)  # a number written in another way
 READ = 0.7  # share of the cells that must be what the column holds; leaves room for a quarter of errors
-REPEATS = 3  # rows from which a text is a value of its own
+REPEATS = 3  # rows from which a text counts as a separate value
 MIN_ROWS = 20
 PROBABILITY = 0.9
 

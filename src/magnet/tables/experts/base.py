@@ -1,4 +1,4 @@
-"""What every expert gives: the probability of a value in the context of a row."""
+"""Interface of an expert: the probability of a value given the context of a row."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Expert(Protocol):
         ...
 
     def proposals(self) -> Codes:
-        """Likely values of each row, ``[rows, any]``, -1 where there is none."""
+        """Likely values of each row, ``[rows, any]``, padded with -1."""
         ...
 
     def evidence(self, row: int, code: int) -> str:
-        """What speaks for the value in this row, in plain words."""
+        """The evidence for the value in this row, as text."""
         ...
 
 
@@ -46,7 +46,7 @@ class FitContext:
         position: which column is judged.
         options: the constants.
         memory: what the expert wants to keep for this column from one pass to the next.
-        shared: what is computed once per pass for all columns.
+        shared: values computed once per pass for all columns.
         fresh: whether contexts are chosen again in this pass.
     """
 

@@ -1,5 +1,5 @@
 """Rows that share the value of another column, or of a pair of columns: approximate functional dependencies
-(Kivinen and Mannila 1995), each weighed by how well it predicts."""
+(Kivinen and Mannila 1995), each weighted by its predictive power."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from magnet.tables.experts.base import Expert, FitContext
 from magnet.tables.experts.frequency import Frequency
 
 TOP = 3  # values proposed per group: the leading one and two rivals
-RIGHT_ODDS = 9.0  # odds that a row is right where a rule says that its group holds one value
-MAJORITY = 0.5  # share that decides a group where a rule says that it holds one value
-CLEAR, LARGE = 0.75, 4  # share and rows from which a group speaks with one voice
+RIGHT_ODDS = 9.0  # odds that a row is correct if a rule requires one value per group
+MAJORITY = 0.5  # share that decides a group if a rule requires one value per group
+CLEAR, LARGE = 0.75, 4  # share and rows from which a group counts as unanimous
 SCREEN_ROWS = 30_000  # rows on which contexts are compared; beyond this the order of contexts no longer changes
 
 
@@ -118,7 +118,7 @@ class Votes:
         return self.leading()[self._context]
 
     def agreement(self) -> tuple[Codes, Floats, float]:
-        """The value that nearly all rows of a large context say, per row (-1: none), how many say so, and how unevenly
+        """The value of nearly all rows of a large context, per row (-1: none), their number, and how unevenly
         the exceptions fall on these contexts."""
         leader = self.leading()[:, 0]
         held = self._count(np.arange(len(leader)), np.maximum(leader, 0))
@@ -136,7 +136,7 @@ class Groups(Votes):
         position: of the column that is judged.
         contexts: positions of the columns that make the groups.
         kappa: smoothing.
-        strict: whether a rule of the user says that each group holds one value. (default: ``False``)
+        strict: whether a user rule requires one value per group. (default: ``False``)
     """
 
     name = "groups"

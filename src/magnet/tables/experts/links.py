@@ -1,4 +1,4 @@
-"""Rows that the user says belong together: the values of linked rows."""
+"""The values of linked rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TINY = 1e-9  # probability of a value that occurs nowhere else
 
 
 class Links(Votes):
-    """Votes of the linked rows, each weighed by its link; edges that mean nothing predict nothing, so EM leaves this
+    """Votes of the linked rows, weighted by their links; uninformative edges do not predict, so EM leaves this
     expert without weight."""
 
     name, votes_itself = "links", False
@@ -33,7 +33,7 @@ class Links(Votes):
 
 
 def fit(context: FitContext) -> list[Expert]:
-    """One expert if the table has links and the values of linked rows tell more than column frequency does, by the
+    """One expert if the table has links and linked rows predict better than column frequency, by the
     same gain per row that a group needs; a row is never linked to itself."""
     if context.table.links is None or context.table.columns[context.position].role.name == "identifier":
         return []

@@ -13,7 +13,7 @@ class Point:
     Args:
         name: what predicts.
         column: the column.
-        predicted: code of the predicted value per row, -1 where there is none.
+        predicted: code of the predicted value per row, -1 for none.
         says: the evidence, with ``{value}`` for the predicted text.
         doubtful: the prediction is made of other cells of the row, which may be wrong themselves.
     """

@@ -1,4 +1,4 @@
-"""Columns that count: the rows before and after tell what stands between them."""
+"""Sequences: a value is predicted from the rows before and after it."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ SAMPLE = 1_000  # rows on which a template is searched
 MIN_ROWS = 20
 MAX_COLUMNS = 40  # wider tables are not searched: the number of pairs of columns grows with the square
 SOURCES = 3
-MARK = 0xE000  # first private-use character, which stands for a source in a template
+MARK = 0xE000  # first private-use character, the placeholder of a source in a template
 
 
 class Source:

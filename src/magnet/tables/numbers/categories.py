@@ -50,7 +50,7 @@ def judge_category(codes: Ints, links: sp.csr_matrix, row: Floats, seed: int = 0
         seed: of the folds (default: 0).
 
     Returns:
-        None if the links say nothing about the column.
+        None if the links carry no information about the column.
     """
     levels, counts = np.unique(codes[codes >= 0], return_counts=True)
     levels = levels[counts >= MIN_LEVEL_ROWS]

@@ -18,7 +18,7 @@ PRIOR_COUNTS = (1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.5, 5.0)  # of kinds, before any 
 DEGREES = 4.0  # of the t distribution of right values, before their tail is known
 APART = 5.0  # spreads between the observed and the corrected value: a factor within the usual variation proves nothing
 KNOWN = 10.0  # wrong cells of a column that count as much as the broad density of far values
-COUNTED = 0.05  # probability from which a cell tells where wrong values lie
+COUNTED = 0.05  # probability from which a cell counts in the histogram of wrong values
 BINS, BINS_PER_SPREAD = 60, 4  # bins of the histogram of wrong values to each side of the median
 PERCENT = re.compile(r"percent|pct|%|(^|[^a-z])(rate|share)($|[^a-z])", re.I)  # names of columns that end at 100
 BOUND_ODDS = 2.0  # odds that a bound which all other values keep is one that right values never cross
@@ -103,8 +103,8 @@ def wrong_density(
 def far_density(y: Floats, wrong: Floats) -> Floats:
     r"""Log density of far values ``[n]``: :math:`(m f_0 + N h) / (m + N)`.
 
-    Wrong values of a column are often alike. h is the smoothed histogram of the N cells found wrong so far, each time
-    without the cell itself, and :math:`m = 10` cells of the broad density :math:`f_0` stand for what is not known.
+    Wrong values of a column are often similar. h is the smoothed histogram of the N cells found wrong so far, each time
+    without the cell itself, and :math:`m = 10` cells of the broad density :math:`f_0` act as a prior.
 
     Args:
         y: values on the common scale.
@@ -139,7 +139,7 @@ def is_slip(observed: float, right: float, step: float) -> bool:
 
 
 def beyond_bounds(x: Floats, name: str = "") -> Floats:
-    r"""Log odds that a number is wrong because it lies where right ones never do, as they all keep a bound ``[n]``.
+    r"""Log odds ``[n]`` that a number is wrong because it is beyond a bound that all others respect.
 
     Sizes are not negative, and shares not above 100. For a value at distance d beyond the bound, let m and m' other
     values lie in the first and second interval of length d inside it. If there were no bound, about

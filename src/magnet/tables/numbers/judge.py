@@ -25,7 +25,7 @@ SETTLED = 2  # passes after which a column is judged as a whole
 RATE = 0.01  # share of wrong cells before any is seen
 RATE_ROWS = 50.0  # rows that this share, and that of the table for a column, counts for
 MIN_VALUES = 4  # distinct values of a column that is judged as a quantity
-FEW_VALUES = 8  # distinct values below which only far ones are, since context tells labels apart as well
+FEW_VALUES = 8  # distinct values below which only far ones are, since context also separates labels
 MAX_CONTEXT_SHARE = 0.025  # of usual values that disagree with their context; more are another kind of row, not errors
 MAX_ORDER_SHARE = 0.02  # the same for rows predicted from those before and after: some are out of order
 MAX_FAR_SHARE = 0.05  # of far values, unless a gap separates them from the others
@@ -37,15 +37,15 @@ SLIP = (
 PROOF = 0.9  # an exact value is suggested unless the cell is much more likely wrong for another reason
 SPIKE_SHARE = 0.1  # a value that fills more of the column, and thrice as much as the next, is a state, not a size
 SPIKE_LEAD = 3.0
-# A slip explains a far value only if what it leads to is an ordinary one: a value among the outer tenth of its
-# predictive distribution counts less. (A reading of 900 among 15 to 25 is no 9.00 written a hundred times as large.)
+# A slip explains a far value only if the corrected value is ordinary: one among the outer tenth of its
+# predictive distribution counts less. (A reading of 900 among 15 to 25 is not 9.00 with a shifted decimal point.)
 PLAUSIBLE_TAIL = 0.1
 ORDER_CONFIDENCE = 0.5  # of a value taken from the rows before and after: rows may be out of order, not their values
 
 
 @dataclass(eq=False)
 class ColumnVerdict:
-    """What was found about one column.
+    """The verdict on one column.
 
     Args:
         wrong: probability that each cell is wrong ``[n]``; 0 where nothing was judged.
@@ -279,7 +279,7 @@ def _gain(prepared: Sequence[_Column | str], center: Floats, spread: Floats) -> 
 
 
 def _gap(u: Floats, wrong: Floats) -> bool:
-    """Whether the cells judged wrong lie clearly farther out than all others."""
+    """Whether the cells judged wrong are clearly more extreme than all others."""
     flagged = wrong > DOUBTED
     size = np.abs(u)
     near = float(np.nanmax(size[~flagged & np.isfinite(u)], initial=0.0))

@@ -44,7 +44,7 @@ def predict(
     """Predict column j for every row, always without the row's own value.
 
     Args:
-        context: what it may be predicted from.
+        context: its predictors.
         j: the column.
         y: its values on the common scale, NaN where there is none.
         judged: rows that the regression is fitted on.
@@ -79,7 +79,7 @@ def predict(
     degree = None if context.links is None or "links" not in blocks else np.diff(context.links.indptr)
     spread = _spread((y - center) / widening, center, judged, degree, floor)
     spread = spread * widening
-    # what is only guessed in the row makes the prediction as much less sure
+    # imputed values of the row widen the prediction accordingly
     spread = np.sqrt(spread * spread + np.square(context.unsure) @ np.square(slope))
     return Prediction(center, spread, blocks, slope, curvature)
 
@@ -88,7 +88,7 @@ def _extreme_rows(context: Context, y: Floats, center: Floats, slope: Floats) ->
     """Predictions of rows with several extreme values.
 
     Clipped features foretell too little where the row as a whole is extreme, whole ones too much where one cell is
-    wrong. The row gets the benefit of the doubt: of both predictions and all between, the one next to its value.
+    wrong. Of all values between the two predictions, the one closest to the observed value is used.
     """
     if not slope.any():
         return center

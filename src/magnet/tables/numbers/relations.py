@@ -13,7 +13,7 @@ from magnet.tables.numbers.arrays import Bools, Floats, Ints
 
 MAX_COLUMNS = 64  # that are searched for relations among three
 MAX_BLOCK = 12  # columns side by side that may add up to a total
-SAMPLE = 200  # rows of the search; what it finds is checked on all
+SAMPLE = 200  # rows of the search; relations found are checked on all rows
 GLANCE, REFERENCES = 24, 4  # rows of a first look at ratios, and those that the others are compared with
 ALIKE = 0.05  # logarithm by which a ratio may vary before rounding is considered
 MIN_ROWS = 20  # in which a relation must hold with every term counting
@@ -89,7 +89,7 @@ class Relation:
         return f"{names[self.target]} = {right}"
 
     def state(self, x: Floats, steps: Sequence[float]) -> tuple[Bools, Bools]:
-        """Rows in which the relation says something (every term counts), and those of them in which it holds."""
+        """Rows to which the relation applies (every term counts), and those in which it holds."""
         known = np.isfinite(x[:, list(self.members)]).all(axis=1)
         tolerance = self.tolerance(x, steps)
         with np.errstate(invalid="ignore"):
@@ -218,7 +218,7 @@ def blame(
     steps: Sequence[float],
     gain: Callable[[int, Ints, Floats], Floats],
 ) -> Blame:
-    r"""Which cells break relations, and what they should be.
+    r"""Cells that break relations, and their corrections.
 
     A cell of a relation that holds in its row is right. Of the other members m of a broken relation one is wrong, or
     none is and the row is an exception:

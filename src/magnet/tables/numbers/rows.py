@@ -11,7 +11,7 @@ from magnet.tables.numbers.errors import DEGREES
 from magnet.tables.numbers.tails import log_t
 
 DOUBTED = 0.5
-UNUSUAL = 1e-3  # chance of so many scattered errors in one row
+UNUSUAL = 1e-3  # probability of this many scattered errors in one row
 FAR_OUT = 3.0  # spreads
 
 
@@ -32,7 +32,7 @@ def to_blame(
     Args:
         u: residuals over their spreads, NaN where there is none.
         cells: values that the predictions were made from.
-        doubt: cells that hold their prediction already.
+        doubt: cells that already equal their prediction.
         center, spread: predictions.
         slopes: of the predictions in the cells and in their squares ``[2, q, q]``.
         log_wrong: log densities of the observed values if they are wrong, times their rate, in the units of u.

@@ -105,7 +105,7 @@ def fit_scale(x: Floats, step: float = 0.0, linear: bool = False) -> Scale | Non
     candidates = [Scale("linear")]
     size = known[known > 0]
     if not linear and size.size > 1 and np.mean(known >= 0) >= POSITIVE:
-        # an ordinary size with a wrong sign does not tell how the right ones spread; a value just below 0 does
+        # an ordinary size with a wrong sign is not informative about the scale; a value just below 0 is
         known = known[(known >= 0) | (-known < np.quantile(size, ORDINARY))]
         # without zeros the values are logarithms nearly throughout; with zeros the smallest sizes are linear
         candidates.append(Scale("root"))

@@ -1,4 +1,4 @@
-"""Right residuals and wrong values told apart: tails of unknown weight against a broad error density."""
+"""Separating right residuals from wrong values: tails of unknown weight against a broad error density."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def judge_tails(u: Floats, log_wrong: Floats, rate: float, prior_rows: float, mi
         log_wrong: log density of the wrong values, in the units of u.
         rate: error rate of the table, the prior mean.
         prior_rows: rows that the prior counts for.
-        min_scale: lower bound of s; values as written are no closer than a step, so that many equal ones prove nothing
+        min_scale: lower bound of s; written values are at least one step apart, so that many equal ones are no evidence
             (default: none).
 
     Example:
@@ -93,7 +93,7 @@ def _judge_side(size: Floats, log_wrong: Floats, rate: float, prior_rows: float,
 
 
 def _compressed(size: Floats) -> tuple[Ints, Floats]:
-    """Positions that stand for all residuals, and how many each stands for: the farthest for themselves."""
+    """Representative positions of the residuals with their counts; the farthest are kept exactly."""
     order = np.argsort(-size, kind="stable")
     if size.size <= EXACT + BINS:
         return order, np.ones(size.size)

@@ -163,7 +163,7 @@ def read_pt(path: Path) -> Arrays:
 
 
 def _unpacked(path: Path) -> int:
-    """Bytes that a file of torch's unfolds to; the old ones are no archives."""
+    """Bytes that a file of torch's unfolds to; old ones are not archives."""
     if not zipfile.is_zipfile(path):
         return path.stat().st_size
     with zipfile.ZipFile(path) as archive:

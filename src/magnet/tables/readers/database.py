@@ -39,7 +39,7 @@ class Database(ArrowTable):
         path: the file, and the table behind ``::``.
         table: its rows as Arrow columns.
         name: of the table.
-        keys: by what each row is found again: the value of each column of :attr:`key_columns`.
+        keys: identification of each row: its values in :attr:`key_columns`.
         key_columns: ``rowid``, or the primary key of a table without one.
         generated: columns that the database computes.
     """

@@ -1,4 +1,4 @@
-"""CSV and TSV files, kept to the byte: what nobody changed is written back as it was."""
+"""CSV and TSV files; unchanged parts are written back byte for byte."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class GraphML:
         cells: for each node, where the text of each key stands.
         ends: for each node, where a new ``<data>`` can be put.
         frame: its nodes; those without a value of their own hold their key's ``<default>``.
-        edges: source, target and, where there is one, weight.
+        edges: source, target and optionally weight.
     """
 
     path: Path
@@ -133,7 +133,7 @@ def read_graphml(path: Path) -> GraphML:
         text = read_text(path, declared[1].decode() if declared else usual, longest_line=None)
         content = text.characters.encode()
         document = _Document(path, content)
-        parser = expat.ParserCreate("utf-8")  # whatever the file declares, this is what it is now
+        parser = expat.ParserCreate("utf-8")  # the encoding of the output, whatever the input declares
         parser.buffer_text = True
         parser.EntityDeclHandler = document.refuse_entities
         parser.StartElementHandler = lambda name, attributes: document.start(parser.CurrentByteIndex, name, attributes)
@@ -151,7 +151,7 @@ def read_graphml(path: Path) -> GraphML:
 
 @dataclass(eq=False)
 class _Document:
-    """What is met while a file is parsed from front to back; no tree is built."""
+    """Event handler of the streaming parser; no tree is built."""
 
     path: Path
     content: bytes

@@ -1,4 +1,4 @@
-"""The schema file: what a user says about columns that were guessed wrongly."""
+"""The schema file: the user's corrections of inferred column kinds."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class Parquet(ArrowTable):
 
 
 def read_parquet(path: Path) -> Parquet:
-    """Read a Parquet file; a column that is not understood is left alone, and does not stand in the others' way."""
+    """Read a Parquet file; a column of an unsupported type is not judged, and does not affect the others."""
     import pyarrow.parquet as pq
 
     with readable(path, "Parquet"):

@@ -45,7 +45,7 @@ def read(
         nodes: one row per node (``.csv .tsv .parquet``, or a table of a database: ``shop.sqlite::customers``); or a
             whole graph (``.graphml``, ``.npz`` with ``x`` and ``edge_index``, a PyG ``Data`` in a ``.pt``); or a folder
             with one of them, or with ``nodes.*`` and ``edges.*``.
-        edges: two columns of node ids and, where there is one, a weight (a table in the same forms).
+        edges: a table in the same formats with two columns of node ids and optionally a weight.
         id, label, source, target, weight, columns, exclude, override, allow_unknown_ids: see :func:`from_frames`.
         encoding: of text files. (default: found)
     """

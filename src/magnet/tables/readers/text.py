@@ -32,7 +32,7 @@ class Text:
 
 
 def read_text(path: Path, encoding: str | None = None, longest_line: int | None = LONGEST_LINE) -> Text:
-    """Decode a file: by its byte order mark, else UTF-8, else (where no byte speaks for UTF-8) Windows-1252.
+    """Decode a file: by its byte order mark, else UTF-8, else (without any valid multi-byte UTF-8) Windows-1252.
 
     The mark stays in the text. A file whose characters would not give back the same bytes is refused: what nobody
     changed could not be written as it was.

@@ -1,4 +1,4 @@
-"""Cells that the user knows to be right."""
+"""Cells that the user has marked as correct."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a column holds: found before any value is judged."""
+"""Column roles, inferred before any value is judged."""
 
 from magnet.tables.roles.base import ROLES, Role
 from magnet.tables.roles.infer import TESTS, infer_role

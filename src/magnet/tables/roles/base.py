@@ -14,7 +14,7 @@ def roles_but(*names: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Role:
-    """What a column holds and why we think so.
+    """The role of a column and the reason for it.
 
     Args:
         name: one of ``identifier``, ``code``, ``phone``, ``date``, ``time``, ``unit`` (number with a unit),

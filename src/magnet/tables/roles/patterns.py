@@ -68,7 +68,7 @@ def without_noise(text: str) -> str:
 
 
 def disguised_blank(text: str) -> bool:
-    """Whether a text only says that there is no value (``N/A``, ``***``, ``unknown``).
+    """Whether a text means that there is no value (``N/A``, ``***``, ``unknown``).
 
     Example:
         >>> [disguised_blank(t) for t in ("N/A", "***", "Nancy", "0")]
