@@ -76,7 +76,8 @@ class Auto(Detector):
         if not data.is_narrow:
             return data
         assert data.x is not None
-        cells, x = CellModel(data, rounds=1), data.x.clone()
+        cells, x = CellModel(data, rounds=1), data.empty(*data.x.shape)
         for first, last in data.ranges():
-            x[:, first:last].masked_fill_(cells.probability(first, last) > 0.5, float("nan"))
+            wild = cells.probability(first, last) > 0.5
+            x[:, first:last] = data.block(first, last).masked_fill(wild, float("nan"))
         return replace(data, x=x)

@@ -75,7 +75,10 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
         Args:
             data: a graph with ``x`` ``[n, d]`` (a tensor, NumPy array, memory map or SciPy matrix of numbers, or the
                 path of a ``.npy``, sparse ``.npz`` or ``.parquet`` file; dense with NaN = missing, or sparse CSR) and
-                ``edge_index``; ``edge_weight`` counts where it is there, and
+                ``edge_index``. Dense features in a file, or a memory map, may be larger than memory: ``auto``,
+                ``context`` and ``cell`` then keep matrices of their size in temporary files (where ``TMPDIR`` says),
+                and at most some kilobytes per node in memory; only the non-zero cells of sparse features and of bags of
+                words are in memory at once. Further, ``edge_weight`` counts where it is there, and
                 ``edges_from_rows = True`` says that the edges are nearest neighbors by ``x`` itself. Results are on the
                 device of ``x``. Or data prepared by
                 :meth:`DetectionData.from_data <magnet.detection.data.dataset.DetectionData.from_data>`.

@@ -153,7 +153,7 @@ class Verdict:
         the cells that are stored and those of probability 1 % or more."""
         data = self.data
         if data.matrix is None or dtype == torch.bool:
-            out = torch.empty(data.num_nodes, data.num_features, dtype=dtype, device=self.device)
+            out = self._empty(dtype)
             for first, last, block in data.over_ranges(self.block):
                 out[:, first:last] = getattr(block, name).to(out.device)
             return out
@@ -181,14 +181,17 @@ class Verdict:
     def trust(self) -> Tensor:
         if self._is_row_only:
             return 1 - self.flagged_rows.float()[:, None].expand(-1, self.data.num_features)
-        return self._without_missing(1 - self._matrix("distrusted", torch.bool).float())
+        out = self._empty()
+        for first, last, block in self.data.over_ranges(self.block):
+            out[:, first:last] = (1 - block.distrusted.float()).to(out.device)
+        return self._without_missing(out)
 
     @cached_property
     def soft_trust(self) -> Tensor:
         data = self.data
         if self._is_row_only:
             return (1 - self.row_probability).square()[:, None].expand(-1, data.num_features)
-        out = torch.empty(data.num_nodes, data.num_features, device=self.device)
+        out = self._empty()
         for first, last, right in data.over_ranges(self._right):
             out[:, first:last] = right.square().to(out.device)
         return self._without_missing(out)
@@ -205,7 +208,16 @@ class Verdict:
         return right if exempt is None else right.masked_fill(exempt, 1.0)
 
     def _without_missing(self, trust: Tensor) -> Tensor:
-        return trust if self.data.missing is None else trust.masked_fill(self.data.missing.to(trust.device), 0.0)
+        return trust if self.data.missing is None else trust.masked_fill_(self.data.missing.to(trust.device), 0.0)
+
+    def _empty(self, dtype: torch.dtype = torch.float32) -> Tensor:
+        """A matrix over all cells, on the device of the results."""
+        shape = (self.data.num_nodes, self.data.num_features)
+        return (
+            self.data.empty(*shape, dtype=dtype)
+            if self.data.on_disk
+            else torch.empty(shape, dtype=dtype, device=self.device)
+        )
 
     @property
     def _is_row_only(self) -> bool:

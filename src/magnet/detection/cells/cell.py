@@ -97,7 +97,7 @@ class CellModel:
             if self.has_lengths:
                 support = w * (1 - self.node_probability)
             if data.matrix is None:
-                p_cell_wrong = torch.empty(data.num_nodes, data.num_features, device=data.device)
+                p_cell_wrong = data.empty(data.num_nodes, data.num_features)
                 for first, last, block in data.over_ranges(self.probability):
                     p_cell_wrong[:, first:last] = block
 
@@ -207,7 +207,7 @@ class CellModel:
     @property
     def _keeps(self) -> bool:
         data = self.data
-        return data.matrix is None and data.num_nodes * data.num_features <= CELLS.cached_cells
+        return data.matrix is None and not data.on_disk and data.num_nodes * data.num_features <= CELLS.cached_cells
 
     def probability(self, first: int, last: int) -> Tensor:
         """``P`` ``[n, c]``."""

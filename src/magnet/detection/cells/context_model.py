@@ -14,6 +14,7 @@ from magnet.detection.cells.opinion_pool import LogOpinionPool, fit_pools
 from magnet.detection.cells.ridge import leave_one_out_ridge
 from magnet.detection.data.columns import Column
 from magnet.detection.data.dataset import DetectionData
+from magnet.detection.data.scales import nan_median
 from magnet.detection.options import CONTEXT, DATA, POOL
 
 Means = tuple[Tensor, Tensor, Tensor]
@@ -80,7 +81,7 @@ class ContextModel:
         for first, last in data.ranges():
             block = data.block(first, last)
             known = (~block.isnan()).sum(dim=0).clamp_min(1)
-            median = block.nanmedian(dim=0).values
+            median = nan_median(block)
             candidates = torch.stack([torch.zeros_like(median), median])
             share = torch.stack([(block == v).sum(dim=0) / known for v in candidates])
             best, which = share.max(dim=0)
@@ -136,9 +137,9 @@ class ContextModel:
         data, limit = self.data, DATA.max_standardized
         if not self.uses_row:
             return None
-        z = torch.empty(data.num_nodes, data.num_features, device=data.device)
-        one, two = torch.empty_like(z), torch.empty_like(z)
-        unclipped = torch.empty_like(z) if data.is_narrow else None
+        shape = (data.num_nodes, data.num_features)
+        z, one, two = (data.empty(*shape) for _ in range(3))
+        unclipped = data.empty(*shape) if data.is_narrow else None
         for first, last in data.ranges():
             block = data.scales.standardize(data.block(first, last), first).nan_to_num()
             p_right = 1 if self.p_cell_wrong is None else 1 - self.p_cell_wrong[:, first:last]
@@ -147,7 +148,7 @@ class ContextModel:
                 unclipped[:, first:last] = block * p_right
             observed = None if data.missing is None else ~data.missing[:, first:last]
             _, one[:, first:last], two[:, first:last] = self.means(z[:, first:last], observed)
-        return leave_one_out_ridge(z, one, two, data.columns, unclipped=unclipped)
+        return leave_one_out_ridge(z, one, two, data.columns, unclipped=unclipped, empty=data.empty)
 
     @cached_property
     def rest_of_row(self) -> Cooccurrence | None:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from magnet.detection.cells.context_model import ContextModel
+from magnet.detection.data.scales import median_size, nan_median, order_statistics
 from magnet.detection.options import DATA, NUMERIC
 
 
@@ -45,47 +46,64 @@ class NumericModel:
     def _fit(self) -> tuple[Tensor, Tensor, Tensor]:
         """Of the columns without a spike: prediction and spread ``[n, c]`` on the common scale, t dof ``[c]``."""
         data, options = self.data, NUMERIC
-        plain = self._standardized(self.smooth)
-        joint = self.context.regression
-        if joint is not None:
-            prediction, widening = joint[0][:, self.smooth], (1 - joint[1][:, self.smooth]).rsqrt()
-        else:
-            widening = torch.ones((), device=plain.device)
-            observed = None if data.missing is None else ~data.missing[:, self.smooth]
-            prediction = self._from_context(plain.clamp(-DATA.max_standardized, DATA.max_standardized), observed)
-        z, prediction = self._asinh_scale(plain, slice(None)), self._asinh_scale(prediction, slice(None))
-        residual = (z - prediction) / widening
-        if self.context.p_cell_wrong is not None:
-            residual = residual.masked_fill(self.context.p_cell_wrong[:, self.smooth] > 0.5, float("nan"))
-        least = options.grid_spread * _grid_step(z)
+        shape = (data.num_nodes, self.smooth.numel())
+        prediction, residual, spread = (data.empty(*shape) for _ in range(3))
         degree = torch.bucketize(
             data.num_neighbors.contiguous(), torch.tensor(options.degree_edges, device=data.device)
         )
-        spread = torch.maximum(_spread_by_degree(residual, degree), least)
-        spread = torch.maximum(spread * spread_by_prediction(residual / spread, prediction), least)
+        for at in self._parts():
+            z, prediction[:, at] = self._predicted(at)
+            difference = (z - prediction[:, at]) / self._widening(at)
+            if self.context.p_cell_wrong is not None:
+                difference.masked_fill_(self.context.p_cell_wrong[:, self.smooth[at]] > 0.5, float("nan"))
+            least = options.grid_spread * _grid_step(z)
+            wide = torch.maximum(_spread_by_degree(difference, degree), least)
+            residual[:, at] = difference
+            spread[:, at] = torch.maximum(wide * spread_by_prediction(difference / wide, prediction[:, at]), least)
         if self.smooth.numel() >= options.min_row_scale_columns:
-            spread = spread * _row_scale(residual / spread)
-        nu = fit_t_dof(residual / spread)
+            spread *= _row_scale(torch.div(residual, spread, out=data.empty(*shape)))
+        nu = torch.empty(shape[1], device=data.device)
+        for at in self._parts():
+            nu[at] = fit_t_dof(residual[:, at] / spread[:, at])
+            spread[:, at] *= self._widening(at)
         # what is rare in a heavy-tailed column is rarer still in the part that was fitted
-        nu = torch.where(self.is_heavy, nu.clamp_max(options.max_heavy_dof), nu)
-        return prediction, spread * widening, nu
+        return prediction, spread, torch.where(self.is_heavy, nu.clamp_max(options.max_heavy_dof), nu)
+
+    def _parts(self) -> list[slice]:
+        """Ranges of the columns without a spike that fit in a block."""
+        width = max(1, min(64, DATA.cells_per_block // self.data.num_nodes))
+        return [slice(at, at + width) for at in range(0, self.smooth.numel(), width)]
+
+    def _predicted(self, at: slice) -> tuple[Tensor, Tensor]:
+        """Values and predictions ``[n, c]`` of some of the columns without a spike."""
+        columns, missing, joint = self.smooth[at], self.data.missing, self.context.regression
+        plain = self._standardized(columns)
+        if joint is not None:
+            prediction = joint[0][:, columns]
+        else:
+            observed = None if missing is None else ~missing[:, columns]
+            prediction = self._from_context(plain.clamp(-DATA.max_standardized, DATA.max_standardized), observed)
+        return self._asinh_scale(plain, at), self._asinh_scale(prediction, at)
+
+    def _widening(self, at: slice) -> Tensor | float:
+        """By how much the deviation of a residual exceeds that of the noise ``[n, c]``: the row is left out."""
+        joint = self.context.regression
+        return 1.0 if joint is None else (1 - joint[1][:, self.smooth[at]]).rsqrt()
 
     def _standardized(self, columns: Tensor) -> Tensor:
         assert self.data.x is not None
-        z = torch.empty(self.data.num_nodes, columns.numel(), device=self.data.device)
-        for at in range(0, columns.numel(), 64):
-            some = columns[at : at + 64]
-            z[:, at : at + 64] = self.data.scales.standardize_cells(self.data.x[:, some], some)
-        return z
+        return self.data.scales.standardize_cells(self.data.x[:, columns].contiguous(), columns)
 
     @cached_property
     def is_heavy(self) -> Tensor:
         """Bool ``[c]``: columns without a spike whose tails are so heavy that no value would be far out."""
-        return fit_t_dof(self._standardized(self.smooth)) <= NUMERIC.heavy_dof
+        parts = [fit_t_dof(self._standardized(self.smooth[at])) for at in self._parts()]
+        return torch.cat(parts) <= NUMERIC.heavy_dof if parts else self.smooth > 0
 
     def _asinh_scale(self, z: Tensor, which: Tensor | slice) -> Tensor:
         """Values ``[n, c]`` of some of the columns without a spike, those of heavy-tailed columns on an asinh scale."""
-        return torch.where(self.is_heavy[which], z.asinh(), z)
+        heavy = self.is_heavy[which]
+        return torch.where(heavy, z.asinh(), z) if bool(heavy.any()) else z
 
     def _from_context(self, z: Tensor, observed: Tensor | None) -> Tensor:
         """``beta_1 m1 + beta_2 m2 + constant`` by least squares."""
@@ -135,7 +153,7 @@ class NumericModel:
             size = _log_size(data.block(first, last) - self.context.spike[first:last])
             row, column = (~size.isnan()).nonzero(as_tuple=True)
             rows.append(row)
-            values.append(size[row, column] - size.nanmedian(dim=0).values[column])
+            values.append(size[row, column] - nan_median(size)[column])
         row, value = torch.cat(rows), torch.cat(values)
         order = value.argsort(stable=True)
         order = order[row[order].argsort(stable=True)]
@@ -170,7 +188,7 @@ def spiked_log_ratio(distance: Tensor, probability: Tensor, row_level: Tensor | 
     on it, and by how much each row ``[n]`` is larger than others on the log scale."""
     size = _log_size(distance)
     event = ~size.isnan()
-    centre = size.nanmedian(dim=0).values.nan_to_num()
+    centre = nan_median(size).nan_to_num()
     residual = size - centre if row_level is None else size - centre - row_level[:, None]
     spread = _robust_spread(residual).clamp_min(NUMERIC.min_log_spread)
     nu = fit_t_dof(residual / spread)
@@ -231,7 +249,7 @@ def _row_scale(u: Tensor) -> Tensor:
 
     Shrunk by the part of its variance that the median of so few numbers has anyway (1.36 / d for its logarithm).
     """
-    middle = u.abs().nanmedian(dim=1, keepdim=True).values.nan_to_num()
+    middle = median_size(u)[:, None].nan_to_num()
     ratio = (middle.clamp_min(1e-9) / middle.median().clamp_min(1e-9)).log()
     variance = (1.4826 * ratio.abs().median()).square().clamp_min(1e-9)
     return ((1 - 1.36 / u.shape[1] / variance).clamp_min(0) * ratio).clamp_min(0).exp()
@@ -239,15 +257,15 @@ def _row_scale(u: Tensor) -> Tensor:
 
 def _robust_spread(values: Tensor) -> Tensor:
     """1.4826 times the median absolute value ``[c]``."""
-    return 1.4826 * values.abs().nanmedian(dim=0).values.nan_to_num()
+    return 1.4826 * nan_median(values.abs()).nan_to_num()
 
 
 def fit_t_dof(u: Tensor) -> Tensor:
     """Degrees of freedom ``[c]`` of the t distribution whose 90 % point of ``|u|``, relative to the median, is nearest
     to that of the data."""
-    ordered = u.abs().sort(dim=0).values  # NaN last
     known = (~u.isnan()).sum(dim=0)
-    low, high = (ordered.gather(0, ((known - 1).clamp_min(0) * q).long()[None])[0] for q in (0.5, 0.9))
+    ranks = torch.stack([((known - 1).clamp_min(0) * q).long() for q in (0.5, 0.9)])
+    low, high = order_statistics(u.abs(), ranks)
     ratio = (high / low.clamp_min(1e-9)).nan_to_num()
     nearest = (ratio[:, None].log() - torch.tensor(NUMERIC.t_tail_ratios, device=u.device).log()).abs().argmin(dim=1)
     return torch.tensor(NUMERIC.t_dofs, device=u.device)[nearest]

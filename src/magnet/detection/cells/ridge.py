@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
 from magnet.detection.data.columns import Column
+from magnet.detection.data.scales import median_size
+from magnet.detection.data.scratch import row_ranges
 from magnet.detection.options import CONTEXT
 
 
@@ -18,6 +20,7 @@ def leave_one_out_ridge(
     columns: Sequence[Column],
     ridge: float = CONTEXT.ridge,
     unclipped: Tensor | None = None,
+    empty: Callable[..., Tensor] | None = None,
 ) -> tuple[Tensor, Tensor]:
     r"""Ridge regression of every column (every category as a whole) on everything but itself, without the row that is
     predicted: in a small table a single wrong cell would otherwise draw the prediction to itself.
@@ -35,16 +38,19 @@ def leave_one_out_ridge(
         unclipped: the same values before clipping, for tables of few columns. In rows that are extreme throughout, a
             number is predicted from these if that is nearer to it. In other rows they do not count: one wild cell does
             not make the rest of its row look wrong, and several outliers in one row cannot explain one another.
+        empty: makes the matrices. (default: in memory)
 
     Returns:
         predictions ``[n, d]`` and leverages ``[n, d]``.
     """
     n, d = z.shape
-    mean = z.mean(dim=0)
-    F = torch.cat([z - mean, one - one.mean(dim=0), two - two.mean(dim=0)], dim=1)
+    empty = empty or z.new_empty
+    mean, F = z.mean(dim=0), empty(n, 3 * d)
+    for k, part in enumerate((z, one, two)):
+        torch.sub(part, part.mean(dim=0), out=F[:, k * d : (k + 1) * d])
     gram = (F.T @ F).double() / n
     theta = torch.linalg.inv(gram + ridge * torch.eye(3 * d, dtype=torch.float64, device=z.device))
-    out, leverage = torch.empty_like(z), torch.empty_like(z)
+    out, leverage = empty(n, d), empty(n, d)
     groups = [(slice(c.start, c.stop), torch.linalg.inv(theta[c.start : c.stop, c.start : c.stop])) for c in columns]
     for start in range(0, n, CONTEXT.ridge_block_rows):
         rows = slice(start, start + CONTEXT.ridge_block_rows)
@@ -57,8 +63,9 @@ def leave_one_out_ridge(
             out[rows, g] = z[rows, g] - residual / (1 - leverage[rows, g])
     numeric = [c.start for c in columns if c.kind in ("continuous", "count")]
     if unclipped is not None and numeric:
-        extreme = unclipped[:, numeric].abs().median(dim=1).values > CONTEXT.extreme_row_value
-        chosen = ((unclipped != z).any(dim=1) & extreme).nonzero().flatten()
+        wild = torch.cat([(unclipped[rows] != z[rows]).any(dim=1) for rows in row_ranges(n, d)])
+        extreme = median_size(unclipped[:, numeric]) > CONTEXT.extreme_row_value
+        chosen = (wild & extreme).nonzero().flatten()
         F[chosen, :d] = unclipped[chosen] - mean
         residual = (F[chosen] @ theta[:, numeric].float()) / theta[numeric, numeric].float()
         at = (chosen[:, None], torch.tensor(numeric, dtype=torch.long, device=z.device)[None])

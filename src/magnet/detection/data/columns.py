@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from magnet.arrays import is_sparse, to_scipy, to_torch_csr
+from magnet.detection.data.scratch import row_ranges, scratch
 from magnet.detection.options import DATA, ROWS
 
 Kind = Literal["binary", "count", "continuous", "categorical"]
@@ -54,7 +56,10 @@ def feature_tensor(x: Any) -> Tensor:
     if sp.issparse(x):
         x = to_torch_csr(sp.csr_matrix(x, dtype=np.float32))
     elif isinstance(x, np.ndarray) and x.dtype.kind in "fiub":
-        x = torch.from_numpy(np.ascontiguousarray(x))
+        with warnings.catch_warnings():
+            # a file that is mapped for reading: nothing is ever written to it
+            warnings.filterwarnings("ignore", "The given NumPy array is not writable")
+            x = torch.from_numpy(np.ascontiguousarray(x))
     if not isinstance(x, Tensor) or x.is_complex():
         held = "is missing" if x is None else f"is a {type(x).__name__} of {getattr(x, 'dtype', 'objects')}"
         raise ValueError(
@@ -70,19 +75,18 @@ def _read(path: Path) -> Any:
     """The features of a file."""
     try:
         if path.suffix == ".npy":
-            # a copy on write: torch has no read-only tensors, and nothing is ever written to the file
-            return np.load(path, mmap_mode="c", allow_pickle=False)
+            return np.load(path, mmap_mode="r", allow_pickle=False)
         if path.suffix == ".npz":
             return sp.load_npz(path)
         if path.suffix == ".parquet":
             from pyarrow import parquet
 
             with parquet.ParquetFile(path) as file:
-                x = np.empty((file.metadata.num_rows, file.metadata.num_columns), np.float32)
-                first = 0
+                x, first = scratch(file.metadata.num_columns, file.metadata.num_rows).T, 0
                 for batch in file.iter_batches():
                     for j, column in enumerate(batch.columns):
-                        x[first : first + batch.num_rows, j] = column.to_numpy(zero_copy_only=False)
+                        values = column.to_numpy(zero_copy_only=False).astype(np.float32)
+                        x[first : first + batch.num_rows, j] = torch.from_numpy(values)
                     first += batch.num_rows
             return x
     except (OSError, ValueError) as error:
@@ -111,8 +115,9 @@ def infer_columns(x: Any) -> list[Column]:
         binary[place[values != unit[place].astype(np.float32)]] = False
         whole[place[(values < 0) | (values % 1 != 0)]] = False
     else:
-        for start in range(0, features, 64):
-            at, block = slice(start, start + 64), x[:, start : start + 64].float()
+        width = max(1, min(64, DATA.cells_per_block // max(1, x.shape[0])))
+        for start in range(0, features, width):
+            at, block = slice(start, start + width), x[:, start : start + width].float()
             missing = block.isnan()
             known = block.masked_fill(missing, 0.0)
             other = torch.where(known.amax(dim=0) > 0, known.amax(dim=0), known.amin(dim=0))
@@ -138,13 +143,18 @@ def row_units(x: Tensor) -> Tensor | None:
         (False, True)
     """
     nodes, features = x.shape
-    if features < DATA.min_bag_columns or (not is_sparse(x) and float((x != 0).float().mean()) > DATA.max_bag_fill):
+    if features < DATA.min_bag_columns:
         return None
+    if not is_sparse(x):
+        filled = sum(int(x[rows].count_nonzero()) for rows in row_ranges(nodes, features))
+        if filled > DATA.max_bag_fill * nodes * features:
+            return None
     matrix = to_scipy(x if is_sparse(x) else x.nan_to_num(nan=0.0)).astype(np.float64)
-    filled = np.diff(matrix.indptr) > 0
-    if filled.sum() < ROWS.min_rows or matrix.nnz > DATA.max_bag_fill * nodes * features:
+    has_cells = np.diff(matrix.indptr) > 0
+    if has_cells.sum() < ROWS.min_rows or matrix.nnz > DATA.max_bag_fill * nodes * features:
         return None
-    starts, row = matrix.indptr[:-1][filled], np.repeat(np.arange(filled.sum()), np.diff(matrix.indptr)[filled])
+    lengths = np.diff(matrix.indptr)[has_cells]
+    starts, row = matrix.indptr[:-1][has_cells], np.repeat(np.arange(lengths.size), lengths)
     least, largest = np.minimum.reduceat(matrix.data, starts), np.maximum.reduceat(matrix.data, starts)
     sizes = np.add.reduceat(matrix.data, starts), np.sqrt(np.add.reduceat(matrix.data**2, starts)), largest
     same = [np.isclose(size, np.median(size), rtol=1e-3) for size in sizes]
@@ -158,7 +168,7 @@ def row_units(x: Tensor) -> Tensor | None:
     if not normalized or np.isclose(least, np.median(least), rtol=1e-3).mean() >= 1 - DATA.max_exceptions:
         return None
     out = np.ones(nodes)
-    out[filled] = unit
+    out[has_cells] = unit
     return torch.from_numpy(out).to(x.device)
 
 
@@ -173,11 +183,12 @@ def _binary_but_for_errors(x: Tensor) -> NDArray[np.bool_]:
         for total, which in ((ones, values == 1), (foreign, odd), (counts, (values > 1) & ~odd)):
             total += np.bincount(place[which], minlength=features)
     else:
-        for start in range(0, features, 64):
-            block = x[:, start : start + 64].nan_to_num()
+        width = max(1, min(64, DATA.cells_per_block // max(1, x.shape[0])))
+        for start in range(0, features, width):
+            block = x[:, start : start + width].nan_to_num()
             odd = (block < 0) | (block != block.round())
             for total, which in ((ones, block == 1), (foreign, odd), (counts, (block > 1) & ~odd)):
-                total[start : start + 64] = which.sum(dim=0).cpu().numpy()
+                total[start : start + width] = which.sum(dim=0).cpu().numpy()
     if features < DATA.min_bag_columns or ones.sum() < DATA.min_binary_share * (ones + foreign + counts).sum():
         return np.zeros(features, bool)
     return (counts == 0) & (foreign > 0) & (ones >= foreign)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ from magnet.arrays import csr_tensor, is_sparse, to_scipy
 from magnet.cluster import results_in_order
 from magnet.detection.data.columns import Column, check_columns, feature_tensor, infer_columns, row_units
 from magnet.detection.data.scales import Scales, asinh_units, robust_scales
+from magnet.detection.data.scratch import columns_on_disk, row_ranges, scratch
 from magnet.detection.options import DATA
 from magnet.graph import Graph
 
@@ -44,6 +46,7 @@ class DetectionData:
         units: what the rows ``[n]`` and the columns ``[d]`` were divided by, so that bags of words are 0/1 or counts
             here, whatever they were multiplied by; None for 1.
         cluster: the Ray cluster that works on ranges of features, see :func:`magnet.cluster.connected`; None for none.
+        on_disk: the features are larger than memory: matrices of their size are kept in temporary files.
     """
 
     graph: Graph
@@ -56,6 +59,7 @@ class DetectionData:
     edges_from_rows: bool = False
     units: tuple[Tensor, Tensor] | None = None
     cluster: str | None = None
+    on_disk: bool = False
 
     @classmethod
     def from_data(
@@ -67,7 +71,11 @@ class DetectionData:
         device: Any = None,
     ) -> DetectionData:
         """Check the data and put it on the device (that of ``data.x`` unless another is named)."""
-        x = feature_tensor(getattr(data, "x", None))
+        given = getattr(data, "x", None)
+        x = feature_tensor(given)
+        on_disk = isinstance(given, str | os.PathLike | np.memmap) and not is_sparse(x) and device in (None, "cpu")
+        if on_disk:
+            x = columns_on_disk(x)
         bag = columns is None or all(c.kind in ("binary", "count") for c in columns)
         row_unit = row_units(x) if bag else None
         if row_unit is not None:
@@ -87,12 +95,19 @@ class DetectionData:
             matrix.data /= unit.cpu().numpy()[matrix.indices]
         else:
             dense = x.to(where, torch.float32)
-            if any(bool(rows.isinf().any()) for rows in dense.split(1 << 16)):
-                row, column = dense.isinf().nonzero()[0].tolist()
+            for rows in row_ranges(*dense.shape):
+                if not bool(dense[rows].isinf().any()):
+                    continue
+                row, column = dense[rows].isinf().nonzero()[0].tolist()
+                value = dense[rows][row, column].item()
                 raise ValueError(
-                    f"data.x holds {dense[row, column].item()} at node {row}, feature {column}; only NaN (missing) may"
+                    f"data.x holds {value} at node {row + rows.start}, feature {column}; only NaN (missing) may"
                 )
-            dense = dense / unit if bool((unit != 1).any()) else dense
+            if on_disk:
+                for j in (unit != 1).nonzero().flatten().tolist():
+                    dense[:, j] /= unit[j]
+            elif bool((unit != 1).any()):
+                dense = dense / unit
         if scales is not None and scales.center.numel() != x.shape[1]:
             raise ValueError(f"the detector was fitted on {scales.center.numel()} features; x has {x.shape[1]}")
         if trusted is not None:
@@ -103,9 +118,9 @@ class DetectionData:
                     f"trusted has shape {tuple(trusted.shape)}; it must be [{x.shape[0]}] or {list(x.shape)}"
                 )
         edges_from_rows = bool(getattr(data, "edges_from_rows", False))
-        rows = torch.ones(x.shape[0], device=where) if row_unit is None else row_unit.to(where, torch.float32)
-        units = None if row_unit is None and bool((unit == 1).all()) else (rows, unit)
-        return cls(graph, dense, matrix, chosen, trusted, where, scales, edges_from_rows, units)
+        row_sizes = torch.ones(x.shape[0], device=where) if row_unit is None else row_unit.to(where, torch.float32)
+        units = None if row_unit is None and bool((unit == 1).all()) else (row_sizes, unit)
+        return cls(graph, dense, matrix, chosen, trusted, where, scales, edges_from_rows, units, on_disk=on_disk)
 
     @property
     def num_nodes(self) -> int:
@@ -143,6 +158,10 @@ class DetectionData:
         row = np.repeat(np.arange(self.num_nodes), np.diff(a.indptr))
         return torch.from_numpy(row).to(self.device), torch.from_numpy(a.indices.astype(np.int64)).to(self.device)
 
+    def empty(self, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
+        """A new matrix of the size of the features; in a temporary file where these are larger than memory."""
+        return scratch(*shape, dtype=dtype) if self.on_disk else torch.empty(shape, dtype=dtype, device=self.device)
+
     @cached_property
     def _by_column(self) -> sp.csc_matrix:
         assert self.matrix is not None
@@ -151,7 +170,8 @@ class DetectionData:
     def block(self, first: int, last: int) -> Tensor:
         """Features ``first .. last - 1`` as a dense ``[n, last - first]``."""
         if self.x is not None:
-            return self.x[:, first:last]
+            block = self.x[:, first:last]
+            return block.contiguous() if self.on_disk else block
         return torch.from_numpy(self._by_column[:, first:last].toarray()).to(self.device)
 
     def original(self, first: int, last: int) -> Tensor:
@@ -213,9 +233,12 @@ class DetectionData:
         """Bool ``[n, d]``, or None where nothing is missing."""
         if self.x is None:
             return None
-        if not any(bool(rows.isnan().any()) for rows in self.x.split(1 << 16)):
+        if not any(bool(self.x[rows].isnan().any()) for rows in row_ranges(*self.x.shape)):
             return None
-        return self.x.isnan()
+        missing = self.empty(*self.x.shape, dtype=torch.bool)
+        for first, last in self.ranges():
+            missing[:, first:last] = self.x[:, first:last].isnan()
+        return missing
 
     @cached_property
     def is_bag(self) -> bool:

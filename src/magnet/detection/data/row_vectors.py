@@ -14,6 +14,7 @@ from torch import Tensor
 from magnet.arrays import csr_tensor
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.data.edges import pair_products
+from magnet.detection.data.scratch import row_ranges
 from magnet.detection.options import DATA
 
 
@@ -39,7 +40,7 @@ class RowVectors:
             self.square = torch.from_numpy(np.asarray(square, dtype=np.float32).ravel()).to(self.device)
         else:
             assert self.dense is not None
-            self.square = self.dense.square().sum(dim=1)
+            self.square = torch.cat([self.dense[rows].square().sum(dim=1) for rows in row_ranges(*self.dense.shape)])
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -104,12 +105,12 @@ def unit_rows(data: DetectionData) -> RowVectors:
         return RowVectors(None, _unit_sparse(data.matrix), data.device)
     if data.is_bag or comparable(data):
         assert data.x is not None
-        x = data.x if data.missing is None else data.x.where(~data.missing, data.x.nanmean(dim=0).nan_to_num())
-        z = _unit(x)
-        if float((z != 0).float().mean()) < DATA.max_dense_fill:
+        mean = None if data.missing is None else _known_mean(data)
+        z = _unit(data, data.x, mean)
+        if sum(int(z[rows].count_nonzero()) for rows in row_ranges(*z.shape)) < DATA.max_dense_fill * z.numel():
             return RowVectors(None, sp.csr_matrix(z.cpu().numpy()), data.device)
         return RowVectors(z, None, data.device)
-    return RowVectors(_unit(standard_rows(data)), None, data.device)
+    return RowVectors(_unit(data, standard_rows(data)), None, data.device)
 
 
 def low_rank_rows(data: DetectionData, rank: int = 128, seed: int = 0) -> RowVectors | None:
@@ -118,7 +119,7 @@ def low_rank_rows(data: DetectionData, rank: int = 128, seed: int = 0) -> RowVec
     if min(data.num_nodes, data.num_features) <= rank + 1:
         if data.is_bag or not comparable(data):
             return None
-        return RowVectors(_unit(standard_rows(data)), None, data.device)
+        return RowVectors(_unit(data, standard_rows(data)), None, data.device)
     if data.is_bag:
         matrix = _sparse_bag(data)
         present = np.bincount(matrix.indices, minlength=data.num_features)
@@ -127,7 +128,7 @@ def low_rank_rows(data: DetectionData, rank: int = 128, seed: int = 0) -> RowVec
         z = _truncated_svd(_unit_sparse(weighted), rank, seed)
     else:
         z = _truncated_svd(standard_rows(data).cpu().numpy(), rank, seed)
-    return RowVectors(_unit(torch.from_numpy(z).to(data.device)), None, data.device)
+    return RowVectors(_unit(data, torch.from_numpy(z).to(data.device)), None, data.device)
 
 
 def comparable(data: DetectionData) -> bool:
@@ -139,7 +140,7 @@ def comparable(data: DetectionData) -> bool:
 
 def standard_rows(data: DetectionData) -> Tensor:
     """Dense ``[n, d]`` on the common scale; a missing value is 0, the center of its column."""
-    z, limit = torch.empty(data.num_nodes, data.num_features, device=data.device), DATA.max_standardized
+    z, limit = data.empty(data.num_nodes, data.num_features), DATA.max_standardized
     for first, last in data.ranges():
         z[:, first:last] = data.scales.standardize(data.block(first, last), first).nan_to_num().clamp(-limit, limit)
     for c, at in data.categories(0, data.num_features):
@@ -147,8 +148,19 @@ def standard_rows(data: DetectionData) -> Tensor:
     return z
 
 
-def _unit(z: Tensor) -> Tensor:
-    return z / z.norm(dim=1, keepdim=True).clamp_min(1e-12)
+def _unit(data: DetectionData, z: Tensor, mean: Tensor | None = None) -> Tensor:
+    """Rows of norm 1, with the means ``[d]`` in the place of missing values, a block of rows at a time."""
+    out = data.empty(*z.shape)
+    for rows in row_ranges(*z.shape):
+        part = z[rows].contiguous()  # sums depend on how the numbers lie in memory
+        part = part if mean is None else torch.where(part.isnan(), mean, part)
+        torch.div(part, part.norm(dim=1, keepdim=True).clamp_min(1e-12), out=out[rows])
+    return out
+
+
+def _known_mean(data: DetectionData) -> Tensor:
+    """The mean ``[d]`` of the values that are not missing; 0 where all are."""
+    return torch.cat([data.block(first, last).nanmean(dim=0).nan_to_num() for first, last in data.ranges()])
 
 
 def _unit_sparse(matrix: sp.csr_matrix) -> sp.csr_matrix:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from magnet.detection.data.scratch import row_ranges
 from magnet.detection.options import DATA
 from magnet.scales import asinh_unit
+from magnet.threads import CELLS_PER_THREAD, map_threads
 
 
 @dataclass(frozen=True)
@@ -31,9 +35,8 @@ class Scales:
 
     def standardize_cells(self, values: Tensor, features: Tensor | slice) -> Tensor:
         """The same for single cells and their feature numbers (or a range of columns)."""
-        unit, spread = self.unit[features], self.spread[features]
-        if bool((unit > 0).any()):
-            values = _asinh_scale(values, unit)
+        spread = self.spread[features]
+        values = _asinh_scale(values, self.unit[features])
         return torch.where(spread > 0, (values - self.center[features]) / spread.clamp_min(1e-30), values * 0)
 
     def restore(self, z: Tensor, features: Tensor) -> Tensor:
@@ -44,6 +47,8 @@ class Scales:
 
 
 def _asinh_scale(values: Tensor, unit: Tensor) -> Tensor:
+    if not bool((unit > 0).any()):
+        return values
     return torch.where(unit > 0, (values / unit.clamp_min(1e-30)).asinh(), values)
 
 
@@ -60,8 +65,8 @@ def robust_scales(block: Tensor, unit: Tensor, indicator: bool) -> tuple[Tensor,
         mean = block.nanmean(dim=0).nan_to_num()
         return mean, (mean * (1 - mean)).clamp_min(0).sqrt()
     values = _asinh_scale(block, unit)
-    center = values.nanmedian(dim=0).values
-    spread = 1.4826 * (values - center).abs().nanmedian(dim=0).values
+    center = nan_median(values)
+    spread = 1.4826 * nan_median((values - center).abs())
     for j in torch.nonzero(~(spread > 0)).flatten().tolist():
         column = values[:, j]
         column = column[~column.isnan()].sort().values
@@ -71,3 +76,50 @@ def robust_scales(block: Tensor, unit: Tensor, indicator: bool) -> tuple[Tensor,
         if chosen.numel():
             center[j], spread[j] = chosen.mean(), chosen.std(correction=0)
     return center.nan_to_num(), spread.nan_to_num()
+
+
+def order_statistics(values: Tensor, ranks: Tensor) -> Tensor:
+    """The numbers of rank ``ranks`` ``[k, c]`` (0 is the smallest; NaN comes last) in the columns of ``[n, c]``: a
+    partial sort of each column, ten times as fast as sorting all of them.
+
+    Example:
+        >>> order_statistics(torch.tensor([[3.0], [float("nan")], [1.0], [2.0]]), torch.tensor([[0], [2]])).tolist()
+        [[1.0], [3.0]]
+    """
+    if values.device.type != "cpu":
+        return values.sort(dim=0).values.gather(0, ranks)
+    columns, wanted = values.T.clone(memory_format=torch.contiguous_format).numpy(), ranks.T.tolist()
+
+    def pick(j: int) -> NDArray[np.float32]:
+        columns[j].partition(sorted(set(wanted[j])))
+        found: NDArray[np.float32] = columns[j][wanted[j]]
+        return found
+
+    threads = max(1, min(torch.get_num_threads(), values.numel() // CELLS_PER_THREAD))
+    picked = map_threads(pick, range(len(columns)), threads)
+    return torch.from_numpy(np.stack(picked, axis=1)) if picked else values.new_empty(ranks.shape)
+
+
+def nan_median(values: Tensor) -> Tensor:
+    """The median ``[c]`` of the columns of ``[n, c]`` (or of ``[n]``) without missing values, the lower one of two.
+
+    Example:
+        >>> nan_median(torch.tensor([[1.0, 5.0], [float("nan"), 4.0], [3.0, 3.0]])).tolist()
+        [1.0, 4.0]
+    """
+    if values.dim() == 1:
+        return nan_median(values[:, None])[0]
+    known = (~values.isnan()).sum(dim=0)
+    return order_statistics(values, ((known - 1).clamp_min(0) // 2)[None])[0]
+
+
+def median_size(values: Tensor) -> Tensor:
+    """The median ``[n]`` of the absolute values of each row of ``[n, c]``, a block of rows at a time."""
+    if values.device.type != "cpu":
+        return values.abs().nanmedian(dim=1).values
+    parts = []
+    for rows in row_ranges(*values.shape):
+        size = values[rows].abs()
+        rank = ((~size.isnan()).sum(dim=1) - 1).clamp_min(0) // 2
+        parts.append(torch.from_numpy(np.sort(size.numpy(), axis=1)).gather(1, rank[:, None])[:, 0])
+    return torch.cat(parts)

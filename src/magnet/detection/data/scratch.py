@@ -1,0 +1,46 @@
+"""Matrices of the size of the features, where these are larger than memory: in temporary files."""
+
+from __future__ import annotations
+
+import mmap
+import tempfile
+from math import prod
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from magnet.arrays import CELLS_PER_BLOCK
+
+
+def scratch(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
+    """A tensor of zeros in a temporary file (where ``TMPDIR`` says), which is gone when the tensor is. What is in
+    memory of it is a cache that the system can drop.
+
+    Example:
+        >>> scratch(2, 3).shape
+        torch.Size([2, 3])
+    """
+    size = prod(shape)
+    if not size:
+        return torch.zeros(shape, dtype=dtype)
+    with tempfile.TemporaryFile() as file:
+        file.truncate(size * dtype.itemsize)
+        mapped = mmap.mmap(file.fileno(), 0)
+    return torch.frombuffer(mapped, dtype=dtype).reshape(shape)
+
+
+def columns_on_disk(x: Tensor | np.ndarray) -> Tensor:
+    """Features ``[n, d]`` as float32 in a scratch file that holds them column after column, so that a range of features
+    is read in one piece. They are copied a block of rows at a time."""
+    n, d = x.shape
+    by_column = scratch(d, n)
+    for rows in row_ranges(n, d):
+        by_column[:, rows] = torch.as_tensor(x[rows]).T.float()
+    return by_column.T
+
+
+def row_ranges(rows: int, columns: int) -> list[slice]:
+    """Consecutive ranges of rows of a matrix, of 4 million cells at most."""
+    step = max(1, CELLS_PER_BLOCK // max(1, columns))
+    return [slice(start, min(rows, start + step)) for start in range(0, rows, step)]
