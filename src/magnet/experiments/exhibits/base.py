@@ -1,4 +1,4 @@
-"""What a table or figure of the paper is made of."""
+"""The parts of a table or figure of the paper."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Summary:
 
 
 def summarize(values: Iterable[float], scale: float = 1.0) -> Summary | None:
-    """The summary of some values times ``scale``; None where there are none.
+    """The summary of some values times ``scale``; None without values.
 
     One value has no deviation and no interval: they are NaN.
 
@@ -51,7 +51,7 @@ def summarize(values: Iterable[float], scale: float = 1.0) -> Summary | None:
 
 @dataclass(frozen=True)
 class Options:
-    """What the user asked for; ``None`` stands for everything the exhibit has.
+    """The user's selection; ``None`` means everything the exhibit has.
 
     Args:
         datasets, methods, corruptions: which of the exhibit's.
@@ -153,7 +153,7 @@ class Cell:
 
     Args:
         row, column: its place.
-        ours: what was measured, None where it was not run.
+        ours: the measured value, None if it was not run.
         paper: what the paper prints there, if it has such a cell.
         planned: how many runs it should stand on.
         score: the relative score that colors it, above 0 better, below 0 worse (None: no color).

@@ -91,14 +91,14 @@ def available(name: str) -> bool:
 
 
 def stand_in(name: str) -> str:
-    """The dataset itself where its files are here, else the one that stands in for it (or itself if none does)."""
+    """The dataset itself if its files are available, else its replacement (or itself if there is none)."""
     if available(name):
         return name
     return next((other for other, entry in DATASETS.items() if entry.stands_for == name), name)
 
 
 def chosen_datasets(options: Options, datasets: Sequence[str]) -> list[str]:
-    """Those of an exhibit's datasets that were asked for, stand-ins in the place of what is missing."""
+    """The selected datasets of an exhibit, missing ones replaced."""
     here = [stand_in(name) for name in datasets]
     if options.datasets is not None:
         return options.choose("datasets", list(dict.fromkeys([*here, *datasets, *META, *QUICK])))
@@ -123,11 +123,11 @@ class Setting:
 
     @property
     def papers(self) -> str:
-        """What the paper calls the corruption. It speaks of far rows; its code injected random ones."""
+        """The paper's name of the corruption. Its text injects far rows; its code injected random ones."""
         return "meta" if self.corruption == "meta" else "injection"
 
     def paper(self, exhibit: str, method: str, quantity: str = "accuracy", **more: Any) -> Printed | None:
-        if self.corruption == "none":  # what the paper has of clean data stands in the row of the clean GCN
+        if self.corruption == "none":  # the paper's values on clean data are in the row of the clean GCN
             return None
         found = printed(exhibit, quantity, setting=self.papers, dataset=self.dataset, method=method, **more)
         return found if not DATASETS[self.dataset].stands_for else None
@@ -214,12 +214,12 @@ def chosen_methods(options: Options, everything: Sequence[str]) -> list[str]:
 
 
 def found_under(method: str, setting: Setting) -> str:
-    """The corruption under which the settings of a method were found, "" where there are none."""
+    """The corruption on which the settings of a method were found, "" if there are none."""
     return tuned_under("gcn" if method == "gcn-tuned" else method, setting.dataset, setting.corruption)
 
 
 def comparable(method: str, setting: Setting) -> bool:
-    """Whether a rival had its chance: one with a network of its own needs settings for the dataset."""
+    """Whether a rival was tuned: one with its own network needs settings for the dataset."""
     return method not in RIVALS or bool(found_under(method, setting))
 
 

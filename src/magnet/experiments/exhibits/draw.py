@@ -51,7 +51,7 @@ def figure(path: Path, rows: int = 1, columns: int = 1, size: tuple[float, float
 
 
 def box(left: float, top: float, width: float, height: float, **style: Any) -> Any:
-    """A rectangle to add to an axis; by default the red frame of what is magnified."""
+    """A rectangle to add to an axis; by default the red frame of the magnified part."""
     from matplotlib.patches import Rectangle
 
     return Rectangle((left, top), width, height, **(style or {"fill": False, "edgecolor": "red", "linewidth": 0.8}))

@@ -21,7 +21,7 @@ from magnet.experiments.exhibits.fig_detection import LOSSES
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
 LEVEL_METHODS = ("gcn", "magnet-gae", "magnet-gcn")
 LEVEL_DATASETS = ("cora", "citeseer")
-MAX_POINTS = 3  # so many repetitions are points, more a box
+MAX_POINTS = 3  # up to this many repetitions are drawn as points, more as a box
 LOSS_DATASETS = ("cora", "citeseer", "pubmed", "coauthor-cs", "wiki-cs", "wisconsin", "texas")
 
 
@@ -39,7 +39,7 @@ def render_level(results: Results, options: Options) -> list[Part]:
                 values[setting.dataset, method, level] = [100 * v for v in results.values(runs, "test_accuracy")]
     words = "Ratio: nodes drawn, with replacement, over nodes; 0.5 touches 39 % of them."
     parts: list[Part] = [Table("Accuracy in percent", cells, words=words)]
-    if len({cell.column for cell in cells if cell.ours}) > 1:  # one level alone is no curve
+    if len({cell.column for cell in cells if cell.ours}) > 1:  # a single level is not a curve
         caption = (
             "Accuracy against the ratio of injected random rows; boxes over repetitions, points where there are few."
         )

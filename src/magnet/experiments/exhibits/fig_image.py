@@ -1,4 +1,4 @@
-"""The inpainting figure: noisy patches of a picture, repaired by us and by the rivals."""
+"""The inpainting figure: noisy patches of an image, repaired by MAGnet and its rivals."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _config(method: str, number: int, patches: str = "true") -> Config:
 
 def _methods(options: Options) -> list[str]:
     chosen = options.choose("methods", list(METHODS))
-    # BM3D takes ten seconds a picture
+    # BM3D takes ten seconds per image
     return [m for m in chosen if not m.startswith("bm3d")] if options.quick and options.methods is None else chosen
 
 

@@ -1,4 +1,4 @@
-"""``magnet reproduce`` without the command line: plan, run what is missing, render."""
+"""``magnet reproduce`` without the command line: plan, run missing runs, render."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from magnet.experiments.tuning import search as tuning
 
 @dataclass(frozen=True)
 class Where:
-    """Where runs happen; none of it changes what they compute.
+    """Where runs are executed; none of it changes the results.
 
     Args:
         jobs: worker processes. (default: ``1``)
@@ -63,7 +63,7 @@ def make_exhibits(
     run: Runner | None = None,
     say: Callable[[str], None] | None = print,
 ) -> Made:
-    """Run what is missing for some exhibits, and render them from what is finished.
+    """Run the missing runs of some exhibits, and render the finished ones.
 
     Args:
         names: names of exhibits, or ``"all"``.
@@ -73,10 +73,10 @@ def make_exhibits(
         where: processes, cluster, device.
         show_only: run nothing, and write nothing into the store.
         any_version: runs of other result versions count as finished, too.
-        search: first bring the search for the settings of every method to so many trials, and write what is best to
+        search: first tune every method with this number of trials in total, and write the best settings to
             ``options.settings``. (default: ``0``, none)
         run: computes configs. (default: :func:`magnet.experiments.protocol.registry.compute`)
-        say: takes progress in words where there is no terminal; ``None`` shows none. (default: ``print``)
+        say: called with progress messages if there is no terminal; ``None`` for none. (default: ``print``)
     """
     options, where = options or Options(), where or Where()
     found = [EXHIBITS[name] for name in (EXHIBITS if "all" in names else dict.fromkeys(names))]
@@ -133,9 +133,9 @@ def jobs_of(configs: Iterable[Config], on_gpu: bool = False) -> list[Job]:
 
 
 def _shared(config: Config, on_gpu: bool) -> str:
-    """What a run has in common with others of its job: the detector and what it sees, so that it is fitted once, else
+    """The key of the job that a run belongs to. Runs of a job share the detector and its data, which is fitted once, else
     everything but the seed; on a GPU, where large batches cost hardly more than small ones, the dataset and the
-    network. A picture is read and spoiled once for all methods. What is timed by itself is a job by itself.
+    network. An image is read and corrupted once for all methods. Timed runs are separate jobs.
     """
     own: tuple[str, ...] = ("method", "patches") if config["kind"] == "image" else ()
     if config["kind"] == "classify" and "batch" not in config:

@@ -78,7 +78,7 @@ def _markdown_table(table: Table) -> list[str]:
 
 
 def _arrow(cell: Cell) -> str:
-    """Better or worse, where there is no color."""
+    """Better or worse, without color."""
     if cell.score is None or cell.ours is None or abs(cell.score) < 0.005:
         return ""
     return "▲ " if cell.score > 0 else "▼ "

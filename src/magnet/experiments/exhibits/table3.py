@@ -1,4 +1,4 @@
-"""The search spaces, and what was chosen."""
+"""The search spaces and the chosen settings."""
 
 from __future__ import annotations
 

@@ -80,10 +80,10 @@ class Method:
 
     Args:
         name: what :func:`magnet.experiments.run_one` takes.
-        title: what a table prints.
+        title: name in tables.
         defaults: every setting and its value.
         space: what a search may choose from: ``{setting: list of choices}``.
-        model: the network, where there is one.
+        model: the network, if any.
         repair: ``(repetition, config) -> RepairCandidates``.
         repairs: the settings that only ``repair`` reads: models that differ in them can be trained side by side.
         committee: instead of one network, those of a committee: ``(data, config) -> recipes``. Its prediction is the
@@ -115,7 +115,7 @@ class Method:
         return [Recipe(self.model.__name__, self.model, chosen)]
 
     def config(self, given: Config, nodes: int = 0) -> dict[str, Any]:
-        """The defaults (for a graph of this size) with what is given, after a check that there are such settings."""
+        """The defaults (for a graph of this size) updated with the given settings, after a check of their names."""
         unknown = [name for name in given if name not in self.defaults]
         if unknown:
             raise ValueError(f"{self.name} has no setting {unknown[0]!r}; it has {', '.join(sorted(self.defaults))}")
@@ -127,7 +127,7 @@ class Method:
 
 
 def check_kind(method: str, name: str, value: Any, default: Any) -> None:
-    """Whether a value can stand for a setting: a finite number where the default is a number, and so on."""
+    """Whether a value is valid for a setting: a finite number if the default is a number, and so on."""
     if default is None or value is None:
         return
     kinds: tuple[type, ...] = (type(default),)

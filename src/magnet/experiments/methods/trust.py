@@ -32,7 +32,7 @@ def true_trust(repetition: Repetition, truth: str = "cells") -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Detection:
-    """What a detector says about a repetition."""
+    """The verdict of a detector on a repetition."""
 
     name: str
     trust: Any
@@ -67,7 +67,7 @@ def trust_of(repetition: Repetition, config: Config) -> tuple[Tensor | None, dic
 
 
 def detected(repetition: Repetition, config: Config) -> Detection:
-    """Run the detector of a config on a repetition, once: methods on the same repetition share what it found."""
+    """Run the detector of a config on a repetition, once: methods on the same repetition share the verdict."""
     name, options = str(config["detector"]), dict(config["detector_options"])
     key = (id(repetition), name, json.dumps(options, sort_keys=True))
     kept: dict[Any, Detection] = repetition.detections
@@ -86,7 +86,7 @@ def _detect(repetition: Repetition, name: str, options: dict[str, Any]) -> Detec
     from magnet import detection
 
     began = time.perf_counter()
-    # what it finds stays on the device, where it is used
+    # the verdict stays on the device, where it is used
     prepared = detection.DetectionData.from_data(repetition.data, device=repetition.device)
     detector = detection.make(name, seed=repetition.seed, **options).fit(prepared)
     seconds = time.perf_counter() - began

@@ -102,7 +102,7 @@ def _rows(experiments: Sequence[Experiment], progress: bool) -> list[Row]:
 
 
 def _repaired(experiments: Sequence[Experiment]) -> tuple[list[RepairCandidates], list[float]]:
-    """The candidates of every experiment, and how long the detector took; those repaired alike share them."""
+    """The candidates of every experiment and the detection time; experiments with the same repairs share them."""
     found: dict[Any, tuple[RepairCandidates, float]] = {}
     for experiment in experiments:
         if experiment.repair not in found:

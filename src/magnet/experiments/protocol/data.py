@@ -30,7 +30,7 @@ class Repetition:
         dataset, kind, options: names of the dataset and the corruption, and the options of the latter.
         own_split: whether repetitions have different splits.
         saved: seconds of work that an earlier method did and this one was spared.
-        cache: what is computed once for all methods of a batch.
+        cache: values computed once for all methods of a batch.
         detections: what detectors found, kept for the methods that follow.
     """
 

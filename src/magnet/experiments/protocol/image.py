@@ -1,4 +1,4 @@
-"""Repairing noisy patches of a picture, on its patch graph, on its pixel graph, and by the rivals.
+"""Repair of noisy image patches, on the patch graph, on the pixel graph, and by the rivals.
 
 To add a method: a function ``(picture, wrong) -> picture`` in :data:`METHODS`.
 """
@@ -36,7 +36,7 @@ LATTICE, TRUST, ROUNDS = 0.3, 1.5, 2
 
 
 def psnr(picture: Picture, truth: Picture, where: Wrong | None = None) -> float:
-    """Peak signal-to-noise ratio in dB of a picture in [0, 1], over all its pixels or over some.
+    """Peak signal-to-noise ratio in dB of an image in [0, 1], over all or some pixels.
 
     Example:
         >>> round(psnr(np.full((2, 2), 0.6), np.full((2, 2), 0.5)), 6)
@@ -47,10 +47,10 @@ def psnr(picture: Picture, truth: Picture, where: Wrong | None = None) -> float:
 
 
 def noisy_patches(picture: Picture, patch: int = PATCH) -> Wrong:
-    """Which patches hold white noise, judged from the picture alone: ``[rows, columns]`` of patches.
+    """Which patches contain white noise, judged from the image alone: ``[rows, columns]`` of patches.
 
     The level of the noise in a patch is the root mean square of its response to the mask [1 -2 1] x [1 -2 1], which
-    cancels what is smooth (Immerkaer 1996). Textures respond too, but so do the patches around them: half of the ratio
+    cancels smooth content (Immerkaer 1996). Textures respond too, but so do the patches around them: half of the ratio
     to the upper quartile of the neighbors is added, in logarithms. Patches above the widest gap among the upper five
     per cent are noisy, if that gap is wide.
     """
@@ -65,7 +65,7 @@ def noisy_patches(picture: Picture, patch: int = PATCH) -> Wrong:
     around = np.nanquantile([framed[i : i + rows, j : j + columns] for i, j in shifts], 0.75, axis=0)
     score = level + 0.5 * np.maximum(level - around, -1)
     top = np.sort(score.ravel())[::-1][: int(0.05 * score.size) + 2]
-    # a gap after one or two patches is no cluster yet
+    # a gap after one or two patches is not a cluster
     gap = (top[:-1] - top[1:]) * np.sqrt(np.minimum(np.arange(1, top.size), 3) / 3)
     widest = int(gap.argmax())
     return score >= top[widest] if gap[widest] > 0.15 else np.zeros(score.shape, dtype=bool)
@@ -93,7 +93,7 @@ def patch_framelets(picture: Picture, wrong: Wrong) -> Picture:
 
 
 def pixel_graph(picture: Picture, wrong: Wrong, rounds: int = ROUNDS) -> Picture:
-    r"""Soft trust on a graph of pixels: a noisy value still tells something.
+    r"""Soft trust on the pixel graph: a noisy value still carries information.
 
     .. math::
         \min_u \sum_{ij} A_{ij} (u_i - u_j)^2 + \sum_{i \in \text{wrong}} \tau_i (u_i - x_i)^2,
@@ -101,7 +101,7 @@ def pixel_graph(picture: Picture, wrong: Wrong, rounds: int = ROUNDS) -> Picture
 
     with :math:`\tau` proportional to the variance of what the neighbors cannot tell (measured on the sound pixels
     around the patch) over that of the noise (measured on the patch). :math:`A` first is the lattice; then, twice, the
-    lattice and links from each wrong pixel to those whose surroundings in the picture so far are most like its own.
+    lattice and links from each wrong pixel to those whose surroundings in the current image are most similar.
     """
     lattice = _lattice(picture.shape)
     pilot = _solve(lattice, picture, wrong, np.zeros(picture.shape))
@@ -145,7 +145,7 @@ def _solve(edges: Any, picture: Picture, wrong: Wrong, tau: Picture) -> Picture:
     nodes, ends = np.unique(np.concatenate([rows[near], columns[near]]), return_inverse=True)
     count = int(near.sum())
     graph = _summed(ends[:count], ends[count:], weight[near], nodes.size)
-    # in degree coordinates propagate weighs a cell by its degree; sound pixels weigh 1e4 times the links
+    # in degree coordinates propagate weights a cell by its degree; clean pixels weigh 1e4 times the links
     lam = 1e-4
     softly = np.clip(lam * tau.ravel()[nodes] / graph.degree_weights, 0, 1)
     w = np.where(bad[nodes], softly, 1.0)
@@ -207,7 +207,7 @@ def _like_windows(picture: Picture, wrong: Wrong) -> Edges:
 
 
 def bm3d(picture: Picture, wrong: Wrong) -> Picture:
-    """BM3D of the whole picture, with the true level of the noise given."""
+    """BM3D of the whole image, with the true noise level."""
     return _bm3d(picture.tobytes(), picture.shape)
 
 
@@ -221,7 +221,7 @@ def _bm3d(pixels: bytes, shape: tuple[int, int]) -> Picture:
 
 
 def bm3d_inside(picture: Picture, wrong: Wrong) -> Picture:
-    """BM3D inside the patches only; the rest of the picture is left as it is."""
+    """BM3D inside the patches only; the rest of the image is unchanged."""
     return np.where(wrong, bm3d(picture, wrong), picture)
 
 
@@ -246,7 +246,7 @@ METHODS: dict[str, tuple[str, Repair]] = {
 
 
 def noisy_picture(number: int, seed: int, patches: int = 9) -> tuple[Picture, Picture, Wrong]:
-    """A BSD68 picture, the same with white noise on some patches, and which pixels those are."""
+    """A BSD68 image, the same with white noise on some patches, and the mask of these pixels."""
     data = load(f"bsd68/{number}")
     bad = corrupt_patches(data, patches=patches, sigma=SIGMA, seed=seed)
     wrong = graph_image(data, bad.nodes.unsqueeze(1).expand(-1, PATCH * PATCH).float()) > 0
@@ -254,12 +254,12 @@ def noisy_picture(number: int, seed: int, patches: int = 9) -> tuple[Picture, Pi
 
 
 def repair_picture(method: str, number: int, seed: int, patches: str = "true") -> dict[str, Any]:
-    """Repair one picture: local PSNR (over the noisy patches) and global PSNR, before and after.
+    """Repair one image: local PSNR (over the noisy patches) and global PSNR, before and after.
 
     Args:
         method: one of :data:`METHODS`.
-        number: of the picture, 1 to 68.
-        seed: of the repetition; each picture has patches and noise of its own.
+        number: number of the image, 1 to 68.
+        seed: seed of the repetition; patches and noise differ between images.
         patches: ``"true"``: given, or ``"detected"``: by :func:`noisy_patches`.
     """
     if method not in METHODS:

@@ -1,4 +1,4 @@
-"""What a row of a table reports: accuracy, AUROC, memory."""
+"""Metrics of a run: accuracy, AUROC, memory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def auroc(scores: Tensor, y: Tensor) -> float:
 
 
 def device_name(device: str | torch.device | None) -> str:
-    """The device in words. (default: a GPU where there is one)"""
+    """Name of the device. (default: a GPU if available)"""
     place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     return torch.cuda.get_device_name(place) if place.type == "cuda" else "cpu"
 

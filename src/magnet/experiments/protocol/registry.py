@@ -1,7 +1,7 @@
 """How each kind of run is computed: one entry in :data:`KINDS`.
 
 A config is a flat dictionary of JSON values with ``kind``, ``dataset``, ``corruption``, ``method`` and ``seed``; what
-else it holds goes to the function behind its kind. Where a run happens (device, folders) is no part of its config.
+else it holds goes to the function behind its kind. Device and folders are not part of the config.
 """
 
 from __future__ import annotations

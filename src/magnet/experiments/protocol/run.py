@@ -122,7 +122,7 @@ def _config(
 
 
 def chosen_device(device: str | torch.device | None) -> torch.device:
-    """The device that was asked for, else a GPU where there is one."""
+    """The requested device, else a GPU if available."""
     try:
         chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     except RuntimeError:

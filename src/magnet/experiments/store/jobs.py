@@ -1,4 +1,4 @@
-"""Running what is missing in a result store: in this process, in several, or on a Ray cluster (``ray_jobs.py``)."""
+"""Execution of missing runs: in this process, in several, or on a Ray cluster (``ray_jobs.py``)."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class Job:
 
 
 def missing(store: Store, jobs: Iterable[Job]) -> list[Job]:
-    """What is left to run: the configs that are not finished, in the same groups."""
+    """The unfinished configs, in the same groups."""
     finished = store.finished()
     left = (Job(tuple(c for c in job.configs if store.key(c) not in finished)) for job in jobs)
     return [job for job in left if job.configs]
 
 
 def execute(store: Store, jobs: Sequence[Job], run: Runner, processes: int = 1) -> None:
-    """Run what is missing and write every result the moment it is there.
+    """Execute missing runs and store every result immediately.
 
     Other processes may work on the same store; this returns when every job is finished (by whomever) or has failed
     here once.

@@ -1,4 +1,4 @@
-"""A live table of what is finished, read from the store, so that it shows the work of every process on it."""
+"""A live table of finished runs, read from the store, so that it includes the work of all processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TELLING = {"classify": ("test_accuracy", 100.0), "image": ("local_psnr", 1.0), "
 
 @dataclass
 class Line:
-    """What a row of the progress table counts: one method on one dataset."""
+    """A row of the progress table: one method on one dataset."""
 
     total: int = 0
     done: int = 0
@@ -52,9 +52,9 @@ class Progress:
     """Shows the state of some jobs while the body runs: a live table on a terminal, else a line now and then.
 
     Args:
-        store: the store; it is read through a connection of its own.
-        jobs: what is to be in it.
-        say: takes a line of text where there is no terminal; ``None`` shows nothing. (default: ``print``)
+        store: the store; it is read through a separate connection.
+        jobs: the planned runs.
+        say: called with a line of text if there is no terminal; ``None`` for none. (default: ``print``)
     """
 
     def __init__(self, store: Store, jobs: Sequence[Job], say: Callable[[str], None] | None = print) -> None:
@@ -116,7 +116,7 @@ class Progress:
         return f"{seconds:.0f} s" + (f", about {seconds * (total - done) / fresh:.0f} s left" if fresh else "")
 
     def table(self, lines: dict[tuple[str, str, str], Line], height: int = 40) -> Any:
-        """The table, with what is under way on top and finished lines left out where the window is low."""
+        """The table, running rows first, without finished rows if the window is small."""
         from rich import box
         from rich.progress_bar import ProgressBar
         from rich.table import Table

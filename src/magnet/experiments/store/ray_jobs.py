@@ -14,7 +14,7 @@ RETRIES = 5
 
 
 def execute_on_ray(store: Store, jobs: Sequence[Job], run: Runner, address: str, gpus: float = 0.0) -> None:
-    """Run what is missing on a Ray cluster and write every result the moment it arrives.
+    """Execute missing runs on a Ray cluster and store every result immediately.
 
     A job whose node dies is run again on another one. Nodes whose result versions differ from ours are refused, since
     their results would stand under the wrong key.

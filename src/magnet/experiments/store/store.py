@@ -44,7 +44,7 @@ CREATE TRIGGER IF NOT EXISTS runs_are_not_deleted BEFORE DELETE ON runs
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run: what was asked (``config``) and what came out (``result``)."""
+    """A finished run: its ``config`` and its ``result``."""
 
     key: str
     finished_at: str
@@ -193,7 +193,7 @@ class Store:
         return granted
 
     def heartbeat(self) -> None:
-        """Say that the claims of this process still hold."""
+        """Renew the claims of this process."""
         owner = (time.time(), socket.gethostname(), os.getpid())
         self._connection.execute("UPDATE claims SET heard_at = ? WHERE host = ? AND process = ?", owner)
 
@@ -240,7 +240,7 @@ class Store:
     def export(self, path: str | os.PathLike[str], keys: Collection[str] | None = None) -> int:
         """Write finished runs, all or those with some keys, to a CSV file; the number of rows.
 
-        The file is kept small: numbers have six digits, and results leave out what stands in other columns.
+        The file is kept small: numbers have six digits, and results omit the values of other columns.
         """
         rows = self._connection.execute(
             "SELECT * FROM runs ORDER BY kind, dataset, corruption, method, seed, config, finished_at"

@@ -1,6 +1,6 @@
 """What identifies a run: its complete config, and the result versions of the components that it uses.
 
-A component's version is raised by hand when the numbers that it computes change; moving or rewording code leaves
+A component's version is raised whenever the numbers that it computes change; moving or rewording code leaves
 it as it is. ``tests/experiments/store/test_versions.py`` recomputes a few reference values of every component and
 fails when they differ while the version does not. After a change that is meant: raise the version here, then run
 ``python tests/experiments/store/test_versions.py --renew``.
@@ -71,7 +71,7 @@ def canonical_key(config: Mapping[str, Any]) -> str:
 
 
 def complete(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A config with every default filled in: it says what was run even after a default has changed."""
+    """A config with every default filled in, so that it stays valid after a default has changed."""
     usual = _defaults(str(config.get("method")), str(config.get("dataset"))) if config.get("kind") == "classify" else {}
     return {**usual, **config}
 

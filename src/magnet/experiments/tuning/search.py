@@ -57,7 +57,7 @@ def ask(method: str, trials: Sequence[Trial], count: int, seed: int = 0) -> list
 
     Args:
         method: whose space is searched.
-        trials: what is known already.
+        trials: finished trials.
         count: how many settings, at most.
         seed: of the sampler. (default: ``0``)
     """
@@ -80,13 +80,13 @@ def ask(method: str, trials: Sequence[Trial], count: int, seed: int = 0) -> list
 
 
 def _study(space: Mapping[str, list[Any]], trials: Sequence[Trial], seed: int) -> Any:
-    """An Optuna study that knows the trials."""
+    """An Optuna study with the given trials."""
     try:
         import optuna
     except ImportError as error:
         raise ImportError("the search needs optuna: pip install 'magnet-gnn[search]'") from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    # Trials already known are told anew, so the sampler must not repeat the draws that led to them.
+    # Known trials are added again, so the sampler must not repeat the draws that led to them.
     sampler = optuna.samplers.TPESampler(seed=seed + len(trials), multivariate=True, n_startup_trials=12)
     study = optuna.create_study(direction="maximize", sampler=sampler)
     spread = {name: optuna.distributions.CategoricalDistribution(choices) for name, choices in space.items()}
@@ -154,7 +154,7 @@ def plan(store: Store, places: Sequence[Config], trials: int) -> list[Job]:
 
     Args:
         store: with the trials that are finished.
-        places: what is searched: ``dataset``, ``corruption``, ``method``, and settings that all trials have in common.
+        places: search targets: ``dataset``, ``corruption``, ``method``, and settings that all trials have in common.
         trials: number of trials of each.
     """
     finished = trials_in(store)

@@ -32,7 +32,7 @@ def tuned_under(method: str, dataset: str, corruption: str, path: Path | None = 
 
 
 def _entry(method: str, dataset: str, corruption: str, path: Path | None) -> tuple[str, dict[str, Any]]:
-    """The corruption under which settings were found, and what was found: in the user's file, else in ours."""
+    """The settings and the corruption they were found on: from the user's file, else from ours."""
     from magnet.experiments.methods import METHODS
 
     owner = (METHODS[method].settings_of if method in METHODS else "") or method

@@ -22,9 +22,7 @@ EXTRA_DECIMALS = 4  # beyond the usual number; chance and trailing zeros make on
 ODD_IF_WRONG = 0.5  # share of wrong numbers that show so
 MAX_ODDNESS = 3.0  # nats
 DOUBTED = 0.5  # probability from which a cell does not count for others
-UNATTESTED = (
-    0.5  # a prediction that fewer than two cells contain is not a certain replacement, however narrow its range
-)
+UNATTESTED = 0.5  # a prediction found in fewer than two cells is not a certain replacement, however narrow
 LEVEL = 5  # rows that hold a number which is a level of its column
 STEP_SHARE = 0.9  # share of the numbers that need no more decimals
 
