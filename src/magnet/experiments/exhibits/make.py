@@ -134,8 +134,8 @@ def jobs_of(configs: Iterable[Config], on_gpu: bool = False) -> list[Job]:
 
 def _shared(config: Config, on_gpu: bool) -> str:
     """The key of the job that a run belongs to. Runs of a job share the detector and its data, so that it is fitted
-    once, else everything but the seed; on a GPU, where large batches cost hardly more than small ones, the dataset and the
-    network. An image is read and corrupted once for all methods. Timed runs are separate jobs.
+    once, else everything but the seed; on a GPU, where large batches cost hardly more than small ones, the dataset
+    and the network. An image is read and corrupted once for all methods. Timed runs are separate jobs.
     """
     own: tuple[str, ...] = ("method", "patches") if config["kind"] == "image" else ()
     if config["kind"] == "classify" and "batch" not in config:
