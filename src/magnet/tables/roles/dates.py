@@ -109,7 +109,10 @@ def parse_moment(text: str, day_first: bool = False) -> tuple[Moment, Style] | N
             hour = hour % 12 + (12 if half[0] in "pP" else 0)
         time = (hour, minute, second)
         clock_style = {"half": half, "gap": clock["gap"] if half else ""}
-        clock_style |= {"seconds": clock["second"] is not None, "padded_hour": clock["hour"][0] == "0"}
+        clock_style |= {
+            "seconds": clock["second"] is not None,
+            "padded_hour": len(clock["hour"]) == 2 and clock["hour"][0] == "0",
+        }
         before = bare[: clock.start()]
         tail = bare[clock.end() :] if half else bare[clock.end() - len(clock["gap"]) :]
         rest = before.strip(" -,Tt") if before.strip(" -,Tt") else tail.strip(" -,()")
@@ -157,7 +160,7 @@ def write_moment(moment: Moment, style: Style) -> str | None:
             return None
         hour, minute, second = moment.time
         shown = hour % 12 or 12 if style.half else hour
-        clock = f"{shown:02d}" if style.padded_hour or not style.half else f"{shown}"
+        clock = f"{shown:02d}" if style.padded_hour else f"{shown}"
         clock += f":{minute:02d}" + (f":{second:02d}" if style.seconds else "")
         if style.half:
             letter = "a" if hour < 12 else "p"
