@@ -38,6 +38,11 @@ CASES: dict[str, Case] = {
         {"abv": [f"0.0{k}" for k in range(1, 9)] * 2 + ["0.05%"] * 3},
         {(k, 0, "0.05") for k in (16, 17, 18)},
     ),
+    "lone unit": (
+        unit.rewrite,
+        {"price": [f"{900 + 7 * k}.50" for k in range(60)] + ["1234.50 EUR"]},
+        {(60, 0, "1234.50")},
+    ),
     "duration": (unit.rewrite, {"runs": [f"{90 + k} min" for k in range(15)] + ["1 hr. 30 min."]}, {(15, 0, "90 min")}),
     "decimals": (number_format.rewrite, {"pay": [str(500 * k) for k in range(2, 22)] + ["7000.0"]}, {(20, 0, "7000")}),
     "separators": (
@@ -50,6 +55,11 @@ CASES: dict[str, Case] = {
         date_format.rewrite,
         {"day": [*DAYS, *["2015-03-14"] * 3]},
         {(k, 0, "3/14/2015") for k in (18, 19, 20)},
+    ),
+    "hours without a zero": (
+        date_format.rewrite,
+        {"start": [f"{k % 24}:{10 + k % 50}" for k in range(72)] + ["07:15"]},
+        {(72, 0, "7:15")},
     ),
     "moved": (
         moved.rewrite,
@@ -89,6 +99,15 @@ def test_what_is_right_is_left_alone(name: str) -> None:
     rows = {row for row, _, _ in wrong}
     kept = {c: [t for i, t in enumerate(texts) if i not in rows] for c, texts in columns.items()}
     assert judged(kept, test) == set()
+
+
+def test_a_lone_unit_is_listed_but_not_written_and_house_numbers_have_none() -> None:
+    table = CodedTable.of({"price": [f"{900 + 7 * k}.50" for k in range(60)] + ["1234.50 EUR"]})
+    table.columns[0].role = infer_role(table.columns[0], table)
+    [(_, finding)] = unit.rewrite(table, DEFAULT)
+    assert finding.probability >= DEFAULT.list_from
+    assert finding.confidence < DEFAULT.change_from
+    assert judged({"house": [str(k) for k in range(1, 61)] + ["12b"]}, unit.rewrite) == set()
 
 
 def test_blanks_at_one_rate_that_nothing_explains_are_lost_values() -> None:

@@ -22,6 +22,8 @@ REPEATS = 3  # cells from which a way of writing is one
 WRITINGS = 12  # more writings of a unit than this are words
 ONE_WRITING = 0.95  # share from which a column with units has one writing
 PROBABILITY, CONFIDENCE = 0.97, 0.95
+LONE = 0.6  # confidence where a unit is too rare to be a habit: listed, not written
+APART = re.compile(r"\d\s+[^\W\d_]|[^\w\s.,+-]")  # a unit set apart, or a sign; the letter of 12b names something
 
 
 @text_test("unit", PROBABILITY, roles_but("identifier", "phone", "date", "time"))
@@ -35,11 +37,11 @@ def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
     texts = texts.only(lambda text: not disguised_blank(text))
     if texts.total >= options.min_rows:
         for test in (_durations, _units):
-            for code, text, why in test(texts, options.format_share):
-                yield code, text, CONFIDENCE, f"{why}: unit"
+            for code, text, confidence, why in test(texts, options.format_share):
+                yield code, text, confidence, f"{why}: unit"
 
 
-def _units(texts: Texts, format_share: float) -> Iterator[tuple[int, str, str]]:
+def _units(texts: Texts, format_share: float) -> Iterator[WrongText]:
     parsed: dict[int, tuple[str, str]] = {}
     units: Counter[str] = Counter()
     for k, match in texts.matching(UNIT_NUMBER, SCALED).items():
@@ -53,15 +55,17 @@ def _units(texts: Texts, format_share: float) -> Iterator[tuple[int, str, str]]:
     leading, most = units.most_common(1)[0]
     if bare >= 0.5 * total:
         for k, (text, unit) in parsed.items():
-            if unit and units[unit] >= REPEATS:
-                yield k, without_noise(text), f"{bare} of {total} numbers have no unit, this one has {unit!r}"
+            sure = units[unit] >= REPEATS
+            if unit and (sure or APART.search(texts.column.values[k])):
+                why = f"{bare} of {total} numbers have no unit, this one has {unit!r}"
+                yield k, without_noise(text), CONFIDENCE if sure else LONE, why
     elif most < ONE_WRITING * units.total():
         common = [u for u, c in units.items() if c >= REPEATS and _stem(u) == _stem(leading)]
         if len(common) >= 3:
             for k, (text, unit) in parsed.items():
                 if unit in common:
                     why = f"the unit is spelled in {len(common)} ways, here {unit!r}"
-                    yield k, shortest(without_noise(text)), why
+                    yield k, shortest(without_noise(text)), CONFIDENCE, why
         elif len(common) == 2:
             shapes: Counter[str] = Counter()
             for k, (text, unit) in parsed.items():
@@ -70,14 +74,15 @@ def _units(texts: Texts, format_share: float) -> Iterator[tuple[int, str, str]]:
             shape = shapes.most_common(1)[0][0]
             for k, (text, unit) in parsed.items():
                 if unit in common and unit != leading:
-                    yield k, shape.replace("\0", text), f"{most} of {total} cells have {leading!r}, this one {unit!r}"
+                    why = f"{most} of {total} cells have {leading!r}, this one {unit!r}"
+                    yield k, shape.replace("\0", text), CONFIDENCE, why
 
 
 def _stem(unit: str) -> str:
     return unit.strip("|. ").casefold()[:1]
 
 
-def _durations(texts: Texts, format_share: float) -> Iterator[tuple[int, str, str]]:
+def _durations(texts: Texts, format_share: float) -> Iterator[WrongText]:
     """Hours and minutes among minutes."""
     minutes = Counter[str]()
     for k, match in texts.matching(MINUTES).items():
@@ -87,4 +92,5 @@ def _durations(texts: Texts, format_share: float) -> Iterator[tuple[int, str, st
     writing = minutes.most_common(1)[0][0]
     for k, match in texts.matching(DURATION).items():
         total = 60 * int(match["hours"]) + int(match["minutes"] or 0)
-        yield k, f"{total}{writing}", f"{minutes.total()} of {texts.total} durations are in minutes, this one is not"
+        why = f"{minutes.total()} of {texts.total} durations are in minutes, this one is not"
+        yield k, f"{total}{writing}", CONFIDENCE, why
