@@ -63,11 +63,7 @@ def _sentinel(code: int, text: str, texts: Texts) -> bool:
         if own is None or len(others) < 10:
             return False
         low, high = min(others), max(others)
-        if own < 0 <= low:
-            return True
-        if role == "date":
-            low, high = np.quantile(others, [0.01, 0.99]).tolist()
-        return own < low - 0.5 * (high - low) or own > high + 0.5 * (high - low)
+        return own < 0 <= low or own < low - 0.5 * (high - low) or own > high + 0.5 * (high - low)
     if role in ("code", "identifier", "phone"):
         rest = np.delete(counts, code)
         return len(set(text)) == 1 and len(text) >= 4 and counts[code] >= 5 * max(int(np.quantile(rest, 0.99)), 1)

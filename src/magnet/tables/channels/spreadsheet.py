@@ -64,9 +64,8 @@ def _exponents(texts: Texts) -> Iterator[WrongText]:
     if plain + texts.rows(odd) < (1 - RARE) * texts.total:
         return
     largest = max((abs(value) for *_, value in others if value is not None), default=0.0)
-    whole = all("." not in text for text, *_ in others)
     for k, match in odd.items():
         value = number(match.string)
         if value is not None and 1 <= abs(value) <= 10 * largest:
-            text = f"{value:.0f}" if whole else format(value, "f").rstrip("0").rstrip(".")
+            text = format(value, "f").rstrip("0").rstrip(".")
             yield k, text, ROUNDED, f"{plain} numbers are in plain notation, {match.string!r} is not: format"
