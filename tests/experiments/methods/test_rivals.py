@@ -68,44 +68,69 @@ def dense_loss(x: torch.Tensor, rebuilt: torch.Tensor, graph: Graph, beta: float
     return torch.linalg.norm(x - new, dim=1).mean() + gamma * (new * (rough @ new)).sum()
 
 
+def refined(x: torch.Tensor, graph: Graph, *amounts: float, rate: float = 1e-3, seed: int = 2) -> rivals.Refining:
+    """One graph refined by itself."""
+    one = rivals.Refining(x, graph, *amounts, seed)
+    rivals.refine([one], rate)
+    return one
+
+
+@pytest.fixture(scope="module")
+def wide() -> tuple[torch.Tensor, Graph]:
+    """More nodes and columns than the autoencoder keeps, so that nothing is rebuilt exactly."""
+    data = synthetic(nodes=150, features=200, classes=2, average_degree=4, seed=1)
+    return data.x.double(), Graph.from_edges(data.edge_index, data.num_nodes)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
 @pytest.mark.parametrize("beta", [0.0, 0.5])
-def test_the_objective_is_the_published_one(small: Any, beta: float) -> None:
+def test_the_objective_is_the_published_one(
+    small: Any, beta: float, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rivals, "SPARSE_SHARE", share)
     x, graph = small
     draw = torch.Generator().manual_seed(3)
-    parts = [torch.randn(*size, generator=draw, dtype=x.dtype) for size in ((40, 65), (65, 12))]
+    parts = [torch.randn(*size, generator=draw, dtype=x.dtype) for size in ((2, 40, 65), (2, 65, 12))]
     loss, gradients = {}, {}
     for way in ("dense", "short"):
         codes, weights = (part.clone().requires_grad_() for part in parts)
         if way == "dense":
-            loss[way] = dense_loss(x, codes @ weights, graph, beta, 0.01)
+            dense = [dense_loss(x, c @ w, graph, beta, 0.01) for c, w in zip(codes, weights, strict=True)]
+            loss[way] = torch.stack(dense)
         else:
-            loss[way] = rivals._Objective(x, rivals._as_sparse(x), graph, beta, 0.01)(codes, weights)
-        gradients[way] = torch.autograd.grad(loss[way], [codes, weights])
-    assert loss["short"].item() == pytest.approx(loss["dense"].item(), rel=1e-10)
-    for short, dense in zip(gradients["short"], gradients["dense"], strict=True):
-        torch.testing.assert_close(short, dense, rtol=1e-8, atol=1e-8)
+            objective = rivals._Objective([rivals.Refining(x, graph, 0.7, beta, 0.01, 0)] * 2)
+            objective.rewire([graph, graph])
+            loss[way] = objective(codes, weights)
+        gradients[way] = torch.autograd.grad(loss[way].sum(), [codes, weights])
+    torch.testing.assert_close(loss["short"], loss["dense"], rtol=1e-10, atol=1e-10)
+    for short, dense_gradient in zip(gradients["short"], gradients["dense"], strict=True):
+        torch.testing.assert_close(short, dense_gradient, rtol=1e-8, atol=1e-8)
 
 
 def test_a_row_that_is_rebuilt_exactly_has_no_gradient(two_groups: Any) -> None:
     x, graph = two_groups
-    codes = torch.zeros(6, 65).index_put_((torch.arange(6), torch.arange(6)), torch.ones(6)).requires_grad_()
-    weights = torch.zeros(65, 4)
-    weights[:6] = x
-    loss = rivals._Objective(x, x, graph, 0.0, 0.0)(codes, weights)
+    codes = torch.zeros(1, 6, 65)
+    codes[0, range(6), range(6)] = 1
+    weights = torch.zeros(1, 65, 4)
+    weights[0, :6] = x
+    objective = rivals._Objective([rivals.Refining(x, graph, 0.7, 0.0, 0.0, 0)])
+    objective.rewire([graph])
+    loss = objective(codes.requires_grad_(), weights)
     assert loss.item() < 1e-3
-    (gradient,) = torch.autograd.grad(loss, codes)
+    (gradient,) = torch.autograd.grad(loss.sum(), codes)
     assert torch.equal(gradient, torch.zeros_like(gradient))
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.5])
-def test_refining_is_the_plain_training_of_its_autoencoder(beta: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refining_is_the_plain_training_of_its_autoencoder(
+    wide: Any, beta: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(rivals, "MAX_EPOCHS", 120)
-    data = synthetic(nodes=150, features=200, classes=2, average_degree=4, seed=1)
-    x, graph = data.x.double(), Graph.from_edges(data.edge_index, data.num_nodes)
+    x, graph = wide
     threshold, gamma, rate = 0.7, 1e-3, 1e-3
-    made, left = rivals.refined(x, graph, threshold, beta, gamma, rate, seed=2)
+    made = refined(x, graph, threshold, beta, gamma)
 
-    coder = rivals._Autoencoder(200, 2).double()
+    coder = rivals._Autoencoders(200, [2]).double()
     optimizer = torch.optim.Adam(coder.parameters(), lr=rate)
     plain, window, now, epoch, cut = x, rivals.FIRST_WINDOW, rivals.FIRST_THRESHOLD, 0, graph
     for rounds in range(100):
@@ -117,7 +142,7 @@ def test_refining_is_the_plain_training_of_its_autoencoder(beta: float, monkeypa
         while epoch < rivals.MAX_EPOCHS and (len(losses) <= window or losses[-1] < np.mean(losses[-window:])):
             h = x
             for place, (weight, bias) in enumerate(zip(coder.weights, coder.biases, strict=True)):
-                h = smooth @ h @ weight + bias
+                h = smooth @ h @ weight[0] + bias[0]
                 h = h.relu() if place % 2 == 0 else h
             loss = dense_loss(x, h, cut, beta, gamma)
             optimizer.zero_grad()
@@ -127,43 +152,55 @@ def test_refining_is_the_plain_training_of_its_autoencoder(beta: float, monkeypa
             epoch += 1
         plain, window = (beta * x + (1 - beta) * h).detach(), rivals.WINDOW
     assert rounds >= 1
-    assert (left.adjacency != cut.adjacency).nnz == 0
-    assert left.num_edges < graph.num_edges
-    torch.testing.assert_close(made, plain, rtol=1e-5, atol=1e-5)
+    assert (made.graph.adjacency != cut.adjacency).nnz == 0
+    assert made.graph.num_edges < graph.num_edges
+    torch.testing.assert_close(made.x, plain, rtol=1e-5, atol=1e-5)
+
+
+def test_graphs_refined_side_by_side_are_those_refined_alone(wide: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rivals, "MAX_EPOCHS", 90)
+    x, graph = wide
+    amounts = [(x, 0.7, 0.0, 1e-3, 2), (x.flip(0), 0.65, 0.5, 1e-2, 3), (x, 0.6, 0.5, 1e-4, 2)]
+    batch = [rivals.Refining(y, graph, *rest) for y, *rest in amounts]
+    rivals.refine(batch, 3e-3)
+    for each, (y, threshold, beta, gamma, seed) in zip(batch, amounts, strict=True):
+        alone = refined(y, graph, threshold, beta, gamma, rate=3e-3, seed=int(seed))
+        assert (each.rounds, each.done) == (alone.rounds, alone.done)
+        assert (each.graph.adjacency != alone.graph.adjacency).nnz == 0
+        torch.testing.assert_close(each.x, alone.x, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_replayed_epochs_refine_like_plain_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replayed_epochs_refine_like_plain_ones(wide: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rivals, "MAX_EPOCHS", 120)
-    data = synthetic(nodes=150, features=200, classes=2, average_degree=4, seed=1)
-    x, graph = data.x.double().cuda(), Graph.from_edges(data.edge_index, data.num_nodes)
-    replayed, left = rivals.refined(x, graph, 0.7, 0.5, 1e-3, 1e-3, seed=2)
+    x, graph = wide
+    replayed = refined(x.cuda(), graph, 0.7, 0.5, 1e-3)
     monkeypatch.setattr(rivals, "recorded", lambda step: step)
-    plain, cut = rivals.refined(x, graph, 0.7, 0.5, 1e-3, 1e-3, seed=2)
-    assert (left.adjacency != cut.adjacency).nnz == 0
-    torch.testing.assert_close(replayed, plain, rtol=1e-5, atol=1e-5)
+    plain = refined(x.cuda(), graph, 0.7, 0.5, 1e-3)
+    assert (replayed.graph.adjacency != plain.graph.adjacency).nnz == 0
+    torch.testing.assert_close(replayed.x, plain.x, rtol=1e-5, atol=1e-5)
 
 
 def test_refining_cuts_the_joint_and_keeps_what_it_is_told_to(two_groups: Any) -> None:
     x, graph = two_groups
-    made, left = rivals.refined(x, graph, 0.62, 0.5, 1e-3, 0.01, seed=0)
-    assert left.adjacency[2, 3] == 0
-    assert left.num_edges >= 1
-    assert (made - x).norm() < 0.5 * x.norm()
-    same, _ = rivals.refined(x, graph, 0.62, 1.0, 1e-3, 0.01, seed=0)
-    assert torch.equal(same, x)
+    made = refined(x, graph, 0.62, 0.5, 1e-3, rate=0.01, seed=0)
+    assert made.graph.adjacency[2, 3] == 0
+    assert made.graph.num_edges >= 1
+    assert (made.x - x).norm() < 0.5 * x.norm()
+    assert torch.equal(refined(x, graph, 0.62, 1.0, 1e-3, rate=0.01, seed=0).x, x)
 
 
 def test_a_network_behind_ugd_sees_the_refined_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rivals, "MAX_EPOCHS", 30)
     calls: list[Graph] = []
 
-    def without_edges(x: torch.Tensor, graph: Graph, *amounts: Any) -> tuple[torch.Tensor, Graph]:
-        calls.append(Graph.from_edges(np.zeros((2, 0), dtype=int), graph.num_nodes))
-        return x, calls[-1]
+    def without_edges(batch: list[rivals.Refining], learning_rate: float) -> None:
+        for each in batch:
+            each.graph = Graph.from_edges(np.zeros((2, 0), dtype=int), each.graph.num_nodes)
+            calls.append(each.graph)
 
     whole = run_one("digits", "inject-random", "gcn", 0, epochs=30, device="cpu", folder=tmp_path)
-    monkeypatch.setattr(rivals, "refined", without_edges)
+    monkeypatch.setattr(rivals, "refine", without_edges)
     cut = run_one("digits", "inject-random", "ugd", 0, epochs=30, device="cpu", folder=tmp_path)
     assert len(calls) == 1
     assert cut["test_accuracy"] < whole["test_accuracy"] - 0.1

@@ -85,6 +85,7 @@ class Method:
         space: what a search may choose from: ``{setting: list of choices}``.
         model: the network, if any.
         repair: ``(repetition, config) -> RepairCandidates``.
+        repair_all: the same for several repetitions and configs side by side, where that is quicker.
         repairs: the settings that only ``repair`` reads: models that differ in them can be trained side by side.
         committee: instead of one network, those of a committee: ``(data, config) -> recipes``. Its prediction is the
             weighted average of all members, that of one network the one with the best validation accuracy.
@@ -98,6 +99,7 @@ class Method:
     space: dict[str, Any] = field(default_factory=lambda: dict(PAPER_SPACE))
     model: type[Model] = GCN
     repair: Callable[[Repetition, Config], RepairCandidates] = untouched
+    repair_all: Callable[[Sequence[tuple[Repetition, Config]]], list[RepairCandidates]] | None = None
     repairs: tuple[str, ...] = ()
     committee: Callable[[Data | None, Config], list[Recipe]] | None = None
     source: str = ""

@@ -28,6 +28,8 @@ refines the features, until no edge goes any more. A GCN is trained on what is l
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -85,54 +87,84 @@ def diffused(x: Tensor, graph: Graph, lam: float, epsilon: float, degree: int) -
     return total / (lam + 1)
 
 
-def refined(
-    x: Tensor, graph: Graph, threshold: float, beta: float, gamma: float, learning_rate: float, seed: int
-) -> tuple[Tensor, Graph]:
-    """The features and the graph of UGD.
+@dataclass
+class Refining:
+    """What UGD makes of a graph; all of a batch have as many nodes and columns, and one learning rate.
 
     Args:
-        x: features ``[n, d]``.
-        graph: the graph.
+        x: features ``[n, d]``; in the end the refined ones.
+        graph: the graph; in the end without the edges that went.
         threshold: of the edges, from the second round on.
         beta: share of the observed features in the refined ones.
         gamma: weight of the smoothness.
-        learning_rate: of the autoencoder.
         seed: of the autoencoder.
     """
-    coder = _Autoencoder(x.shape[1], seed).to(x)
+
+    x: Tensor
+    graph: Graph
+    threshold: float
+    beta: float
+    gamma: float
+    seed: int
+    rounds: int = 0
+    done: bool = False
+    losses: list[float] = field(default_factory=list)
+
+    def prune(self, x: Tensor) -> bool:
+        """Begin a round with the features of the last one; whether edges went."""
+        rising = self.threshold + THRESHOLD_STEP * max(0, self.rounds - 1)
+        now = min(rising, self.threshold + THRESHOLD_RISE) if self.rounds else FIRST_THRESHOLD
+        before, self.graph = self.graph.num_edges, _pruned(x, self.graph, now)
+        went = self.graph.num_edges < before
+        self.done = self.rounds >= MIN_ROUNDS and not went
+        self.rounds, self.losses = self.rounds + 1, []
+        return went
+
+    @property
+    def settled(self) -> bool:
+        """Whether the loss of this round falls no more."""
+        window = FIRST_WINDOW if self.rounds == 1 else WINDOW
+        return len(self.losses) > window and self.losses[-1] >= float(np.mean(self.losses[-window:]))
+
+
+def refine(batch: Sequence[Refining], learning_rate: float) -> None:
+    """Train the autoencoders of some graphs side by side, each until its edges stay; a GPU does them all in the time of
+    one."""
+    x = batch[0].x
     on_gpu = x.device.type == "cuda"
-    optimizer = torch.optim.Adam(coder.parameters(), lr=learning_rate, capturable=on_gpu)
-    words = _as_sparse(x)
-    made, window, now, epoch = x, FIRST_WINDOW, FIRST_THRESHOLD, 0
-    for rounds in range(MAX_EPOCHS):
-        before = graph.num_edges
-        graph = _pruned(made, graph, now)
-        if (rounds >= MIN_ROUNDS and graph.num_edges == before) or epoch >= MAX_EPOCHS:
+    coders = _Autoencoders(x.shape[1], [each.seed for each in batch]).to(x)
+    optimizer = torch.optim.Adam(coders.parameters(), lr=learning_rate, capturable=on_gpu)
+    objective = _Objective(batch)
+
+    def step() -> Tensor:
+        optimizer.zero_grad()
+        losses = objective(*coders(objective))
+        losses.sum().backward()
+        optimizer.step()
+        return losses.detach()
+
+    made = [each.x for each in batch]
+    changed = [each.prune(each.x) for each in batch]
+    train = step
+    for epoch in range(MAX_EPOCHS):
+        if epoch == 0 or any(changed):
+            objective.rewire([each.graph for each in batch])
+            train = recorded(step) if on_gpu else step
+        changed = []
+        for place, loss in enumerate(train().tolist()):
+            each = batch[place]
+            each.losses.append(loss)
+            if not each.done and (each.settled or epoch == MAX_EPOCHS - 1):
+                made[place] = each.beta * each.x + (1 - each.beta) * objective.rebuilt(place)
+                changed.append(each.prune(made[place]))
+        if all(each.done for each in batch):
             break
-        now = threshold if rounds == 0 else min(now + THRESHOLD_STEP, threshold + THRESHOLD_RISE)
-        objective = _Objective(x, words, graph, beta, gamma)
-        step = partial(_step, coder, optimizer, objective)
-        train = recorded(step) if on_gpu else step
-        losses: list[float] = []
-        while epoch < MAX_EPOCHS and (len(losses) <= window or losses[-1] < np.mean(losses[-window:])):
-            losses.append(float(train()))
-            epoch += 1
-        made = beta * x + (1 - beta) * objective.rebuilt() if losses else made
-        window = WINDOW
-    return made, graph
-
-
-def _step(coder: _Autoencoder, optimizer: torch.optim.Optimizer, objective: _Objective) -> Tensor:
-    """One epoch; the loss, and in ``objective`` the reconstruction, are those before the step."""
-    optimizer.zero_grad()
-    loss = objective(*coder(objective.words, objective.smooth))
-    loss.backward()
-    optimizer.step()
-    return loss.detach()
+    for each, features in zip(batch, made, strict=True):
+        each.x = features
 
 
 class _Objective:
-    r"""The loss of UGD without the dense reconstruction :math:`\hat X = C V` (codes ``[n, 65]``, weights ``[65, d]``).
+    r"""The losses of UGD without dense reconstructions :math:`\hat X = C V` (codes ``[n, 65]``, weights ``[65, d]``).
 
     .. math::
         \|x_i - \hat x_i\|^2 = \|x_i\|^2 - 2\, c_i \cdot (X V^\top)_i + c_i^\top V V^\top c_i, \qquad
@@ -142,54 +174,78 @@ class _Objective:
     so that an epoch takes a product with the sparse features instead of a dozen passes over ``[n, d]`` numbers.
     """
 
-    def __init__(self, x: Tensor, words: Sparse | Tensor, graph: Graph, beta: float, gamma: float) -> None:
-        self.words, self.beta, self.gamma = words, beta, gamma
-        self.smooth, self.rough = (Sparse.of(part, x, symmetric=True) for part in (self_looped(graph), graph.laplacian))
-        self.squares = x.square().sum(dim=1)
+    def __init__(self, batch: Sequence[Refining]) -> None:
+        self.x = [each.x for each in batch]
+        x = self.x[0]
+        self.beta, self.gamma = (x.new_tensor([getattr(each, name) for each in batch]) for name in ("beta", "gamma"))
+        sparse = float((x != 0).float().mean()) < SPARSE_SHARE
+        self.words = (
+            _blocks([sp.csr_matrix(each.cpu().numpy()) for each in self.x], x) if sparse else torch.stack(self.x)
+        )
+        self.squares = torch.stack([each.square().sum(dim=1) for each in self.x])
         # below this a distance is rounding
         self.floor = (torch.finfo(x.dtype).eps * self.squares).clamp_min(torch.finfo(x.dtype).tiny)
-        self.roughness = (x * (self.rough @ x)).sum() if beta > 0 else x.new_zeros(())
-        self.codes, self.weights = x.new_zeros(x.shape[0], HIDDEN + 1), x.new_zeros(HIDDEN + 1, x.shape[1])
+        self.codes = x.new_zeros(len(batch), x.shape[0], HIDDEN + 1)
+        self.weights = x.new_zeros(len(batch), HIDDEN + 1, x.shape[1])
+
+    def rewire(self, graphs: Sequence[Graph]) -> None:
+        """Take other graphs."""
+        like = self.x[0]
+        self.smooth = _blocks([self_looped(graph) for graph in graphs], like, symmetric=True)
+        self.rough = _blocks([graph.laplacian for graph in graphs], like, symmetric=True)
+        roughness = [
+            (x * (Sparse.of(graph.laplacian, x, symmetric=True) @ x)).sum() if beta > 0 else x.new_zeros(())
+            for x, graph, beta in zip(self.x, graphs, self.beta.tolist(), strict=True)
+        ]
+        self.roughness = torch.stack(roughness)
+
+    def of_words(self, weights: Tensor) -> Tensor:
+        """The features times ``[S, d, k]``."""
+        if isinstance(self.words, Tensor):
+            return torch.bmm(self.words, weights)
+        return (self.words @ weights.flatten(0, 1)).view(len(weights), -1, weights.shape[2])
+
+    def smoothed(self, h: Tensor) -> Tensor:
+        return (self.smooth @ h.flatten(0, 1)).view_as(h)
 
     def __call__(self, codes: Tensor, weights: Tensor) -> Tensor:
         self.codes.copy_(codes.detach())
         self.weights.copy_(weights.detach())
-        shared, gram, flow = self.words @ weights.T, weights @ weights.T, self.rough @ codes
-        squares = self.squares + ((codes @ gram - 2 * shared) * codes).sum(dim=1)
-        distance = (1 - self.beta) * torch.maximum(squares, self.floor).sqrt().mean()
-        own, both = (flow * (codes @ gram)).sum(), (flow * shared).sum()
+        shared, gram = self.of_words(weights.mT), weights @ weights.mT
+        flow, through = (self.rough @ codes.flatten(0, 1)).view_as(codes), codes @ gram
+        squares = self.squares + ((through - 2 * shared) * codes).sum(dim=2)
+        distance = torch.maximum(squares, self.floor).sqrt().mean(dim=1)
+        own, both = (flow * through).sum(dim=(1, 2)), (flow * shared).sum(dim=(1, 2))
         beta, rest = self.beta, 1 - self.beta
-        return distance + self.gamma * (beta**2 * self.roughness + 2 * beta * rest * both + rest**2 * own)
+        return rest * distance + self.gamma * (beta**2 * self.roughness + 2 * beta * rest * both + rest**2 * own)
 
-    def rebuilt(self) -> Tensor:
-        return self.codes @ self.weights
+    def rebuilt(self, place: int) -> Tensor:
+        return self.codes[place] @ self.weights[place]
 
 
-class _Autoencoder(torch.nn.Module):
-    """Two graph convolutions to 64 numbers a node, two back."""
+class _Autoencoders(torch.nn.Module):
+    """S times two graph convolutions to 64 numbers a node, two back."""
 
-    def __init__(self, width: int, seed: int) -> None:
+    def __init__(self, width: int, seeds: Sequence[int]) -> None:
         super().__init__()
-        draws = [torch.Generator().manual_seed(seed)]
+        draws = [torch.Generator().manual_seed(seed) for seed in seeds]
         sizes = ((width, HIDDEN), (HIDDEN, HIDDEN), (HIDDEN, HIDDEN), (HIDDEN, width))
         layers = [Linear(*size, draws, kind="glorot") for size in sizes]
-        self.weights = torch.nn.ParameterList(layer.weight[:, 0].detach() for layer in layers)
-        self.biases = torch.nn.ParameterList(torch.zeros(size[1]) for size in sizes)
+        self.weights = torch.nn.ParameterList(layer.weight.detach().transpose(0, 1).contiguous() for layer in layers)
+        self.biases = torch.nn.ParameterList(torch.zeros(len(seeds), 1, size[1]) for size in sizes)
 
-    def forward(self, words: Sparse | Tensor, smooth: Sparse) -> tuple[Tensor, Tensor]:
-        """Codes and weights of which the product is the reconstruction."""
+    def forward(self, given: _Objective) -> tuple[Tensor, Tensor]:
+        """Codes and weights of which the products are the reconstructions."""
         first, second, third, last = self.weights
-        h = (smooth @ (words @ first) + self.biases[0]).relu()
-        h = smooth @ (h @ second) + self.biases[1]
-        h = (smooth @ (h @ third) + self.biases[2]).relu()
-        codes = torch.cat([smooth @ h, h.new_ones(len(h), 1)], dim=1)
-        return codes, torch.cat([last, self.biases[3].unsqueeze(0)])
+        h = (given.smoothed(given.of_words(first)) + self.biases[0]).relu()
+        h = given.smoothed(h @ second) + self.biases[1]
+        h = (given.smoothed(h @ third) + self.biases[2]).relu()
+        codes = torch.cat([given.smoothed(h), h.new_ones(*h.shape[:2], 1)], dim=2)
+        return codes, torch.cat([last, self.biases[3]], dim=1)
 
 
-def _as_sparse(x: Tensor) -> Sparse | Tensor:
-    """The features as the quicker kind of matrix."""
-    share = float((x != 0).float().mean())
-    return Sparse.of(sp.csr_matrix(x.cpu().numpy()), x) if share < SPARSE_SHARE else x
+def _blocks(parts: Sequence[sp.csr_matrix], like: Tensor, symmetric: bool = False) -> Sparse:
+    return Sparse.of(sp.block_diag(parts, format="csr"), like, symmetric)
 
 
 def _pruned(x: Tensor, graph: Graph, threshold: float) -> Graph:
@@ -211,10 +267,20 @@ def _gadc(repetition: Repetition, config: Config) -> RepairCandidates:
     return RepairCandidates([Candidate("diffused", lambda: diffused(repetition.x, repetition.graph, *amounts))])
 
 
-def _ugd(repetition: Repetition, config: Config) -> RepairCandidates:
-    threshold, beta, gamma, rate = (config[name] for name in _REFINED)
-    x, graph = refined(repetition.x, repetition.graph, threshold, beta, gamma, rate, repetition.seed)
-    return RepairCandidates([Candidate("refined", lambda: x)], graph=graph)
+def _ugd(runs: Sequence[tuple[Repetition, Config]]) -> list[RepairCandidates]:
+    batches: dict[float, list[Refining]] = {}
+    found = []
+    for repetition, config in runs:
+        amounts = config["threshold"], config["beta"], config["gamma"]
+        found.append(Refining(repetition.x, repetition.graph, *amounts, repetition.seed))
+        batches.setdefault(config["refining_rate"], []).append(found[-1])
+    for rate, batch in batches.items():
+        refine(batch, rate)
+    return [RepairCandidates([Candidate("refined", partial(_kept, each.x))], graph=each.graph) for each in found]
+
+
+def _kept(x: Tensor) -> Tensor:
+    return x
 
 
 _DIFFUSED: dict[str, Any] = {"lam": 64.0, "epsilon": 1e-5, "degree": 32}
@@ -245,7 +311,8 @@ UGD = Method(
         **{"learning_rate": [1e-3, 5e-3, 1e-4, 1e-2], "hidden": [64, 128, 256]},
         **{"threshold": [0.5, 0.6, 0.65, 0.7], "beta": [0.0, 0.5], "gamma": [1e-4, 1e-3, 1e-2]},
     },
-    repair=_ugd,
+    repair=lambda repetition, config: _ugd([(repetition, config)])[0],
+    repair_all=_ugd,
     repairs=tuple(_REFINED),
     source="the paper's Table 3 and the settings of Yang et al. 2024 (256 hidden units, learning rate 0.01, weight "
     "decay 1e-3; threshold 0.7, gamma 1e-3, beta 0)",

@@ -104,6 +104,14 @@ def _rows(experiments: Sequence[Experiment], progress: bool) -> list[Row]:
 def _repaired(experiments: Sequence[Experiment]) -> tuple[list[RepairCandidates], list[float]]:
     """The candidates of every experiment and the detection time; experiments with the same repairs share them."""
     found: dict[Any, tuple[RepairCandidates, float]] = {}
+    for repair_all in {experiment.method.repair_all for experiment in experiments}:
+        if repair_all is None:
+            continue
+        some = {e.repair: (e.repetition, e.config) for e in experiments if e.method.repair_all is repair_all}
+        began = time.perf_counter()
+        made = repair_all(list(some.values()))
+        seconds = (time.perf_counter() - began) / len(some)
+        found |= {key: (candidates, seconds) for key, candidates in zip(some, made, strict=True)}
     for experiment in experiments:
         if experiment.repair not in found:
             repetition = experiment.repetition
