@@ -20,7 +20,7 @@ def test_help_answers_fast_and_lists_the_commands():
         took.append(sum(after[2:4]) - sum(before[2:4]))
     assert done.returncode == 0
     assert all(name in done.stdout for name in ("demo", "clean", "apply", "bench", "datasets", "corrupt"))
-    assert min(took) < 1.0
+    assert min(took) < 0.5
 
 
 def test_the_package_imports_nothing_heavy():
@@ -52,11 +52,11 @@ def test_bench_lists_and_refuses_unknown_names():
     assert "no benchmark 'speed'; there are:" in unknown.output
 
 
-def test_bench_runs_a_benchmark_and_passes_its_options_on():
-    command = [sys.executable, "-c", "from magnet.cli import app; app(['bench', 'recovery', '--', '--help'])"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0
-    assert "--datasets" in done.stdout
+def test_bench_runs_a_benchmark_and_passes_its_options_on(tmp_path, monkeypatch, capfd):
+    (tmp_path / "toy.py").write_text("import sys; print(sys.argv[1:]); sys.exit(7)")
+    monkeypatch.setattr("magnet.cli.bench.folder", lambda: tmp_path)
+    assert runner.invoke(app, ["bench", "toy", "--", "--help", "a b"]).exit_code == 7
+    assert "['--help', 'a b']" in capfd.readouterr().out
 
 
 def test_the_module_is_the_command():

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from magnet.experiments.store import Store
 from magnet.experiments.store.jobs import Job
-from magnet.experiments.store.progress import Progress, state
+from magnet.experiments.store.progress import in_words, progress, state, table
 
 
 def config(method: str, seed: int) -> dict[str, object]:
@@ -26,9 +26,9 @@ def test_the_table_counts_what_is_in_the_store(tmp_path: Path) -> None:
         assert (gcn.total, gcn.done, gcn.running, gcn.failed) == (4, 2, 1, 0)
         assert (mlp.total, mlp.done, mlp.running, mlp.failed) == (4, 0, 0, 1)
         shown = io.StringIO()
-        Console(file=shown, width=100).print(Progress(store, jobs).table(lines))
+        Console(file=shown, width=100).print(table(lines, in_words(lines, seconds=10, fresh=2)))
     text = shown.getvalue()
-    assert "2 of 8 runs" in text
+    assert "2 of 8 runs, 1 failed after 10 s, about 30 s left" in text
     assert "75.00" in text
     assert "1 failed" in text
     assert text.index("gcn") < text.index("mlp")  # what is under way comes first
@@ -38,6 +38,6 @@ def test_without_a_terminal_it_says_how_far_it_is(tmp_path: Path) -> None:
     said: list[str] = []
     with Store(tmp_path / "a.sqlite") as store:
         store.add(config("gcn", 0), {"test_accuracy": 0.7})
-        with Progress(store, [Job((config("gcn", 0), config("gcn", 1)))], said.append):
+        with progress(store, [Job((config("gcn", 0), config("gcn", 1)))], said.append):
             store.add(config("gcn", 1), {"test_accuracy": 0.7})
     assert said[-1].startswith("2 of 2 runs after")

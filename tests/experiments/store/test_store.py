@@ -107,12 +107,13 @@ def test_failures_are_noted_and_not_finished(tmp_path: Path) -> None:
         assert store.failed() == {}
 
 
-def test_merge_and_export(tmp_path: Path) -> None:
+def test_export_and_load(tmp_path: Path) -> None:
     with Store(tmp_path / "a.sqlite") as a, Store(tmp_path / "b.sqlite") as b:
         a.add(config(0), {"test_accuracy": 0.1})
         b.add(config(0), {"test_accuracy": 0.2})
         b.add(config(1), {"test_accuracy": 0.3})
-        assert a.merge(b.path) == 1
+        assert b.export(tmp_path / "b.csv") == 2
+        assert a.load(tmp_path / "b.csv") == 1  # what is there already stays
         assert a.export(tmp_path / "a.csv") == 2
         assert [run.result["test_accuracy"] for run in a.runs()] == [0.1, 0.3]
         with Store(tmp_path / "c.sqlite") as c:

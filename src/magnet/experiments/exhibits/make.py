@@ -17,7 +17,7 @@ from magnet.experiments.methods import get
 from magnet.experiments.protocol.registry import compute
 from magnet.experiments.store import Store, canonical_key
 from magnet.experiments.store.jobs import Config, Job, Runner, execute, missing
-from magnet.experiments.store.progress import Progress
+from magnet.experiments.store.progress import progress
 from magnet.experiments.tuning import search as tuning
 
 
@@ -115,7 +115,7 @@ def make_exhibits(
 def _run(store: Store, jobs: list[Job], run: Runner, where: Where, say: Callable[[str], None] | None) -> None:
     if not missing(store, jobs):
         return
-    with Progress(store, jobs, say):
+    with progress(store, jobs, say):
         if where.ray is not None:
             from magnet.experiments.store.ray_jobs import execute_on_ray
 

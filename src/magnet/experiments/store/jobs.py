@@ -23,6 +23,8 @@ Config = dict[str, Any]
 #: the top of a module (or a ``functools.partial`` of one), so that other processes can import it.
 Runner = Callable[[Sequence[Config]], Iterable[tuple[Config, dict[str, Any]]]]
 
+#: Why a run failed that was left out.
+NO_RESULT = "the runner gave no result"
 #: How often worker processes that die without a word are replaced.
 REPLACEMENTS = 5
 
@@ -126,16 +128,16 @@ def _run_job(store: Store, configs: Sequence[Config], run: Runner) -> None:
             store.add(config, result)
             waiting.pop(store.key(config), None)
         for config in waiting.values():
-            store.fail(config, "the runner gave no result")
+            store.fail(config, NO_RESULT)
     except Exception as error:
         for config in waiting.values():
-            store.fail(config, _message(error))
+            store.fail(config, message_of(error))
     except BaseException:
         store.release(waiting)
         raise
 
 
-def _message(error: Exception) -> str:
+def message_of(error: Exception) -> str:
     """The error, and where in the code it came from."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error} ({Path(place.filename).name} line {place.lineno})"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from magnet.experiments.store import RESULT_VERSIONS, Store
-from magnet.experiments.store.jobs import Config, Job, Runner, _message, heartbeat, missing
+from magnet.experiments.store.jobs import NO_RESULT, Config, Job, Runner, heartbeat, message_of, missing
 
 #: How often Ray tries a job again whose node or process was lost.
 RETRIES = 5
@@ -75,7 +75,7 @@ def _collect(store: Store, waiting: dict[str, Config], future: Any, ray: Any) ->
         store.add(config, result)
         waiting.pop(store.key(config), None)
     for config in waiting.values():
-        store.fail(config, message or "the runner gave no result")
+        store.fail(config, message or NO_RESULT)
 
 
 def _compute(
@@ -89,5 +89,5 @@ def _compute(
         for config, result in run(configs):
             results.append((config, result))
     except Exception as error:
-        return results, _message(error)
+        return results, message_of(error)
     return results, ""

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from magnet.experiments.store.versions import RESULT_VERSIONS, complete, result_version, run_key
+from magnet.files import complete_or_absent
 
 #: A claim whose owner has not been heard of for this many seconds may be taken over.
 PATIENCE = 90.0
@@ -150,7 +151,7 @@ class Store:
         key, full = self.key(config), complete(config)
         values = (
             key,
-            datetime.now(UTC).isoformat(timespec="milliseconds"),
+            _now(),
             config.get("kind", ""),
             *(config.get(name) for name in ("dataset", "corruption", "method", "seed")),
             json.dumps(full, sort_keys=True),
@@ -169,9 +170,8 @@ class Store:
     def fail(self, config: Mapping[str, Any], message: str) -> None:
         """Note that a run failed. It is not finished: the next time it is tried again."""
         key = self.key(config)
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
         with self._transaction():
-            values = (key, now, json.dumps(config, sort_keys=True), message)
+            values = (key, _now(), json.dumps(config, sort_keys=True), message)
             self._connection.execute("INSERT INTO failures VALUES (?, ?, ?, ?)", values)
             self._connection.execute("DELETE FROM claims WHERE key = ?", (key,))
 
@@ -217,25 +217,13 @@ class Store:
         return dict(self._connection.execute(query).fetchall())
 
     def get(self, config: Mapping[str, Any]) -> Run | None:
-        query = "SELECT key, finished_at, config, result, code FROM runs WHERE key = ?"
-        found = self._connection.execute(query, (self.key(config),)).fetchone()
-        return None if found is None else _run(found)
+        return next(self.runs("WHERE key = ?", self.key(config)), None)
 
-    def runs(self) -> Iterator[Run]:
-        """All finished runs, of every result version, in the order in which they ended."""
-        query = "SELECT key, finished_at, config, result, code FROM runs ORDER BY finished_at, key"
-        for found in self._connection.execute(query):
-            yield _run(found)
-
-    def merge(self, other: str | os.PathLike[str]) -> int:
-        """Take over the finished runs of another store as they are; the number of new ones."""
-        before = len(self.finished())
-        self._connection.execute("ATTACH ? AS other", (str(other),))
-        try:
-            self._connection.execute("INSERT OR IGNORE INTO runs SELECT * FROM other.runs")
-        finally:
-            self._connection.execute("DETACH other")
-        return len(self.finished()) - before
+    def runs(self, where: str = "", *values: Any) -> Iterator[Run]:
+        """All finished runs, of every result version, in the order in which they ended, or those with a condition."""
+        query = f"SELECT key, finished_at, config, result, code FROM runs {where} ORDER BY finished_at, key"
+        for key, finished_at, config, result, code in self._connection.execute(query, values):
+            yield Run(key, finished_at, json.loads(config), json.loads(result), code)
 
     def export(self, path: str | os.PathLike[str], keys: Collection[str] | None = None) -> int:
         """Write finished runs, all or those with some keys, to a CSV file; the number of rows.
@@ -246,12 +234,8 @@ class Store:
             "SELECT * FROM runs ORDER BY kind, dataset, corruption, method, seed, config, finished_at"
         ).fetchall()
         rows = [_short(dict(zip(COLUMNS, row, strict=True))) for row in rows if keys is None or row[0] in keys]
-        partial = Path(path).with_name(Path(path).name + ".partial")
-        with partial.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(COLUMNS)
-            writer.writerows(rows)
-        partial.replace(path)
+        with complete_or_absent(Path(path)) as part, part.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows([COLUMNS, *rows])
         return len(rows)
 
     def load(self, path: str | os.PathLike[str]) -> int:
@@ -307,9 +291,8 @@ def _rounded(value: Any) -> Any:
     return [_rounded(part) for part in value] if isinstance(value, list) else value
 
 
-def _run(found: tuple[str, str, str, str, str]) -> Run:
-    key, finished_at, config, result, code = found
-    return Run(key, finished_at, json.loads(config), json.loads(result), code)
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def _alive(host: str, process: int, heard_at: float, now: float) -> bool:
