@@ -23,7 +23,9 @@ SECOND_SHARE = 0.12  # of the constant's count; a second value that frequent is 
 SIDE_SHARE = 0.15  # of the exceptions on each side: a constant at the edge is a floor or a ceiling
 COLLISIONS = 3.0  # times as many equal pairs of exceptions as a normal distribution of them would give
 EXPLAINED = 0.15  # share of the uncertainty about where exceptions are that another column may remove
-RELATED = 0.5  # rank correlation of the exceptions with another number
+RELATED, P_VALUE = 0.5, 0.01  # rank correlation of the exceptions with another number, and its significance
+NUMERIC = 0.95  # share of the cells that are numbers
+FEW_LEVELS = 8  # up to so many different numbers a column is one of categories
 PROBABILITY, CONFIDENCE = 0.95, 0.93
 
 
@@ -46,7 +48,7 @@ def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Fin
         x = values[column.read]
         constant = float(values[mode])
         apart = np.isfinite(x) & (x != constant)
-        if not np.isfinite(constant) or constant == 0 or np.isfinite(x).sum() < 0.95 * n:
+        if not np.isfinite(constant) or constant == 0 or np.isfinite(x).sum() < NUMERIC * n:
             continue
         if _scattered(x[apart], constant, int(counts[mode])) and not _explained(table, j, apart, x):
             said = f"{int(counts[mode])} of {n} rows have {column.values[mode]!r}"
@@ -78,9 +80,9 @@ def _explained(table: CodedTable, position: int, apart: Bools, x: Floats) -> boo
     for k, other in enumerate(table.columns):
         numbers = read_numbers(other.values)[other.read]
         both = apart & np.isfinite(numbers)
-        if k != position and both.sum() >= 8 and np.unique(numbers[both]).size > 2 and len(other.values) > 8:
+        if k != position and both.sum() >= 8 and np.unique(numbers[both]).size > 2 and len(other.values) > FEW_LEVELS:
             correlation = spearmanr(numbers[both], x[both])
-            if abs(correlation.statistic) > RELATED and correlation.pvalue < 0.01:
+            if abs(correlation.statistic) > RELATED and correlation.pvalue < P_VALUE:
                 return True
     return located(table, position, apart)
 
@@ -101,7 +103,7 @@ def located(table: CodedTable, position: int, apart: Bools) -> bool:
             sources.append((other.read == other.blank).astype(np.int64))
         numbers = read_numbers(other.values)[other.read]
         known = np.isfinite(numbers)
-        if known.sum() > 0.5 * len(hit) and levels > 8:
+        if known.sum() > 0.5 * len(hit) and levels > FEW_LEVELS:
             cuts = np.quantile(numbers[known], [0.25, 0.5, 0.75])
             sources.append(np.where(known, np.searchsorted(cuts, np.nan_to_num(numbers)), 4))
     return any(_loss(codes, hit, share) < (1 - EXPLAINED) * plain for codes in sources)

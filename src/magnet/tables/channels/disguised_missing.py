@@ -1,4 +1,4 @@
-"""Disguised missing values: texts, numbers or dates that mean "no value"."""
+"""Disguised missing values (Pearson 2006): texts and numbers that mean that there is no value, such as ``N/A``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blanks that should hold a value: their group determines it, and they are scattered at random."""
+"""Blanks that should hold a value: their group has it, or they are missing completely at random (Rubin 1976)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from magnet.tables.roles.patterns import blank
 DETERMINED = 0.95  # share of filled cells that agree with the leading value of their group, each cell left out
 MAX_BLANK = 0.5
 CHANCE = 0.85  # a scattered blank in a determined column
-OTHERS = 2  # filled rows of the group that must agree
+OTHERS = 2  # filled rows that a group must have besides the blank
+CLEAR = 0.8  # share of a group's filled cells that must say the same
+UNEXPLAINED = 0.3  # of the cells off the commonest value that the groups may leave unexplained
 FEW_BLANKS, ENOUGH = 0.2, 5  # highest share and lowest number of blanks whose place can be tested
 COLUMNS = 3  # columns with blanks of one rate that show a process which loses values
 LOST = 0.7  # chance that a blank of such a process lost a value
@@ -85,12 +87,12 @@ def _determines(
     others = np.maximum(size[large] - 1, 1).sum()
     share = float((leading[large] - 1).sum() / others)
     chance: Floats = np.bincount(column.current[full], minlength=width) / full.sum()
-    if share < DETERMINED or share < 1 - 0.3 * (1 - float(chance.max())):
+    if share < DETERMINED or share < 1 - UNEXPLAINED * (1 - float(chance.max())):
         return None
     if (
         dispersion(np.bincount(group[empty], minlength=groups), np.bincount(group, minlength=groups))
         > options.dispersion
     ):
         return None
-    known = (size > OTHERS) & (leading >= 0.8 * size)
+    known = (size > OTHERS) & (leading >= CLEAR * size)
     return share, np.where(known, value, -1)[group]

@@ -16,6 +16,7 @@ COMMAS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 LARGE = re.compile(r"([-+]?\d{4,})(\.\d+)?")
 ZIP = re.compile(r"zip|postal|postcode|plz|fips", re.I)
 WIDTH = 0.7  # share of one width from which codes have a fixed width
+FRACTIONS = 0.02  # per whole number; with more, decimals belong to the column
 MAJORITY = 0.8  # share of one writing from which the other is an exception
 PROBABILITY, CONFIDENCE = 0.95, 0.94
 
@@ -32,7 +33,7 @@ def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
 def _decimals(texts: Texts, min_rows: int) -> Iterator[tuple[int, str, str]]:
     zeros = texts.matching(POINT_ZERO)
     whole, fractions = texts.rows(texts.matching(WHOLE)), texts.rows(texts.matching(FRACTION))
-    if whole < min_rows or whole < MAJORITY * (whole + texts.rows(zeros)) or fractions > 0.02 * whole:
+    if whole < min_rows or whole < MAJORITY * (whole + texts.rows(zeros)) or fractions > FRACTIONS * whole:
         return
     for k, match in zeros.items():
         yield k, match[1], f"{whole} integers are written without decimals, this one is not"

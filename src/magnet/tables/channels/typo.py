@@ -21,7 +21,7 @@ DIGIT = re.compile(r"\d")
 
 
 class Typo:
-    r"""Edit operations with learned shares.
+    r"""Edit operations with learned shares, as in the noisy channel of Kernighan, Church and Gale (1990).
 
     .. math:: P(o \mid v) = \pi_{op} \cdot \frac{q(c)}{\text{places}(op, v)}
 

@@ -15,6 +15,8 @@ TOP = 3  # values proposed per group: the leading one and two rivals
 RIGHT_ODDS = 9.0  # odds that a row is correct if a rule requires one value per group
 MAJORITY = 0.5  # share that decides a group if a rule requires one value per group
 CLEAR, LARGE = 0.75, 4  # share and rows from which a group counts as unanimous
+UNSEEN = 0.3  # pseudo-count of a value that no other row holds
+MAX_GROUPS = 0.9  # groups per row; with more, hardly any group has two rows
 SCREEN_ROWS = 30_000  # rows on which contexts are compared; beyond this the order of contexts no longer changes
 
 
@@ -36,7 +38,7 @@ def loo_log_likelihood(
 
 
 def dispersion(hits: Codes | Floats, sizes: Codes | Floats) -> float:
-    r"""How unevenly hits fall on groups, 1 if they are independent draws.
+    r"""Pearson's index of dispersion: how unevenly hits fall on groups, 1 if they are independent draws.
 
     .. math:: D = \frac{1}{G - 1} \sum_g \frac{(x_g - m_g e)^2}{m_g e (1 - e)}, \qquad e = \frac{\sum x_g}{\sum m_g}
 
@@ -187,7 +189,7 @@ def choose_contexts(context: FitContext) -> list[tuple[tuple[int, ...], float]]:
     rows = _screen(n, table.seed)
     value = column.current[rows]
     held = np.bincount(value)[value]
-    frequency = np.maximum((held - 1) / max(len(rows) - 1, 1), 0.3 / len(rows))
+    frequency = np.maximum((held - 1) / max(len(rows) - 1, 1), UNSEEN / len(rows))
     floor = float(np.log(frequency).mean())
     scored: list[tuple[float, int, int, float]] = []
     forced = {table.position(name) for name in table.link_by}
@@ -195,7 +197,7 @@ def choose_contexts(context: FitContext) -> list[tuple[tuple[int, ...], float]]:
         if k == j:
             continue
         distinct = int(np.count_nonzero(np.bincount(other.current)))
-        if not 2 <= distinct <= 0.9 * n:
+        if not 2 <= distinct <= MAX_GROUPS * n:
             continue
         fit, kappa = loo_log_likelihood(
             joint(other.current[rows], np.zeros_like(rows)), value, frequency, options.smoothing

@@ -12,6 +12,7 @@ TOKEN = re.compile(r"[^\W\d_]+|\d+|\s+|.", re.S)
 SHAPE_WEIGHT = 0.7  # share of new values spelled freely; the rest differ from a known value in one token
 RARE_SHAPE = 0.03  # beside a dominant shape, shapes rarer than this share prove nothing
 DOMINANT_SHAPE = 0.6
+NEW_BIGRAM = 0.02  # pseudo-count of two neighboring classes that were never seen
 OTHER_CASE = 0.3  # a word known in another case counts this much
 
 
@@ -114,7 +115,9 @@ class Novelty:
         whole = self._seen(self.shape[tuple(classes)] - own) / rest
         chain, last = 0.0, "^"
         for c in [*classes, "$"]:
-            chain += math.log((self._seen(self.bigram[last, c] - own) + 0.02) / (max(self.context[last] - own, 0) + 1))
+            chain += math.log(
+                (self._seen(self.bigram[last, c] - own) + NEW_BIGRAM) / (max(self.context[last] - own, 0) + 1)
+            )
             last = c
         measure = math.log(0.5 * whole + 0.5 * math.exp(max(chain, -600)) + 1e-12)
         spelled: list[float] = []

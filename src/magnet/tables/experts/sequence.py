@@ -17,6 +17,7 @@ from magnet.tables.roles.dates import Moment, Style, parse_moment, write_moment
 LAST_NUMBER = re.compile(r"(?P<head>.*?)(?P<digits>\d{1,15})", re.S)
 MIN_ROWS = 20
 DISTINCT = 0.1  # a column with fewer different values per row does not count
+MONTHLY = 0.95  # share of dates on one day of the month from which months are counted and not days
 EPOCH = date(1, 1, 1).toordinal()
 
 
@@ -109,7 +110,7 @@ def _moments(column: CodedColumn) -> tuple[Floats, Callable[[int], str | None]] 
     if not styles or read < 0.5 * held:
         return None
     style = styles.most_common(1)[0][0]
-    monthly = days.most_common(1)[0][1] >= 0.95 * read
+    monthly = days.most_common(1)[0][1] >= MONTHLY * read
     day = days.most_common(1)[0][0]
     clock = next(m.time for m, s in parsed.values() if s == style)
     numbers = np.full(len(column.values), np.nan)

@@ -15,7 +15,9 @@ PART = re.compile(r"-?\d+\.?\d*|[^\W\d_]+")
 SAMPLE = 1_000  # rows on which a template is searched
 MIN_ROWS = 20
 MAX_COLUMNS = 40  # wider tables are not searched: the number of pairs of columns grows with the square
-SOURCES = 3
+SOURCES = 3  # columns that a template may be made of
+LOSS = 0.95  # share of the rows of the leading text that must stay alike when a source is replaced by its mark
+FITS, MIN_FITS = 0.3, 5  # share of the rows, and rows, that a source must explain
 MARK = 0xE000  # first private-use character, the placeholder of a source in a template
 
 
@@ -120,7 +122,7 @@ def _best_source(texts: list[str], sources: list[Source], rows: Codes, used: set
         score = Counter(marked).most_common(1)[0][1]
         mode = Counter(values).most_common(1)[0][0]
         off_mode = [h for h, v in zip(hits, values, strict=True) if v != mode]
-        if score < max(0.95 * top, 0.3 * len(texts)) or sum(off_mode) < max(5, 0.3 * len(off_mode)):
+        if score < max(LOSS * top, FITS * len(texts)) or sum(off_mode) < max(MIN_FITS, FITS * len(off_mode)):
             continue
         length = sum(len(v) for v, h in zip(values, hits, strict=True) if h)
         if best is None or (score + 1e-6 * length, at) > best:

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from magnet.tables.coded import CodedColumn, CodedTable, Texts
 
 MOST = 0.7  # share of filled cells that must agree with a role; leaves room for the 25 % errors of rate_cap
+UNIQUE = 0.95  # different values per filled cell from which values hardly repeat
+FIXED_WIDTH = 0.85  # share of the cells of one length from which numbers are written alike
+DETERMINED = 0.9  # share of the rows of repeated texts that hold the leading number of their text
+REPEATED = 0.3  # share of the rows whose text must repeat for that
+MIN_LABELS = 10  # different texts that it is judged by
 FEW_UNITS = 12  # writings of a unit in one column; more are words, as in addresses
 LABEL = re.compile(
     r"(^|[^a-z])(id|code|no|nr|num|number|zip|zipcode|fips|phone|fax|index|key|year|postal|issn|isbn)($|[^a-z])"
@@ -63,14 +68,14 @@ def _numeric(texts: Texts, table: CodedTable) -> Role | None:
         return None
     whole = all(WHOLE.fullmatch(v.strip()) for v, _ in numbers)
     lengths = np.bincount([len(v.strip()) for v, _ in numbers], weights=[c for _, c in numbers])
-    width, fixed = int(lengths.argmax()), bool(lengths.max() >= 0.85 * texts.total)
+    width, fixed = int(lengths.argmax()), bool(lengths.max() >= FIXED_WIDTH * texts.total)
     fixed &= not _runs_on(numbers, width)
     zeros = any(len(v) > 1 and v[0] == "0" and v.isdigit() for v, _ in numbers)
     named = bool(LABEL.search(re.sub(r"\(.*?\)", "", texts.column.name)))
     label = (
         whole and len(numbers) > 2 and (named or zeros or _running(texts.column) or _labels_text(texts.column, table))
     )
-    unique = len(texts.codes) > 0.95 * texts.total
+    unique = len(texts.codes) > UNIQUE * texts.total
     if whole and unique and (fixed or label) and not any(v.startswith("-") for v, _ in numbers):
         return Role("identifier", "whole numbers that hardly repeat and are written alike")
     if label or (whole and fixed and width >= 5 and not any(v.startswith("-") for v, _ in numbers)):
@@ -102,19 +107,19 @@ def _running(column: CodedColumn) -> bool:
 def _labels_text(column: CodedColumn, table: CodedTable) -> bool:
     """Whether a text column determines these whole numbers: then they are labels of its values."""
     for other in table.columns:
-        if other is column or len(other.values) < 10:
+        if other is column or len(other.values) < MIN_LABELS:
             continue
         counts = other.read_counts()
         if sum(number(v) is not None for v in other.values[:200]) > 0.5 * min(len(other.values), 200):
             continue
         big = counts[other.read] > 1
-        if big.sum() < 0.3 * len(big) or (counts > 1).sum() < 10:
+        if big.sum() < REPEATED * len(big) or (counts > 1).sum() < MIN_LABELS:
             continue
         keys = other.read[big] * len(column.values) + column.read[big]
         pairs, sizes = np.unique(keys, return_counts=True)
         leading = np.zeros(len(other.values), dtype=np.int64)
         np.maximum.at(leading, pairs // len(column.values), sizes)
-        if leading.sum() > 0.9 * big.sum():
+        if leading.sum() > DETERMINED * big.sum():
             return True
     return False
 
@@ -133,7 +138,7 @@ def _unit(texts: Texts, table: CodedTable) -> Role | None:
 
 def _words(texts: Texts, table: CodedTable) -> Role:
     distinct = len(texts.codes)
-    if distinct > 0.95 * texts.total and np.mean([len(text.split()) for _, text, _ in texts]) < 1.5:
+    if distinct > UNIQUE * texts.total and np.mean([len(text.split()) for _, text, _ in texts]) < 1.5:
         return Role("identifier", "single words that hardly repeat")
     name = "category" if distinct <= 0.5 * texts.total else "text"
     return Role(name, f"{distinct} different texts in {texts.total} filled cells")
