@@ -26,6 +26,18 @@ def test_training_reconstructs_and_tau_decides(data, loss):
     assert float(strict.trust_.mean()) < 0.05
 
 
+def test_flags_need_a_row_that_stands_out_unless_tau_is_given(data):
+    bad = data.clone()
+    bad.x = data.x.clone()
+    bad.x[:3] += 2
+    paper, ours = (GAE(epochs=60, learning_rate=0.01, tau=tau).fit(bad) for tau in (0.1, None))
+    assert torch.equal(paper.trust_, ours.trust_)
+    assert torch.equal(paper.flagged_, paper.trust_ == 0)
+    assert float(paper.flagged_nodes_.float().mean()) == 1
+    assert float(ours.flagged_nodes_.float().mean()) < 0.1
+    assert bool(ours.flagged_nodes_[:3].all())
+
+
 def test_loss_over_ranges_of_columns_is_the_loss(data):
     prepared = DetectionData.from_data(data)
     torch.manual_seed(0)

@@ -13,7 +13,7 @@ from magnet.detection.cells.cell import CellModel
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.options import ROWS
 from magnet.detection.rows.context import context_weights, judge_rows
-from magnet.detection.verdict import Verdict
+from magnet.detection.verdict import Verdict, either
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -34,7 +34,9 @@ class Auto(Detector):
     """
 
     def _detect(self, data: DetectionData) -> Verdict:
-        rows = judge_rows(self._without_wild_cells(data), seed=self.seed, progress=self.progress).gated()
+        rows = judge_rows(self._without_wild_cells(data), seed=self.seed, progress=self.progress)
+        found_rows = _found(rows.p_row_swapped)
+        rows = rows.gated()
         if data.edges_from_rows:  # every row is like neighbors that were chosen to be like it
             nothing = torch.zeros_like(rows.ranking)
             rows = replace(rows, p_row_swapped=nothing, ranking=nothing)
@@ -43,20 +45,23 @@ class Auto(Detector):
         bursts = BurstModel(data)
         own = cells.p_own_row()
         p_row_swapped, ranking = rows.p_row_swapped * (1 - own), rows.ranking * (1 - own)
-        # An expert that found nothing ranks behind one that found something.
-        if bursts.share > 0 and float((p_row_swapped > 0.5).float().mean()) < ROWS.min_ranking_share:
+        # An expert that found less than another ranks behind it; so do rows that may not be judged, behind cells.
+        found_cells = _found(cells.node_probability)
+        if rows.gate.cells and not rows.gate.open and found_rows == 0:
             ranking = ranking * ROWS.silent_expert_weight
+        else:
+            ranking = ranking * _weight(found_rows, max(bursts.share, found_cells if rows.gate.cells else 0.0))
+        confidence = ROWS.cell_confidence * _weight(found_cells, bursts.share)
         node_probability = 1 - (1 - p_row_swapped) * (1 - cells.node_probability) * (1 - bursts.row_probability)
         # Rows are ranked by the posterior as if the gate were open, ties by the evidence itself.
-        confidence = ROWS.cell_confidence
-        either = 1 - (1 - ranking) * (1 - confidence * cells.node_probability) * (1 - bursts.row_ranking)
-        odds = torch.log((either + 1e-6) / (1 - either + 1e-6))
+        suspicion = either(either(ranking, confidence * cells.node_probability), bursts.row_probability)
+        odds = torch.log((suspicion + 1e-6) / (1 - suspicion + 1e-6))
         scores = odds + ROWS.tie_break * (cells.node_scores.clamp(-30, 30) - rows.logit)
 
         def judge(first: int, last: int) -> tuple[Tensor, Tensor]:
             p_cell = cells.probability(first, last)
-            score, p_burst = bursts.judge(first, last)
-            return 1 - (1 - confidence * p_cell) * (1 - score), 1 - (1 - p_cell) * (1 - p_burst)
+            p_burst = bursts.probability(first, last)
+            return either(confidence * p_cell, p_burst), either(p_cell, p_burst)
 
         return Verdict(
             data=data,
@@ -81,3 +86,14 @@ class Auto(Detector):
             wild = cells.probability(first, last) > 0.5
             x[:, first:last] = data.block(first, last).masked_fill(wild, float("nan"))
         return replace(data, x=x)
+
+
+def _found(probability: Tensor) -> float:
+    """The share of rows that are wrong rather than not."""
+    return float((probability > 0.5).float().mean())
+
+
+def _weight(found: float, by_another: float) -> float:
+    """What the scores of an expert count that found this share of the rows, beside one that found another share: what
+    is much less than that may be rows that the other one explains."""
+    return 1.0 if found >= by_another else max(ROWS.silent_expert_weight, found / by_another)

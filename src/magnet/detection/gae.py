@@ -17,8 +17,10 @@ from torch.utils.checkpoint import checkpoint
 from magnet.arrays import csr_tensor
 from magnet.detection.base import Detector, track
 from magnet.detection.data.dataset import DetectionData
+from magnet.detection.thresholds import tail_probability
 from magnet.detection.verdict import Verdict
 
+PAPER_TAU = 0.1  # the paper's threshold of the score
 # The paper's epochs: ten times as many from 10 000 nodes on.
 LARGE_NODES, SMALL_EPOCHS, LARGE_EPOCHS = 10_000, 1000, 10_000
 # A step over all columns at once holds about this many copies of the features.
@@ -35,12 +37,15 @@ class GAE(Detector):
         \min_\theta \frac1n \sum_i \|X_i - X'_i\|_{1 \text{ or } 2}, \qquad \text{score} = |X - X'|, \qquad
         \text{trust} = [\text{score} \le \tau].
 
-    Kept for comparison. It sees each node itself, so it learns to repeat the error. Its probability is
-    :math:`s / (s + \tau)`, which is 1/2 at the threshold; it is not calibrated.
+    Kept for comparison. It sees each node itself, so it learns to repeat the error. Almost every row has some cell
+    above :math:`\tau`, so trust is the paper's but flags need more: the probability is :math:`P_i\, s / (s + \tau)`,
+    where :math:`P_i` is the probability that the error of the whole row stands out
+    (:func:`~magnet.detection.thresholds.tail_probability`). It is not calibrated.
 
     Args:
         loss: ``"mse"`` (the 2-norm of each row) or ``"mae"`` (the 1-norm). (default: ``"mse"``)
-        tau: threshold of the score. (default: ``0.1``)
+        tau: threshold of the score. Where it is given, all cells above it are flagged, as in the paper.
+            (default: 0.1 for trust)
         epochs: (default: ``1000``, and 10 000 from 10 000 nodes on, as in the paper)
         hidden: width of the network. (default: ``64``)
         dropout: of its hidden layers. (default: ``0.3``)
@@ -51,7 +56,7 @@ class GAE(Detector):
     """
 
     loss: Literal["mse", "mae"] = "mse"
-    tau: float = 0.1
+    tau: float | None = None
     epochs: int | None = None
     hidden: int = 64
     dropout: float = 0.3
@@ -62,7 +67,7 @@ class GAE(Detector):
         super().check_parameters()
         if self.loss not in ("mse", "mae"):
             raise ValueError(f"loss is {self.loss!r}; it must be 'mse' or 'mae'")
-        if not self.tau > 0:
+        if self.tau is not None and not self.tau > 0:
             raise ValueError(f"tau is {self.tau}; it must be positive")
 
     def _detect(self, data: DetectionData) -> Verdict:
@@ -102,19 +107,30 @@ class GAE(Detector):
         self.loss_ = float(loss)
         total, worst = torch.zeros(2, data.num_nodes, device=data.device)
         for first, last in data.ranges():
-            score, probability = self._judge(data, first, last)
+            score = self._score(data, first, last)
             total += score.square().sum(dim=1) if self.loss == "mse" else score.sum(dim=1)
-            worst = torch.maximum(worst, probability.max(dim=1).values)
+            worst = torch.maximum(worst, self._distrust(data, first, last).max(dim=1).values)
         node_scores = total.sqrt() if self.loss == "mse" else total
-        return Verdict(data, node_scores, worst, float((worst > 0.5).float().mean()), cells=partial(self._judge, data))
+        p_row = torch.ones_like(worst) if self.tau is not None else tail_probability(node_scores)[0]
+        worst = p_row * worst
 
-    def _judge(self, data: DetectionData, first: int, last: int) -> tuple[Tensor, Tensor]:
+        def judge(first: int, last: int) -> tuple[Tensor, Tensor]:
+            return self._score(data, first, last), p_row[:, None] * self._distrust(data, first, last)
+
+        share = float((worst > 0.5).float().mean())
+        return Verdict(data, node_scores, worst, share, cells=judge, distrust=partial(self._distrust, data))
+
+    def _score(self, data: DetectionData, first: int, last: int) -> Tensor:
         with torch.no_grad():
             rebuilt = self._network.reconstruct(self._code, first, last)
-        score = (data.original(first, last) - rebuilt).abs().nan_to_num()
-        probability = score / (score + self.tau)
+        return (data.original(first, last) - rebuilt).abs().nan_to_num()
+
+    def _distrust(self, data: DetectionData, first: int, last: int) -> Tensor:
+        """``s / (s + tau)``, which is 1/2 at the threshold."""
+        score = self._score(data, first, last)
+        probability = score / (score + (self.tau or PAPER_TAU))
         exempt = data.exempt(first, last)
-        return score, probability if exempt is None else probability.masked_fill(exempt, 0.0)
+        return probability if exempt is None else probability.masked_fill(exempt, 0.0)
 
     @property
     def reconstruction_(self) -> Tensor:

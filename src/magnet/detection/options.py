@@ -76,8 +76,8 @@ class RowOptions:
         cell_confidence: where scores of rows, cells and bursts are compared, probabilities of the cell model count this
             much. Of its cells with a probability above 0.9, 63 % were wrong in truth, of its rows 75 %
             (``results/detection.md``): such alarms must not outrank the more certain ones of the others.
-        silent_expert_weight: where bursts were found and no swapped rows, the posterior that ranks rows counts this
-            much, as if its floored share were 0.00001. By hand, on the meta attack.
+        silent_expert_weight: of the scores of an expert (rows, cells) that found nothing, where another one found
+            something. Any value far below the least probability that matters gives the same order.
         null_quantiles: quantiles of the null below which values are counted for the null proportion: the lower ones
             are less biased and the upper ones less noisy. By hand, on clean parts of Cora (``tests``).
         start_share: where expectation maximization starts for the share of swapped rows among equal ones.
@@ -97,7 +97,7 @@ class RowOptions:
     min_ranking_share: float = 0.001
     tie_break: float = 0.01
     cell_confidence: float = 0.9
-    silent_expert_weight: float = 0.01
+    silent_expert_weight: float = 1e-6
     null_quantiles: tuple[float, ...] = (0.1, 0.2, 0.3, 0.5)
     start_share: float = 0.3
     right_quantiles: tuple[float, float] = (0.5, 0.1)

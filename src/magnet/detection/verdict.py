@@ -21,6 +21,11 @@ from magnet.detection.thresholds import FlagRule, flag_threshold, top_share_scor
 CellJudge = Callable[[int, int], tuple[Tensor, Tensor]]
 
 
+def either(a: Tensor, b: Tensor) -> Tensor:
+    """Probability that one of two independent things is true, exact where both are small."""
+    return a + b - a * b
+
+
 class CellBlock(NamedTuple):
     """A range of features ``[n, c]``: scores, probability of being wrong, cells that are no evidence about their node,
     and cells judged wrong."""
@@ -53,6 +58,7 @@ class Verdict:
         share: estimated share of wrong rows.
         cells: gives the scores and probabilities ``[n, last - first]`` that a cell alone is wrong for a range of
             features; None for detectors of rows.
+        distrust: gives what decides over trust, for a range of features. (default: the probabilities of ``cells``)
         p_row_swapped: :math:`\rho` ``[n]``; None for detectors of cells.
         row_ranking: what ranks rows in ``scores``. (default: ``p_row_swapped``)
         context_weights: weights ``[n]`` of the rows in the context model that gives :math:`c`. (default: :math:`c = 1`)
@@ -67,6 +73,7 @@ class Verdict:
     node_probability: Tensor
     share: float
     cells: CellJudge | None = None
+    distrust: Callable[[int, int], Tensor] | None = None
     p_row_swapped: Tensor | None = None
     row_ranking: Tensor | None = None
     context_weights: Tensor | None = None
@@ -124,7 +131,8 @@ class Verdict:
         if self.cells is not None:
             scores, probability = self.cells(first, last)
             limit = self._score_threshold
-            distrusted = probability > self.threshold if limit is None else scores > limit
+            doubt = probability if self.distrust is None else self.distrust(first, last)
+            distrusted = doubt > self.threshold if limit is None else scores > limit
             if self._top_nodes is not None:
                 distrusted = distrusted & self._top_nodes.to(data.device)[:, None]
         else:
@@ -135,7 +143,7 @@ class Verdict:
             if self.context_weights is not None:
                 differs = self.context.p_differs(first, last)
             ranking = (self.p_row_swapped if self.row_ranking is None else self.row_ranking)[:, None] * differs
-            scores = ranking.expand(shape) if self.cells is None else 1 - (1 - scores) * (1 - ranking)
+            scores = ranking.expand(shape) if self.cells is None else either(scores, ranking)
             probability = 1 - (1 - probability) * (1 - self.p_row_swapped[:, None] * differs)
             distrusted = distrusted | self.flagged_rows.to(data.device)[:, None]
         exempt = data.exempt(first, last)
@@ -201,7 +209,7 @@ class Verdict:
         data = self.data
         right = torch.ones(data.num_nodes, last - first, device=data.device)
         if self.cells is not None:
-            right = right * (1 - self.cells(first, last)[1])
+            right = right * (1 - (self.cells(first, last)[1] if self.distrust is None else self.distrust(first, last)))
         if self.p_row_swapped is not None:
             right = right * (1 - self.p_row_swapped[:, None])
         exempt = data.exempt(first, last)

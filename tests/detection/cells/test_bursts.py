@@ -28,21 +28,21 @@ def with_features(data, x):
     return out
 
 
-def judge(data, which):
+def judge(data):
     prepared = detection.DetectionData.from_data(data)
     model = BurstModel(prepared)
-    return model, torch.cat([model.judge(*r)[which] for r in prepared.ranges()], dim=1)
+    return model, torch.cat([model.probability(*r) for r in prepared.ranges()], dim=1)
 
 
 def test_added_words_are_found_and_the_words_that_were_there_are_not(attacked):
     data, cells = attacked
-    model, probability = judge(data, 1)
+    model, probability = judge(data)
     assert bool((model.row_probability[cells.any(dim=1)] > 0.9).all())
     assert float(model.row_probability[~cells.any(dim=1)].max()) < 0.5
     flagged = probability > 0.5
     assert float(cells[flagged].float().mean()) > 0.75
     assert float(flagged[cells].float().mean()) > 0.8
-    assert areas(cells.flatten(), judge(data, 0)[1].flatten())[1] > 0.8
+    assert areas(cells.flatten(), judge(data)[1].flatten())[1] > 0.8
 
 
 def test_auto_says_so_too(attacked):
@@ -57,7 +57,7 @@ def test_auto_says_so_too(attacked):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_rows_of_different_length_are_no_bursts(kind, seed):
     data = datasets.synthetic(600, 200, 4, 6.0, 0.8, kind, seed=seed)
-    model, probability = judge(data, 1)
+    model, probability = judge(data)
     assert float(model.row_probability.max()) < 0.5
     assert not bool((probability > 0.5).any())
 
@@ -65,7 +65,7 @@ def test_rows_of_different_length_are_no_bursts(kind, seed):
 def test_normalized_rows_have_no_length():
     data = datasets.synthetic(600, 200, 4, 6.0, 0.8, "counts", seed=0)
     data.x = data.x / data.x.norm(dim=1, keepdim=True).clamp_min(1e-12)
-    assert float(judge(data, 1)[0].row_probability.max()) < 0.5
+    assert float(judge(data)[0].row_probability.max()) < 0.5
 
 
 def test_trusted_cells_are_not_suspected(attacked):
@@ -75,7 +75,7 @@ def test_trusted_cells_are_not_suspected(attacked):
     trusted[row] = True
     prepared = detection.DetectionData.from_data(data, trusted=trusted)
     model = BurstModel(prepared)
-    assert all(float(model.judge(*r)[1][row].max()) == 0 for r in prepared.ranges())
+    assert all(float(model.probability(*r)[row].max()) == 0 for r in prepared.ranges())
 
 
 def test_short_rows_of_a_normalized_bag_are_no_bursts():
@@ -83,7 +83,7 @@ def test_short_rows_of_a_normalized_bag_are_no_bursts():
     weighted = data.x * torch.rand(200, generator=torch.Generator().manual_seed(0))
     weighted = weighted / weighted.sum(dim=1, keepdim=True).clamp_min(1e-12)
     weighted[:12] *= 0.9  # a few rows are not normalized
-    assert not bool((judge(with_features(data, weighted), 1)[1] > 0.5).any())
+    assert not bool((judge(with_features(data, weighted))[1] > 0.5).any())
 
 
 def test_weights_moved_to_the_end_of_their_column_are_known_by_each_other():
@@ -94,7 +94,7 @@ def test_weights_moved_to_the_end_of_their_column_are_known_by_each_other():
     cells = torch.zeros(600, 80, dtype=torch.bool)
     for row in torch.randperm(600, generator=generator)[:15].tolist():
         cells[row, torch.randperm(80, generator=generator)[:5]] = True
-    _, scores = judge(with_features(data, torch.where(cells, x.amax(dim=0), x)), 0)
+    _, scores = judge(with_features(data, torch.where(cells, x.amax(dim=0), x)))
     assert areas(cells.flatten(), scores.flatten())[1] > 0.75
     # where values are rounded, the second largest are repeated as often
     rounded = with_features(data, (4 * x).round() / 4)

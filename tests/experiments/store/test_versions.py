@@ -77,7 +77,7 @@ def detector() -> Values:
 
 
 def gae() -> Values:
-    return _found("gae", epochs=30)
+    return _found("gae", epochs=30, tau=0.1)
 
 
 def recovery() -> Values:

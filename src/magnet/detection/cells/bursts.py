@@ -38,13 +38,12 @@ class BurstModel:
     Args:
         data: the data; other than bags have no bursts.
 
-    ``row_probability``, ``row_ranking`` ``[n]``: :math:`P`, and the same with the share floored at 0.001; ``share``: of
-    rows that are bursts rather than not.
+    ``row_probability`` ``[n]``: :math:`P`; ``share``: of rows that are bursts rather than not.
     """
 
     def __init__(self, data: DetectionData) -> None:
         self.data = data
-        self.row_probability = self.row_ranking = torch.zeros(data.num_nodes, device=data.device)
+        self.row_probability = torch.zeros(data.num_nodes, device=data.device)
         self.share = 0.0
         self._found = data.is_bag
         self._maxima: Maxima | None = None
@@ -75,14 +74,13 @@ class BurstModel:
         if share > CELLS.max_burst_share:
             self._found = False
             return
-        self.share = float((torch.sigmoid(ratio + log_odds(share)) > 0.5).float().mean())
         self.row_probability = self._p_long = torch.sigmoid(ratio + log_odds(share))
-        self.row_ranking = torch.sigmoid(ratio + log_odds(max(share, CELLS.min_share)))
+        moved = torch.zeros_like(mass)
         if self._maxima is not None:
             row, _, p = self._maxima
-            moved = torch.zeros_like(mass).scatter_reduce_(0, row, p, "amax")
-            self.share = float((torch.maximum(self.row_probability, moved) > 0.5).float().mean())
+            moved.scatter_reduce_(0, row, p, "amax")
             self.row_probability = 1 - (1 - self.row_probability) * (1 - moved)
+        self.share = float((torch.maximum(self._p_long, moved) > 0.5).float().mean())
         if self._words:
             # rows must not vouch for what was added to them, nor long rows for each other
             weights = (middle / mass.clamp_min(1e-30)).clamp_max(1).square()
@@ -106,11 +104,10 @@ class BurstModel:
             float(torch.isclose(size, size.median(), rtol=1e-3).float().mean()) > 0.5 for size in (sums, squares)
         )
 
-    def judge(self, first: int, last: int) -> tuple[Tensor, Tensor]:
-        """Scores and probabilities ``[n, last - first]``."""
+    def probability(self, first: int, last: int) -> Tensor:
+        """Probability ``[n, last - first]`` that each cell was added to its row."""
         if not self._found:
-            nothing = torch.zeros(self.data.num_nodes, last - first, device=self.data.device)
-            return nothing, nothing
+            return torch.zeros(self.data.num_nodes, last - first, device=self.data.device)
         block = self.data.block(first, last).nan_to_num()
         excess = self.excess[:, None]
         if self._words:
@@ -120,18 +117,14 @@ class BurstModel:
         else:
             share = block.abs() / block.abs().amax(dim=0).clamp_min(1e-30)
         share = share * (block != 0)
-        exempt = self.data.exempt(first, last)
-        if exempt is not None:
-            share = share.masked_fill(exempt, 0.0)
-        scores, probability = self.row_ranking[:, None] * share, self._p_long[:, None] * share
+        probability = self._p_long[:, None] * share
         if self._maxima is not None:
             row, column, p = self._maxima
             here = (column >= first) & (column < last)
             at = row[here], column[here] - first
-            scores[at], probability[at] = torch.maximum(scores[at], p[here]), torch.maximum(probability[at], p[here])
-            if exempt is not None:
-                scores, probability = scores.masked_fill(exempt, 0.0), probability.masked_fill(exempt, 0.0)
-        return scores, probability
+            probability[at] = torch.maximum(probability[at], p[here])
+        exempt = self.data.exempt(first, last)
+        return probability if exempt is None else probability.masked_fill(exempt, 0.0)
 
 
 def repeated_maxima(data: DetectionData, excess: Tensor) -> Maxima | None:

@@ -245,14 +245,18 @@ def _grid_step(z: Tensor) -> Tensor:
 
 
 def _row_scale(u: Tensor) -> Tensor:
-    """By how much the median residual of a row exceeds that of all rows ``[n, 1]``: some rows vary more than others.
+    """By how much the median residual of a row exceeds that of all rows, or falls below it ``[n, 1]``: some rows vary
+    more than others.
 
-    Shrunk by the part of its variance that the median of so few numbers has anyway (1.36 / d for its logarithm).
+    Shrunk by the part of its variance that the median of so few numbers has anyway (1.36 / d for its logarithm). In a
+    narrow row everything stands out, so a row is narrow only where two standard errors show it.
     """
     middle = median_size(u)[:, None].nan_to_num()
     ratio = (middle.clamp_min(1e-9) / middle.median().clamp_min(1e-9)).log()
     variance = (1.4826 * ratio.abs().median()).square().clamp_min(1e-9)
-    return ((1 - 1.36 / u.shape[1] / variance).clamp_min(0) * ratio).clamp_min(0).exp()
+    chance = 1.36 / u.shape[1]
+    level = (1 - chance / variance).clamp_min(0) * ratio
+    return torch.where((level > 0) | (level < -2 * chance**0.5), level, torch.zeros_like(level)).exp()
 
 
 def _robust_spread(values: Tensor) -> Tensor:

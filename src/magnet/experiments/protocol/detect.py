@@ -15,6 +15,7 @@ from torch import Tensor
 from magnet import detection
 from magnet.corruption import corrupt_once
 from magnet.datasets import load
+from magnet.detection.gae import PAPER_TAU
 from magnet.experiments.protocol.measure import device_name
 from magnet.experiments.protocol.run import chosen_device
 
@@ -51,7 +52,8 @@ def judge_detector(
     bad = corrupt_once(data, corruption, seed, folder, **(corruption_options or {}))
     began = time.perf_counter()
     prepared = detection.DetectionData.from_data(bad.data, device=place)
-    fitted = detection.make(method, seed=seed, **(options or {})).fit(prepared)
+    paper = {"tau": PAPER_TAU} if method == "gae" else {}  # flags as in the paper's figures
+    fitted = detection.make(method, seed=seed, **paper | (options or {})).fit(prepared)
     seconds = time.perf_counter() - began
     truth = bad.cells.to(place)
     scores = _dense(fitted.scores_).to(place)
