@@ -313,8 +313,8 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
 def _fingerprint(data: Data | tables.Table) -> str:
     """A fingerprint of a table or graph."""
     if isinstance(data, tables.Table):
-        rows = pd.util.hash_pandas_object(data.frame.astype("str"), index=False).to_numpy()
-        parts, edges = rows.tobytes(), data.links.edge_index
+        columns = (pd.util.hash_array(data.frame[name].astype("str").to_numpy(object)) for name in data.frame)
+        parts, edges = b"".join(hashlib.sha256(column.tobytes()).digest() for column in columns), data.links.edge_index
     else:
         from magnet.arrays import checksum
         from magnet.features import check_features

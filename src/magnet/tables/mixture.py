@@ -261,9 +261,10 @@ class ColumnModel(ColumnPrior):
         guessed = float(share[~np.isnan(measure)].sum())
         evidence = min(1.0, (VISIBLE * rates.typo + rates.affix) * n / guessed) if guessed else 1.0
         best: dict[int, tuple[float, int]] = {}
-        for s, (value_mass, row) in enumerate(zip(summed, rows[starts], strict=True)):
-            if wrong[row] > MIN_PROBABILITY and value_mass > best.get(int(row), (0.0, 0))[0]:
-                best[int(row)] = (float(value_mass), s)
+        for s in np.flatnonzero(wrong[rows[starts]] > MIN_PROBABILITY).tolist():
+            row = int(rows[starts[s]])
+            if summed[s] > best.get(row, (0.0, 0))[0]:
+                best[row] = (float(summed[s]), s)
         findings: dict[int, Finding] = {}
         repairs: dict[int, int] = {}
         lessons: list[tuple[str, str]] = []

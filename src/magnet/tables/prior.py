@@ -62,7 +62,7 @@ class ColumnPrior:
         self._base: Floats = np.zeros(0)
         self._exceptions: Floats | None = None
         parts = [np.maximum(self.frequency.own(), 0), *(e.own() for e in self.experts), self.base(column.current)]
-        self.weights = mixture_weights(np.column_stack(parts) + 1e-300)
+        self.weights = mixture_weights(np.stack(parts) + 1e-300)
         strict = [k for k, e in enumerate(self.experts) if e.strict]
         if strict:
             self.weights *= STRICT
@@ -92,10 +92,13 @@ class ColumnPrior:
             grown = np.full(len(values), np.nan)
             grown[: len(self._base)] = self._base
             self._base = grown
-        for k in np.unique(codes):
-            if np.isnan(self._base[k]):
+        found = self._base[codes]
+        unknown = np.isnan(found)
+        if unknown.any():
+            for k in np.unique(codes[unknown]):
                 self._base[k] = self.novelty(values[k])
-        return self._base[codes]
+            found = self._base[codes]
+        return found
 
     def prior(self, rows: Codes, codes: Codes) -> Floats:
         """``P(v | i)`` for pairs of rows and values."""
@@ -170,12 +173,12 @@ def mixture_weights(likelihood: Floats) -> Floats:
     r"""Weights of a mixture by EM: :math:`\lambda_k \propto \tfrac12 + \sum_i r_{ik}`.
 
     Args:
-        likelihood: leave-one-out likelihood of each row under each expert, ``[rows, experts]``.
+        likelihood: leave-one-out likelihood of each row under each expert, ``[experts, rows]``.
     """
-    n, parts = likelihood.shape
-    weights = np.full(parts, 1 / parts)
+    parts, n = likelihood.shape
+    weights, share = np.full(parts, 1 / parts), np.empty(likelihood.shape)
     for _ in range(EM_STEPS):
-        share = likelihood * weights
-        share /= share.sum(1, keepdims=True)
-        weights = (share.sum(0) + 0.5) / (n + 0.5 * parts)
+        np.multiply(likelihood, weights[:, None], out=share)
+        share /= share.sum(axis=0)
+        weights = (share.sum(axis=1) + 0.5) / (n + 0.5 * parts)
     return weights

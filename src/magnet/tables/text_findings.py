@@ -58,7 +58,9 @@ def judge_as_text(
     if absent:
         raise ValueError(f"the table has no column {absent[0]!r}, which the fitted one has")
     before = len(next(iter(reference.values()))) if reference else 0
-    columns = {name: [*reference.get(name, [""] * before), *texts] for name, texts in own.items()}
+    columns = own
+    if before:
+        columns = {name: [*reference.get(name, [""] * before), *texts] for name, texts in own.items()}
     links = table.links.matrix(table.num_nodes, before)
     verdict = judge_table(
         columns,

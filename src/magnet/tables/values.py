@@ -90,6 +90,11 @@ def texts(series: pd.Series) -> list[str]:
         return ["" if code < 0 else words[code] for code in series.cat.codes]
     if isinstance(series.dtype, pd.StringDtype):
         return series.fillna("").tolist()
+    if series.dtype == np.float64 or series.dtype == np.int64:
+        # every number is written once, however often it occurs; bits tell -0.0 from 0.0
+        codes, distinct = pd.factorize(series.to_numpy().view(np.int64))
+        words = [cell_text(value) for value in distinct.view(series.dtype).tolist()]
+        return [words[code] for code in codes.tolist()]
     return [cell_text(value) for value in cells(series)]
 
 

@@ -11,7 +11,7 @@ def test_a_hundredfold_value_is_explained_by_the_factor() -> None:
     scale = Scale("linear", center=50.0, spread=5.0)
     x = np.array([5000.0, 5001.0, -50.0])
     found = wrong_density(x, scale.forward(x), np.zeros(3), np.full(3, 0.2), scale, 1.0, ErrorKinds(), np.zeros(3))
-    kinds = found.by_kind.argmax(axis=1)
+    kinds, _ = found.likeliest()
     assert FACTORS[kinds[0]] == 100.0
     assert kinds[1] == len(FACTORS)  # 50.01 is not a whole number
     assert FACTORS[kinds[2]] == -1.0

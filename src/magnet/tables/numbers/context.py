@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -61,47 +62,54 @@ class Context:
         if self.links is not None:
             self.near, self.far = link_means(self.links, np.where(self.known, self.cells, 0.0), self.known)
 
-    def blocks(self, j: int) -> dict[str, list[Floats]]:
-        """Candidate features of column j by kind; each is a list of arrays ``[n]`` or ``[n, p]``."""
-        others = self.related(j)
-        out: dict[str, list[Floats]] = {}
-        if others.size:
-            row = self.cells[:, others]
-            out["row"] = [row]
-            out["squares"] = [np.minimum(row * row, MAX_SQUARE)]
-        own, there = np.where(self.known[:, j], self.cells[:, j], 0.0), self.known[:, j]
-        if self.near is not None and self.far is not None:
-            out["links"] = [self.near[:, j], self.far[:, j]]
-            if others.size:
-                out["linked rows"] = [self.near[:, others]]
+    def blocks(self, j: int) -> list[str]:
+        """Names of the blocks of features that column j can be predicted from."""
         me = self.names[j] if self.names else None
-        for name, order in self.orders:
-            if name == me:
-                continue
-            out[f"order:{name}"] = _along(order, own, there)
-        for category in self.categories:
-            if category.name == me:
-                continue
-            parts: list[Floats] = []
-            if category.levels <= MAX_LEVELS:
-                sizes = np.bincount(category.codes)
-                parts += [(category.codes == k).astype(float) for k in np.flatnonzero(sizes >= MIN_LEVEL_ROWS)]
-            if category.levels > MAX_LEVELS:
-                parts.append(group_means(category.codes, own, there))
-            out[f"group:{category.name}"] = parts
-        return out
+        out = ["row", "squares"] if self.cells.shape[1] > 1 else []
+        if self.near is not None:
+            out += ["links", "linked rows"] if out else ["links"]
+        out += [f"order:{name}" for name, _ in self.orders if name != me]
+        return out + [f"group:{category.name}" for category in self.categories if category.name != me]
+
+    def block(self, j: int, name: str) -> Callable[[Ints], Floats]:
+        """A block of features of column j, as a function from rows to their features ``[rows, p]``."""
+        kind, _, what = name.partition(":")
+        if kind == "links":
+            return lambda rows: np.column_stack([self.near[rows, j], self.far[rows, j]])  # type: ignore[index]
+        if kind in ("row", "squares", "linked rows"):
+            others = self.related(j)
+            source = self.near if kind == "linked rows" else self.cells
+            if kind == "squares":
+                return lambda rows: np.minimum(np.square(self.cells[np.ix_(rows, others)]), MAX_SQUARE)
+            return lambda rows: source[np.ix_(rows, others)]  # type: ignore[index]
+        own, there = np.where(self.known[:, j], self.cells[:, j], 0.0), self.known[:, j]
+        if kind == "order":
+            parts = _along(next(order for each, order in self.orders if each == what), own, there)
+            return lambda rows: parts[rows]
+        category = next(c for c in self.categories if c.name == what)
+        if category.levels > MAX_LEVELS:
+            means = group_means(category.codes, own, there)[:, None]
+            return lambda rows: means[rows]
+        levels = np.flatnonzero(np.bincount(category.codes) >= MIN_LEVEL_ROWS)
+        return lambda rows: (category.codes[rows, None] == levels).astype(float)
 
     def related(self, j: int) -> Ints:
         """The columns most correlated with column j, other than itself."""
-        others = np.array([k for k in range(self.cells.shape[1]) if k != j], dtype=np.int64)
+        others = np.delete(np.arange(self.cells.shape[1]), j)
         if others.size <= MAX_OTHERS:
             return others
-        rows = slice(None, None, max(1, len(self.cells) // 5000))
-        x = self.cells[rows] - self.cells[rows].mean(axis=0)
-        norm = np.linalg.norm(x, axis=0)
-        norm[norm == 0] = np.inf
+        x, norm = self._centered
         link = np.abs(x.T @ x[:, j]) / norm
         return np.sort(others[np.argsort(-link[others], kind="stable")[:MAX_OTHERS]])
+
+    @cached_property
+    def _centered(self) -> tuple[Floats, Floats]:
+        """Cells of at most 10 000 rows without the means of their columns, and the norms of the columns."""
+        some = self.cells[:: max(1, len(self.cells) // 5000)]
+        x = some - some.mean(axis=0)
+        norm = np.linalg.norm(x, axis=0)
+        norm[norm == 0] = np.inf
+        return x, norm
 
 
 def link_means(links: sp.csr_matrix, value: Floats, known: Bools) -> tuple[Floats, Floats]:
@@ -139,16 +147,14 @@ def group_means(codes: Ints, value: Floats, known: Bools) -> Floats:
     return np.asarray((total + GROUP_SHRINK * mean) / (count + GROUP_SHRINK))
 
 
-def _along(order: Ints, value: Floats, known: Bools) -> list[Floats]:
-    """Means of the rows one and two steps before and after, in an order of the rows."""
+def _along(order: Ints, value: Floats, known: Bools) -> Floats:
+    """Means of the rows one step, and two steps, before and after in an order of the rows ``[n, 2]``."""
     n = order.size
     v, k = np.pad(value[order], 2), np.pad(known[order].astype(float), 2)
     mean = float((value * known).sum() / max(int(known.sum()), 1))
-    parts = []
+    out = np.empty((n, 2))
     for step in (1, 2):
         total = v[2 - step : n + 2 - step] + v[2 + step : n + 2 + step]
         count = k[2 - step : n + 2 - step] + k[2 + step : n + 2 + step]
-        along = np.empty(n)
-        along[order] = np.where(count > 0, total / np.maximum(count, 1), mean)
-        parts.append(along)
-    return parts
+        out[order, step - 1] = np.where(count > 0, total / np.maximum(count, 1), mean)
+    return out

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from rapidfuzz.distance import OSA
 
-from magnet.tables.numbers.arrays import Bools, Floats
+from magnet.tables.numbers.arrays import Bools, Floats, Ints
 from magnet.tables.numbers.scales import Scale
 from magnet.tables.numbers.tails import log_far, log_t
 
@@ -45,11 +45,31 @@ class WrongDensity:
 
     Args:
         total: ``[n]``, over all kinds.
-        by_kind: ``[n, kinds]``, with the share of each kind.
+        far: ``[n]``, of values of no special kind.
+        rows: the few rows whose value a factor may explain.
+        by_kind: ``[rows, kinds]``, the densities there, with the share of each kind.
     """
 
     total: Floats
+    far: Floats
+    rows: Ints
     by_kind: Floats
+
+    def likeliest(self) -> tuple[Ints, Floats]:
+        """The likeliest kind of error of every cell, and its share among the kinds ``[n]`` each."""
+        kind, share = np.full(self.total.shape, FAR), np.exp(self.far - self.total)
+        kind[self.rows] = self.by_kind.argmax(axis=1)
+        share[self.rows] = np.exp(self.by_kind.max(axis=1) - self.total[self.rows])
+        return kind, share
+
+    def counts(self, cells: Bools) -> Floats:
+        """How many of some cells each kind explains ``[kinds]``."""
+        chosen = np.flatnonzero(cells)
+        log = np.full((chosen.size, len(FACTORS) + 1), -np.inf)
+        log[:, FAR] = self.far[chosen]
+        _, at, which = np.intersect1d(chosen, self.rows, assume_unique=True, return_indices=True)
+        log[at] = self.by_kind[which]
+        return np.asarray(np.exp(log - self.total[chosen, None]).sum(axis=0))
 
 
 def wrong_density(
@@ -81,23 +101,29 @@ def wrong_density(
         wrong: probability that each cell is wrong, as far as it is known.
         additive: values without a zero, such as dates, are never multiplied (default: ``False``).
     """
-    out = np.full((len(x), len(FACTORS) + 1), -np.inf)
     y = np.where(np.isfinite(y), y, 0.0)
-    slope = scale.log_slope(x)
-    for k, factor in enumerate(() if additive else FACTORS):
-        v = x / factor
-        possible: Bools = np.isfinite(x) & (x != 0)
+    far = far_density(y, wrong) + np.log(kinds.shares[FAR])
+    log = [np.full(len(x), -np.inf) for _ in FACTORS]
+    given = np.flatnonzero(np.isfinite(x) & (x != 0)) if not additive else np.zeros(0, dtype=np.int64)
+    for k, factor in enumerate(FACTORS):
+        rows = given
         if factor > 1 and step > 0:
-            possible &= np.abs(v / step - np.round(v / step)) < np.maximum(GRID, GRID_ROUNDING * np.abs(v / step))
-        moved = scale.forward(v)
-        possible &= np.abs(moved - y) > APART * spread
-        u = (moved - center) / spread
-        density = log_t(u, DEGREES) - np.log(spread) + scale.log_slope(v) - slope
+            steps = x[rows] / factor / step
+            rows = rows[np.abs(steps - np.round(steps)) < np.maximum(GRID, GRID_ROUNDING * np.abs(steps))]
+        moved = scale.forward(x[rows] / factor)
+        apart = np.abs(moved - y[rows]) > APART * spread[rows]
+        rows, moved = rows[apart], moved[apart]
+        u = (moved - center[rows]) / spread[rows]
+        slopes = scale.log_slope(x[rows] / factor), scale.log_slope(x[rows])
+        density = log_t(u, DEGREES) - np.log(spread[rows]) + slopes[0] - slopes[1]
         if factor < 1:
             density = density - np.log(abs(factor))
-        out[:, k] = np.where(possible, density + np.log(kinds.shares[k]), -np.inf)
-    out[:, FAR] = far_density(y, wrong) + np.log(kinds.shares[FAR])
-    return WrongDensity(np.logaddexp.reduce(out, axis=1), out)
+        log[k][rows] = density + np.log(kinds.shares[k])
+    explained = np.flatnonzero(np.any([np.isfinite(part) for part in log], axis=0))
+    by_kind = np.column_stack([*(part[explained] for part in log), far[explained]])
+    total = far.copy()
+    total[explained] = np.logaddexp.reduce(by_kind, axis=1)
+    return WrongDensity(total, far, explained, by_kind)
 
 
 def far_density(y: Floats, wrong: Floats) -> Floats:

@@ -29,6 +29,7 @@ FEW_VALUES = 8  # distinct values below which only far ones are, since context a
 MAX_CONTEXT_SHARE = 0.025  # of usual values that disagree with their context; more are another kind of row, not errors
 MAX_ORDER_SHARE = 0.02  # the same for rows predicted from those before and after: some are out of order
 MAX_FAR_SHARE = 0.05  # of far values, unless a gap separates them from the others
+SURE = 0.8  # probability from which a wrong cell tells which kinds of errors happen
 GAP = 1.5  # ratio of the nearest far value to the farthest near one
 COMMON_COUNT, COMMON_SHARE = 5, 0.01  # a value that more cells hold is one that the column has, however far out
 SLIP = (
@@ -223,9 +224,7 @@ def _judge(
             min_scale = float(np.median(c.floor / spread[:, j]))
             fit = judge_tails(u[:, j], log_wrong[:, j], mean, RATE_ROWS, min_scale)
             wrong[:, j], rates[j] = np.where(c.common, 0.0, fit.wrong), fit.rate
-            sure = fit.wrong > 0.8
-            part = np.exp(densities[j].by_kind[sure] - densities[j].total[sure, None])
-            counts += part.sum(axis=0)
+            counts += densities[j].counts(fit.wrong > SURE)
             flagged = (wrong[:, j] > DOUBTED)[c.judged]
             share, inside = float(flagged.mean()), float((flagged & (np.abs(c.y[c.judged]) < FAR_OUT)).mean())
             if step < SETTLED:
@@ -322,8 +321,7 @@ def _verdict(
         reason = column if isinstance(column, str) else "too few rows"
         empty = np.zeros(n)
         return ColumnVerdict(empty, np.full(n, np.nan), empty, np.full(n, FAR), center, spread, None, (), reason)
-    kind = density.by_kind.argmax(axis=1)
-    part = np.exp(density.by_kind[np.arange(n), kind] - density.total)
+    kind, part = density.likeliest()
     factors = np.array([*FACTORS, np.nan])
     expected = column.scale.inverse(center)
     suggestion = np.where(kind == FAR, expected, column.x / factors[kind])

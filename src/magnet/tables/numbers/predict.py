@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,12 +55,11 @@ def predict(
     rows = np.flatnonzero(judged).astype(np.int64)
     if rows.size < MIN_ROWS:
         return None
-    offered = context.blocks(j)
     if blocks is None:
-        blocks = _useful(offered, y, _some(rows, MAX_SELECT))
+        blocks = _useful(context, j, y, _some(rows, MAX_SELECT))
     target = np.clip(y, -20, 20)
     fitted_on = _some(rows, MAX_FIT)
-    parts = [part for name in blocks for part in offered[name]]
+    parts = [context.block(j, name) for name in blocks]
     model = fit_ridge(_matrix(parts, fitted_on), target[fitted_on])
     center = np.empty(len(y))
     for start in range(0, len(y), 50_000):
@@ -70,7 +70,7 @@ def predict(
     if blocks and "row" not in blocks and mad((y - center)[judged]) < float(np.median(floor)):
         # most cells equal what related rows say: labels and states, whose exceptions are not a matter of distance
         return predict(context, j, y, judged, (), floor)
-    slope, curvature = (_row_coefficients(context, j, model, blocks, offered, name) for name in ("row", "squares"))
+    slope, curvature = (_row_coefficients(context, j, model, blocks, name) for name in ("row", "squares"))
     center = _extreme_rows(context, y, center, slope)
     inside = target[fitted_on]
     center = np.clip(center, inside.min(), inside.max())
@@ -103,15 +103,13 @@ def _extreme_rows(context: Context, y: Floats, center: Floats, slope: Floats) ->
     return out
 
 
-def _row_coefficients(
-    context: Context, j: int, model: Ridge, blocks: tuple[str, ...], offered: dict[str, list[Floats]], which: str
-) -> Floats:
+def _row_coefficients(context: Context, j: int, model: Ridge, blocks: tuple[str, ...], which: str) -> Floats:
     """Coefficients of one block that has a feature for each related column ``[q]``; 0 for all others."""
     out = np.zeros(context.cells.shape[1])
     if which in blocks:
-        others, start = context.related(j), 0
-        for name in blocks[: blocks.index(which)]:
-            start += sum(1 if part.ndim == 1 else part.shape[1] for part in offered[name])
+        one_row = np.zeros(1, dtype=np.int64)
+        start = sum(context.block(j, name)(one_row).shape[1] for name in blocks[: blocks.index(which)])
+        others = context.related(j)
         out[others] = model.coefficients[start : start + others.size]
     return out
 
@@ -120,19 +118,17 @@ def _some(rows: Ints, count: int) -> Ints:
     return rows if rows.size <= count else rows[np.linspace(0, rows.size - 1, count).astype(int)]
 
 
-def _matrix(parts: list[Floats], rows: Ints) -> Floats:
-    if not parts:
-        return np.zeros((len(rows), 0))
-    return np.column_stack([part[rows] for part in parts])
+def _matrix(parts: Sequence[Callable[[Ints], Floats]], rows: Ints) -> Floats:
+    return np.column_stack([part(rows) for part in parts]) if parts else np.zeros((len(rows), 0))
 
 
-def _useful(offered: dict[str, list[Floats]], y: Floats, rows: Ints) -> tuple[str, ...]:
+def _useful(context: Context, j: int, y: Floats, rows: Ints) -> tuple[str, ...]:
     """Blocks by forward selection: each must lower the leave-one-out log loss by :data:`MIN_GAIN` standard errors."""
     target = np.clip(y[rows], -20, 20)
     current = fit_ridge(np.zeros((rows.size, 0)), target)
+    offered = {name: context.block(j, name)(rows) for name in context.blocks(j)}
     alone = []
-    for name, parts in offered.items():
-        features = _matrix(parts, rows)
+    for name, features in offered.items():
         if name == "squares" or features.shape[1] == 0 or features.shape[1] * ROWS_PER_FEATURE > rows.size:
             continue
         gain = _gain(current, trial := fit_ridge(features, target))
@@ -143,8 +139,7 @@ def _useful(offered: dict[str, list[Floats]], y: Floats, rows: Ints) -> tuple[st
     if "row" in order:
         order.insert(order.index("row") + 1, "squares")
     for name in order:
-        parts = [part for other in (*chosen, name) for part in offered[other]]
-        features = _matrix(parts, rows)
+        features = np.column_stack([offered[other] for other in (*chosen, name)])
         if features.shape[1] * ROWS_PER_FEATURE > rows.size:
             continue
         trial = fit_ridge(features, target)

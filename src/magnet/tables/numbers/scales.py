@@ -142,19 +142,18 @@ def _likelihood(y: Floats) -> float:
     """Largest log likelihood of standardized values under a t distribution, each side with its own spread and tail,
     and a share of far values."""
     total = 0.0
+    nu = np.array(DEGREES)[:, None]
     for side in (np.abs(y[y >= 0]), np.abs(y[y < 0])):
         if not side.size:
             continue
         far = np.log(FAR_SHARE) + log_far(side)
-        best = -np.inf
-        for nu in DEGREES:
-            s = max(float(np.median(side)), 1e-9)
-            for _ in range(STEPS):
-                right = np.log1p(-FAR_SHARE) + log_t(side / s, nu) - np.log(s)
-                p = 1 / (1 + np.exp(np.clip(far - right, -700, 700)))
-                pull = p * (nu + 1) / (nu + np.square(side / s))
-                s = max(float(np.sqrt((pull * side * side).sum() / max(float(p.sum()), 1e-9))), 1e-9)
+        s = np.full((len(DEGREES), 1), max(float(np.median(side)), 1e-9))
+        for _ in range(STEPS):
             right = np.log1p(-FAR_SHARE) + log_t(side / s, nu) - np.log(s)
-            best = max(best, float(np.logaddexp(right, far).sum()))
-        total += best
+            p = 1 / (1 + np.exp(np.clip(far - right, -700, 700)))
+            pull = p * (nu + 1) / (nu + np.square(side / s))
+            squares = (pull * side * side).sum(axis=1, keepdims=True)
+            s = np.maximum(np.sqrt(squares / np.maximum(p.sum(axis=1, keepdims=True), 1e-9)), 1e-9)
+        right = np.log1p(-FAR_SHARE) + log_t(side / s, nu) - np.log(s)
+        total += float(np.logaddexp(right, far).sum(axis=1).max())
     return total

@@ -21,6 +21,13 @@ MIN_SCALE = 1e-12  # against division by zero where more than half of the deviat
 WIDE = 3.0  # spreads of the column: width of the Cauchy distribution of far values
 
 
+_VALUES = np.array([*T_DEGREES, *POWERS])
+_LOG_CONSTANTS = np.array(
+    [gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * np.log(nu * np.pi) for nu in T_DEGREES]
+    + [np.log(beta / 2) - gammaln(1 / beta) for beta in POWERS]
+)
+
+
 class TailFit(NamedTuple):
     """Probabilities that cells are wrong ``[n]``, and the estimated error rate of the column."""
 
@@ -28,7 +35,7 @@ class TailFit(NamedTuple):
     rate: float
 
 
-def log_t(u: Floats, degrees: float) -> Floats:
+def log_t(u: Floats, degrees: float | Floats) -> Floats:
     """Log density of the standard t distribution."""
     constant = gammaln((degrees + 1) / 2) - gammaln(degrees / 2) - 0.5 * np.log(degrees * np.pi)
     return np.asarray(constant - (degrees + 1) / 2 * np.log1p(u * u / degrees))
@@ -79,16 +86,15 @@ def judge_tails(u: Floats, log_wrong: Floats, rate: float, prior_rows: float, mi
 
 def _judge_side(size: Floats, log_wrong: Floats, rate: float, prior_rows: float, min_scale: float) -> Floats:
     kept, weight = _compressed(size)
-    a, b = size[kept], log_wrong[kept]
-    shapes = [(nu, True) for nu in T_DEGREES] + [(beta, False) for beta in POWERS]
-    fits = [_fit(a, b, weight, shape, rate, prior_rows, min_scale) for shape in shapes]
-    likelihood = np.array([f[2] for f in fits]) + np.log(PRIOR)
+    s, e, likelihood = _fit(size[kept], log_wrong[kept], weight, rate, prior_rows, min_scale)
+    likelihood = likelihood + np.log(PRIOR)
     share = np.exp(likelihood - np.logaddexp.reduce(likelihood))
     share[share < NEGLIGIBLE] = 0.0
+    share /= share.sum()
     wrong = np.zeros(size.shape)
-    for part, shape, (s, e, _) in zip(share / share.sum(), shapes, fits, strict=True):
-        if part > 0:
-            wrong += part * _posterior(_log_right(size, s, shape), log_wrong, e)
+    for k in np.flatnonzero(share):
+        right = _log_right(size, s[k : k + 1], np.array([k]))[0]
+        wrong += share[k] * _posterior(right, log_wrong, e[k])
     return wrong
 
 
@@ -103,49 +109,51 @@ def _compressed(size: Floats) -> tuple[Ints, Floats]:
     return order[np.concatenate([np.arange(EXACT), middle])], weight
 
 
-def _log_right(size: Floats, s: float, shape: tuple[float, bool]) -> Floats:
-    value, student = shape
-    if student:
-        return log_t(size / s, value) - np.log(s)
-    constant = np.log(value / 2) - gammaln(1 / value)
-    return np.asarray(constant - np.power(size / s, value) - np.log(s))
+def _log_right(size: Floats, s: Floats, shapes: Ints) -> Floats:
+    """Log densities ``[shapes, m]`` of residuals under some shapes, in their order, with spreads s ``[shapes]``."""
+    scaled = size / s[:, None]
+    t, value = int(np.searchsorted(shapes, len(T_DEGREES))), _VALUES[shapes, None]
+    scaled[:t] = (value[:t] + 1) / 2 * np.log1p(scaled[:t] * scaled[:t] / value[:t])
+    for row, power in zip(scaled[t:], value[t:, 0], strict=True):
+        row[:] = np.power(row, power)
+    return np.asarray(_LOG_CONSTANTS[shapes, None] - scaled - np.log(s[:, None]))
 
 
-def _posterior(right: Floats, wrong: Floats, rate: float) -> Floats:
+def _posterior(right: Floats, wrong: Floats, rate: Floats) -> Floats:
     return np.asarray(1 / (1 + np.exp(np.clip(right - wrong + np.log1p(-rate) - np.log(rate), -700, 700))))
 
 
 def _fit(
-    size: Floats,
-    log_wrong: Floats,
-    weight: Floats,
-    shape: tuple[float, bool],
-    rate: float,
-    prior_rows: float,
-    min_scale: float,
-) -> tuple[float, float, float]:
-    """Spread, error rate and log posterior of one shape."""
-    value, student = shape
-    e, total = rate, float(weight.sum())
-    s = max(float(np.median(np.repeat(size, weight.astype(int)))), min_scale)
+    size: Floats, log_wrong: Floats, weight: Floats, rate: float, prior_rows: float, min_scale: float
+) -> tuple[Floats, Floats, Floats]:
+    """Spread, error rate and log posterior of every shape, fitted side by side; each stops when it has settled."""
+    total = float(weight.sum())
+    start = max(float(np.median(np.repeat(size, weight.astype(int)))), min_scale)
+    s, e = np.full(len(PRIOR), start), np.full(len(PRIOR), rate)
+    powers = np.array([np.power(size, power) for power in POWERS])
+    active = every = np.arange(len(PRIOR))
     for _ in range(STEPS):
-        p = _posterior(_log_right(size, s, shape), log_wrong, e)
+        p = _posterior(_log_right(size, s[active], active), log_wrong, e[active, None])
         right = weight * (1 - p)
-        if student:
-            scaled = size / s
-            pull = right * (value + 1) / (value + scaled * scaled)
-            new = float(np.sqrt((pull * size * size).sum() / max(right.sum(), MIN_SCALE)))
-        else:
-            new = float(
-                np.power(value * (right * np.power(size, value)).sum() / max(right.sum(), MIN_SCALE), 1 / value)
-            )
-        e = float(np.clip(((weight * p).sum() + prior_rows * rate) / (total + prior_rows), 1e-6, MAX_RATE))
-        done, s = abs(new - s) < 1e-4 * s, max(new, min_scale)
-        if done:
+        count = np.maximum(right.sum(axis=1), MIN_SCALE)
+        t, value = int(np.searchsorted(active, len(T_DEGREES))), _VALUES[active]
+        scaled, degrees = size / s[active[:t], None], value[:t, None]
+        pull = right[:t] * (degrees + 1) / (degrees + scaled * scaled)
+        sums = (right[t:] * powers[active[t:] - len(T_DEGREES)]).sum(axis=1)
+        new = np.sqrt((pull * size * size).sum(axis=1) / count[:t])
+        new = np.append(
+            new, [np.power(x, 1 / power) for x, power in zip(value[t:] * sums / count[t:], value[t:], strict=True)]
+        )
+        e[active] = np.clip(((weight * p).sum(axis=1) + prior_rows * rate) / (total + prior_rows), 1e-6, MAX_RATE)
+        moving = np.abs(new - s[active]) >= 1e-4 * s[active]
+        s[active] = np.maximum(new, min_scale)
+        active = active[moving]
+        if not active.size:
             break
-    mixed = np.logaddexp(np.log1p(-e) + _log_right(size, s, shape), np.log(e) + log_wrong)
+    right = np.log1p(-e[:, None]) + _log_right(size, s, every)
+    mixed = np.logaddexp(right, np.log(e[:, None]) + log_wrong)
     prior = prior_rows * (rate * np.log(e) + (1 - rate) * np.log1p(-e))
-    return s, e, float((weight * mixed).sum() + prior)
+    return s, e, (weight * mixed).sum(axis=1) + prior
 
 
 def row_spread(u: Floats) -> Floats:
