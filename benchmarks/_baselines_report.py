@@ -44,8 +44,8 @@ PUBLISHED: dict[tuple[str, str], tuple[float, str]] = {
 HEAD = """# Baselines on clean data
 
 Test accuracy in percent of every model on **clean** data, mean ± deviation over 10 repetitions, beside a published
-mean. Cora, CiteSeer, PubMed: the public split, 10 initialisations. Coauthor-CS: 10 random splits of 300/200/1000
-(20 training nodes a class). Wisconsin, Texas: the ten Geom-GCN splits. The epoch and every setting were chosen on
+mean. Cora, CiteSeer, PubMed: the public split, 10 initializations. Coauthor-CS: 10 random splits of 300/200/1000
+(20 training nodes per class). Wisconsin, Texas: the ten Geom-GCN splits. The epoch and every setting were chosen on
 validation accuracy, never on test accuracy.
 
 **Search.** {trials} settings for each method and dataset, the method's default first and the rest proposed by Optuna

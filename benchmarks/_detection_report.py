@@ -27,8 +27,8 @@ def as_markdown(frame: pd.DataFrame, oracle: pd.DataFrame | None) -> str:
     lines += [
         "Means over corruption seeds (their number is in the last column), each with its own detector seed. No",
         f"detector sees labels or clean data. Measured on {' and '.join(sorted(frame['machine'].unique()))} at commit",
-        f"{', '.join(map(str, frame['code'].unique()))}; seconds are those of `fit` with other work beside it.",
-        "`gae` is the paper's; where the command says so it was trained for fewer epochs than the paper's 10 000 on",
+        f"{', '.join(map(str, frame['code'].unique()))}; seconds are those of `fit` on a busy machine.",
+        "`gae` is the paper's; with `--gae-epochs` it was trained for fewer epochs than the paper's 10 000 on",
         "large graphs. Areas of cells count every cell of the table. Precision, recall and flagged shares are at the",
         "default threshold (probability 1/2). Share: estimated share of wrong nodes / the true one.",
         "",
@@ -39,12 +39,12 @@ def as_markdown(frame: pd.DataFrame, oracle: pd.DataFrame | None) -> str:
         for case, part in group.groupby("corruption", sort=False):
             lines += _case(str(case), part, frame[(frame["dataset"] == name) & (frame["corruption"] == case)])
     lines += [
-        "## Are the probabilities right?",
+        "## Calibration",
         "",
         "![Probability against truth](reliability.svg)",
         "",
-        "Of everything that a detector gave a probability in this range, over all cases above: how many, the mean",
-        "probability, and the share that was wrong in truth.",
+        "Cells or rows with a probability in this range, over all cases above: number, mean",
+        "probability, and the share that was truly wrong.",
         "",
         "| detector | level | range | count | mean probability | wrong in truth |",
         "|---|---|---|---|---|---|",
@@ -103,7 +103,7 @@ def _off(curve: pd.DataFrame) -> list[str]:
     auto = curve[(curve["detector"] == "auto") & (curve["count"] >= MIN_BIN)]
     off = auto[(auto["probability"] - auto["truth"]).abs() > ALLOWED_ERROR]
     if off.empty:
-        return [f"Probabilities of `auto` are right within {ALLOWED_ERROR} in every bin of {MIN_BIN} and more."]
+        return [f"Probabilities of `auto` are calibrated within {ALLOWED_ERROR} in every bin of at least {MIN_BIN}."]
     named = "; ".join(
         f"{r['level']} {r['low']:.1f}-{r['low'] + 0.1:.1f}: {r['probability']:.2f} said, {r['truth']:.2f} wrong"
         for r in off.to_dict("records")
@@ -117,11 +117,11 @@ def _ceiling(mean: pd.DataFrame, oracle: pd.DataFrame | None) -> list[str]:
     best = oracle.groupby(["dataset", "oracle"], sort=False)["value"].mean().unstack()
     auto = mean[mean["detector"] == "auto"].set_index(["dataset", "corruption"])
     lines = [
-        "## How well could they be told?",
+        "## Upper bounds by oracles",
         "",
         "Rows replaced at random (0.5), node AUROC. The oracle compares each row with the *clean* rows of its",
         "neighbors and with the words of its node's class, and was trained on the clean graph; with copies, it also",
-        "knows the true share of replaced rows among those that occur once, twice and more often.",
+        "uses the true share of replaced rows among those that occur once, twice and more often.",
         "",
         "| dataset | auto | oracle | oracle with copies |",
         "|---|---|---|---|",
@@ -132,8 +132,8 @@ def _ceiling(mean: pd.DataFrame, oracle: pd.DataFrame | None) -> list[str]:
     lines += [
         "",
         "Cells flipped (30 % x 2 %), average precision. The oracle's context model was fitted on the clean graph;",
-        "unlike `auto` it does not weigh the cells of a row together. Where the odds against a flipped cell are close",
-        "to one, as on Amazon-Computers, whose rows hold a third of all words, this model cannot find flips.",
+        "unlike `auto` it does not combine the cells of a row. Where the odds against a flipped cell are close",
+        "to one, as on Amazon-Computers, whose rows contain a third of all words, this model cannot find flips.",
         "",
         "| dataset | auto | oracle, all cells | oracle, cells of touched rows | median odds against a flipped cell |",
         "|---|---|---|---|---|",

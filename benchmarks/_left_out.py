@@ -201,9 +201,9 @@ def leave_one_family_out(names: list[str], output: Path, jobs: int, per_family: 
     output.mkdir(parents=True, exist_ok=True)
     measure = Measurements(output / "tables_left_out.jsonl", jobs)
     lines = [
-        f"Of {len(default)} constants, {len(fields(TableOptions)) - len(FIXED)} of `TableOptions` and the rest of the",
-        f"numeric half. The choice looks at the {per_family} smallest tables of each other family; the family left out",
-        "is judged on all its tables. Limits on a clean file: 2 listed and 0.5 changed cells per 1000.",
+        f"{len(default)} constants: {len(fields(TableOptions)) - len(FIXED)} of `TableOptions`, the rest of the",
+        f"numeric part. They are chosen on the {per_family} smallest tables of each other family; the left-out family",
+        "is evaluated on all its tables. Limits on a clean file: 2 listed and 0.5 changed cells per 1000.",
         "",
     ]
     for title, start in starts.items():

@@ -135,9 +135,9 @@ def as_markdown(frame: pd.DataFrame, peers: bool, command: str) -> str:
         "# Node outliers of BOND",
         "",
         "inj_cora: rows replaced by the farthest of 50 rows, so that every outlier copies another row; the",
-        f"second table removes {BROKEN:.0%} of the words of each copy. books, reddit: outliers that nobody injected.",
+        f"second table removes {BROKEN:.0%} of the words of each copy. books, reddit: natural outliers.",
         "No detector sees labels. k is the number of outliers; flagged is the share of all rows that are flagged.",
-        "PyGOD's detectors have their default settings and flag a share that the user names. Seconds on "
+        "PyGOD's detectors have default settings and flag a share chosen by the user. Seconds on "
         f"{torch.cuda.get_device_name() if torch.cuda.is_available() else 'one CPU core'}.",
         "",
         "| case | `auto`: AUROC / AP | flagged | best PyGOD by AP | trivial: best by AP |",

@@ -8,11 +8,11 @@ column and wrong for this node) and 1 % of missing cells, all known (benchmarks/
 Detection, all methods at the same number of flagged cells: as many as MAGnet flags. A method ranks the cells by its
 score; those that score rows give all cells of a row the row's score and rank within a row by the robust z-score.
 
-Suggestions: every method gets the same table with the wrong and missing cells removed (so it knows where they are) and
-is judged there: numbers by the root mean square error in robust spreads of the column, categories and binaries by the
-share that is right.
+Suggestions: every method gets the same table with the wrong and missing cells removed (so their positions are known)
+and is evaluated there: numbers by the root mean square error in robust standard deviations of the column, categories
+and binaries by the share of correct values.
 
-`--clean` adds the other direction: what default cleaning does to the accuracy of a GCN on datasets without errors.
+`--clean` adds the effect of default cleaning on the accuracy of a GCN on datasets without errors.
 """
 
 from __future__ import annotations
@@ -266,7 +266,7 @@ def as_markdown(found: pd.DataFrame, suggested: pd.DataFrame, clean: pd.DataFram
     if clean is not None:
         lines += [
             "",
-            "## Cleaning what is clean",
+            "## Cleaning clean data",
             "",
             "Test accuracy of a GCN, before and after `MAGnet().fit_transform(data)`.",
             "",

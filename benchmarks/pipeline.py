@@ -178,7 +178,7 @@ def main() -> None:
         return
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     command = " ".join(["python", "benchmarks/pipeline.py", *sys.argv[1:]])
-    lines = ["# The whole way", "", f"`{command}` on {cores} CPU cores ({platform.machine()}):", ""]
+    lines = ["# The whole pipeline", "", f"`{command}` on {cores} CPU cores ({platform.machine()}):", ""]
     lines += [
         "| graph | plain GCN, seconds | MAGnetClassifier, seconds | times as long | memory / dense x | accuracy |",
         "|---|---|---|---|---|---|",

@@ -297,7 +297,7 @@ def compare(dataset: str, device: str) -> list[str]:
             print(lines[-1], flush=True)
         if "bandwidth" in rows["engine"]:
             share = rows["engine"]["bandwidth"]
-            lines.append(f"\nThe engine moves its necessary bytes at {share:.0%} of the speed of a copy.\n")
+            lines.append(f"\nThe engine reaches {share:.0%} of the memory bandwidth of a copy.\n")
             print(lines[-1])
     return lines
 

@@ -35,12 +35,12 @@ Found = dict[tuple[int, str], tuple[str | None, float]]
 INJECTED_ROWS = 600  # of each clean file
 RESULTS = Path(__file__).parent.parent / "results"
 PUBLISHED = """On *hospital* and *beers*: detection P/R/F1 of dBoost .54/.45/.49 and .54/.56/.55,
-NADEEF .05/.37/.09 and .13/.06/.08, KATARA .06/.37/.10 and .08/.26/.12, Raha with 20 labelled rows .94/.59/.72 and
+NADEEF .05/.37/.09 and .13/.06/.08, KATARA .06/.37/.10 and .08/.26/.12, Raha with 20 labeled rows .94/.59/.72 and
 .99/.99/.99 (Raha paper, Table 5). Repair F1 of HoloClean with the errors given .83 and .01, Baran with the errors and
 20 labels given .87 and .90, Raha + Baran end to end .66 and .90 (Baran paper, Tables 3 and 7).
 
-HoloClean and Baran are not on the package index under these names. `raha` 1.26, which contains both Raha and Baran,
-installs, but needs pandas below 2.1 (it calls `DataFrame.applymap`); with that, detection on *hospital* did not end
+HoloClean and Baran cannot be installed under these names. `raha` 1.26, which contains both Raha and Baran,
+installs, but needs pandas below 2.1 (it calls `DataFrame.applymap`); with that, detection on *hospital* did not finish
 within four minutes on one busy core, so its published numbers are quoted."""
 
 
@@ -361,7 +361,7 @@ def summary(results: dict[str, dict[str, dict[str, Score]]]) -> list[str]:
             f1 = [f"{mean_of([methods[m][n] for n in names]).f1:.2f}" if m in methods else "-" for m in others]
             cells = [f"{group} ({len(names)})", *f1, f"**{mean.f1:.3f}**", f"{mean.repair_precision:.3f}"]
             lines.append(f"| {' | '.join(cells)} | {mean.repair_f1:.3f} | {worst[0]:.2f} / {worst[1]:.2f} |")
-    return [*lines, "", "Cells of the clean file that are listed or changed are counted in 1000."]
+    return [*lines, "", "Listed and changed cells of the clean file are per 1000 cells."]
 
 
 def write(results: dict[str, dict[str, dict[str, Score]]], folder: Path) -> None:

@@ -3,7 +3,7 @@
 The plain loop is what one writes with PyG: dense features, every node, one forward and backward pass for training and
 one forward pass for validation in each epoch, one seed after the other. GCN, MLP and APPNP use PyG's own layers; for
 the others the plain loop applies the equations with one sparse product a step. Ratios are of times measured in the same
-process, the two sides taking turns. Written to results/training.csv and .md; rows not measured again are kept.
+process, alternating. Written to results/training.csv and .md; rows not measured again are kept.
 """
 
 from __future__ import annotations
@@ -169,8 +169,8 @@ def as_markdown(frame: pd.DataFrame) -> str:
     lines = [
         "# Training many models at once",
         "",
-        f"Against the plain PyG loop, one seed after the other, on the same data in the same process, the two sides "
-        f"taking turns (hidden {HIDDEN}, learning rate and weight decay 5e-3, dropout {DROP}, {STEPS} steps). Plain: "
+        f"Against the plain PyG loop, one seed after the other, on the same data in the same process, "
+        f"alternating (hidden {HIDDEN}, learning rate and weight decay 5e-3, dropout {DROP}, {STEPS} steps). Plain: "
         "the median of the timed runs times the number of seeds; at once: the median of its runs. The smallest and "
         "largest ratio come from the extreme times. Accuracies are means over the runs, in percent; the two sides draw "
         "different random numbers. `no zeros`: tiny noise added, so that nothing is gained from sparse features.",

@@ -148,8 +148,8 @@ def _lines(counts: Counts, command: str, commit: str) -> Iterator[str]:
     yield from (
         "*Cleaned*: the input files are untouched, only listed cells differ, list and table agree, types, index and",
         "all other bytes are kept, and `magnet apply` with the report's decisions gives the same table. *Refused*: one",
-        "line, exit code 1 or 2, nothing written. After a kill, what is there is whole, and the same command finishes",
-        "the work with the same result and leaves nothing else.",
+        "line, exit code 1 or 2, nothing written. After a kill, existing files are complete, and the same command",
+        "finishes the work with the same result and leaves nothing else.",
     )
 
 

@@ -63,7 +63,7 @@ def invoke(*arguments: str | Path) -> tuple[int, str]:
     lines = error.splitlines()
     said = [line for line in lines if not line.startswith("magnet: warning: ")]
     hold(all(line.startswith("magnet: ") for line in said), f"a line that is not ours: {error[:200]!r}")
-    hold("defect" not in error and "Traceback" not in error, error[:300])
+    hold("internal error" not in error and "Traceback" not in error, error[:300])
     hold(result.exit_code in (0, 1, 2), f"exit code {result.exit_code}")
     hold(len(said) == (1 if result.exit_code else 0), f"{len(said)} lines for exit code {result.exit_code}: {said[:3]}")
     return result.exit_code, error

@@ -65,9 +65,9 @@ def _run(config: dict[str, Any], store: Path | None, device: str | None, folder:
 def _setting(words: str) -> tuple[str, object]:
     name, equals, value = words.partition("=")
     if not equals or not name:
-        raise typer.BadParameter(f"{words!r} is not name=value", param_hint="--set")
+        raise ValueError(f"--set: {words!r} is not name=value")
     if name in ("kind", "dataset", "method", "corruption", "seed"):
-        raise typer.BadParameter(f"{name} is not a setting of any method", param_hint="--set")
+        raise ValueError(f"--set: {name} is not a method setting")
     try:
         return name, json.loads(value)
     except (ValueError, RecursionError):

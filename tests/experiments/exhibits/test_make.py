@@ -292,7 +292,7 @@ def test_one_row_from_the_command_line(tmp_path: Path) -> None:
         (["--set", "epochs=1e400"], "epochs of gcn is inf"),
         (["--set", f"epochs={'9' * 5000}"], "must be of the kind of 200"),
         (["--set", f"epochs={'[' * 100_000}"], "must be of the kind of 200"),
-        (["--set", "kind=search"], "kind is not a setting of any method"),
+        (["--set", "kind=search"], "kind is not a method setting"),
         (["--device", "bogus"], "it must be 'cpu', 'cuda'"),
         (["--seed", "-1"], "--seed"),
         (["--seed", str(10**20)], "--seed"),
@@ -302,7 +302,7 @@ def test_wrong_settings_of_a_run_are_refused(arguments: list[str], words: str) -
     result = CliRunner().invoke(app, ["run", "--dataset", "digits", "--method", "gcn", *arguments])
     assert result.exit_code == 2
     assert words in result.output
-    assert "defect" not in result.output
+    assert "internal error" not in result.output
 
 
 def test_the_page_exports_what_is_shown_and_every_search(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def render_level(results: Results, options: Options) -> list[Part]:
     parts: list[Part] = [Table("Accuracy in percent", cells, words=words)]
     if len({cell.column for cell in cells if cell.ours}) > 1:  # a single level is not a curve
         caption = (
-            "Accuracy against the ratio of injected random rows; boxes over repetitions, points where there are few."
+            "Accuracy against the ratio of injected random rows; boxes over repetitions, points for few repetitions."
         )
         parts.append(Figure("fig-level", caption, partial(_draw_level, values=values)))
     return parts

@@ -37,7 +37,7 @@ def render(results: Results, options: Options) -> list[Part]:
             )
             figures.append(Figure(f"fig-cells-{dataset}", caption, partial(_draw, runs=pictures)))
     words = (
-        "Random rows injected, seed 0; the first 3000 nodes and features. The paper prints only the wrong cells that "
+        "Random rows injected, seed 0; the first 3000 nodes and features. The paper shows only the wrong cells that "
         "were found, not the false alarms."
     )
     return [Table("Shares of cells", cells, words=words), *figures]

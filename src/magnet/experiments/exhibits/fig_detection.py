@@ -99,8 +99,8 @@ def render_errors(results: Results, options: Options) -> list[Part]:
                 curves.setdefault(dataset, {})[title] = found
     words = (
         "Cells of injected random rows. MAE and MSE: the paper's autoencoder, score |x - x'| above tau; ours: the "
-        "default detector at its own threshold, which is a posterior probability and no tau. The paper shows counts of "
-        "true positives and false negatives only, which a detector that flags everything would win."
+        "default detector at its own threshold, which is a posterior probability, not tau. The paper shows counts of "
+        "true positives and false negatives only, for which flagging every cell would be optimal."
     )
     parts: list[Part] = [Table("Detection of cells", cells, words=words)]
     if curves:

@@ -44,10 +44,10 @@ def _methods(options: Options) -> list[str]:
 def render(results: Results, options: Options) -> list[Part]:
     numbers, methods = _numbers(options), _methods(options)
     parts: list[Part] = []
-    sets = {f"all {len(numbers)} pictures": numbers}
+    sets = {f"all {len(numbers)} images": numbers}
     fresh = [number for number in numbers if number not in CHOSEN_ON]
     if fresh and len(fresh) < len(numbers):
-        sets[f"the {len(fresh)} pictures on which nothing was chosen"] = fresh
+        sets[f"the {len(fresh)} images on which no choice was made"] = fresh
     for words, chosen in sets.items():
         cells = [
             _cell(results, method, chosen, patches, quantity)
@@ -60,7 +60,7 @@ def render(results: Results, options: Options) -> list[Part]:
     if OURS in methods:
         parts += [part for part in (_wins(results, numbers, methods), _patches_found(results, numbers)) if part]
     if any(results.get(_config(method, SHOWN)) for method in methods if SHOWN in numbers):
-        caption = f"Picture {SHOWN} of BSD68 with white noise (sigma = 50) on nine patches, and one of the patches."
+        caption = f"Image {SHOWN} of BSD68 with white noise (sigma = 50) on nine patches, and one of the patches."
         parts.append(Figure("fig-image", caption, partial(_draw, methods=methods)))
     return parts
 
@@ -74,7 +74,7 @@ def _cell(results: Results, method: str, numbers: list[int], patches: str, quant
 
 
 def _wins(results: Results, numbers: list[int], methods: list[str]) -> str:
-    """On how many pictures ours is above each rival."""
+    """On how many images ours is above each rival."""
     lines = []
     for rival in methods:
         pairs = [[results.get(_config(method, number)) for method in (OURS, rival)] for number in numbers]
@@ -85,7 +85,7 @@ def _wins(results: Results, numbers: list[int], methods: list[str]) -> str:
             interval = "" if gain.runs < 2 else f" [{gain.low:+.2f}, {gain.high:+.2f}]"
             lines.append(
                 f"- {METHODS[rival][0]}: locally {gain.mean:+.2f}{interval} dB, above it on {local} (locally) and "
-                f"{whole} (globally) of {len(both)} pictures"
+                f"{whole} (globally) of {len(both)} images"
             )
     return "\n".join(["The pixel graph against the others, pairwise, patches given:", "", *lines]) if lines else ""
 
@@ -94,7 +94,7 @@ def _patches_found(results: Results, numbers: list[int]) -> str:
     """How well the noisy patches are detected."""
     seen = [found for number in numbers if (found := results.get(_config(OURS, number, "detected"))) is not None]
     hits, false = (sum(result[what] for result in seen) for what in ("found_patches", "false_patches"))
-    where = f"{9 * len(seen)} noisy patches, and {false} sound ones, on {len(seen)} pictures"
+    where = f"{9 * len(seen)} noisy patches, and {false} clean ones, on {len(seen)} images"
     return f"Detected: {hits} of {where}." if seen else ""
 
 
@@ -120,4 +120,4 @@ def _show(axis: Any, picture: Any, title: str) -> None:
     axis.set_axis_off()
 
 
-IMAGE = Exhibit("fig-image", "Local corruption of a picture (the paper's figure 6)", render)
+IMAGE = Exhibit("fig-image", "Local corruption of an image (the paper's figure 6)", render)

@@ -22,8 +22,8 @@ from magnet.experiments.exhibits.classification import (
 
 WORDS = (
     "Absolute: (S - S_corrupted) / S_corrupted; relative: (S - S_corrupted) / (S_clean - S_corrupted), in percent of "
-    "mean accuracies; S_clean and S_corrupted are those of a GCN. Where the corruption costs little (below a few "
-    "points) the relative score divides by almost nothing, and where it costs nothing there is none. "
+    "mean accuracies; S_clean and S_corrupted are those of a GCN. Where the corruption costs only a "
+    "few points, the relative score is unstable; where it costs nothing, there is none. "
     "Rivals that were not tuned for a dataset are left out."
 )
 

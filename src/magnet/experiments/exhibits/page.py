@@ -34,10 +34,9 @@ def write_page(documents: Sequence[Document], folder: Path, store: str | os.Path
     lines += [
         "",
         f"{exported} finished runs ({seconds / 3600:.1f} hours of computing) on {', '.join(devices) or 'no device'}, "
-        f"every one a line of [runs.csv](runs.csv). Result versions: {versions}; every cell stands on runs of one "
-        "version, and superseded runs that no cell stands on are left out. Cells without a number were not run "
-        "(not counted are those that no run could fill: datasets without files, relative scores where nothing was "
-        "lost); nothing is filled in by hand.",
+        f"every one a line of [runs.csv](runs.csv). Result versions: {versions}; every cell uses runs of one "
+        "version; superseded runs that no cell uses are omitted. Cells without a number were not run (cells that no "
+        "run could fill are not counted: datasets without files, relative scores where nothing was lost).",
         "",
         END,
     ]

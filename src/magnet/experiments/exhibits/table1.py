@@ -36,13 +36,13 @@ ON_CLEAN = ("gcn", "magnet")
 WORDS = (
     "Test accuracy in percent at the epoch of best validation accuracy: mean ± deviation, 95 % interval of the mean, "
     "the paper's value and our difference to it. ▲ above, ▼ below a GCN on the untouched data (neither "
-    "where the corruption did not hurt it). Rows that are told the "
-    "truth about the cells (true) are bounds, not competitors. The first two rows run with one setting of the "
+    "where the corruption did not hurt it). Rows that use "
+    "the true wrong cells (true) are bounds, not competitors. The first two rows run with one setting of the "
     "paper's space (64 hidden units, learning rate and weight decay 0.005, 200 epochs), ours with default settings, "
     "all others with the best of 16 (WordNet: 19; GADC and UGD on Coauthor-CS and WordNet: 10) on validation, found "
     "with random rows injected and used for far rows and the attack too, else on the clean data; untuned where no "
     "search was run. "
-    "A rival that was not tuned is not to be compared: its published settings are for other features. "
+    "Rivals that were not tuned are not comparable: their published settings are for other features. "
     "Still rising: the best epochs are the last ones, so that longer training would have helped."
 )
 
@@ -81,8 +81,8 @@ def _summary(tables: dict[str, Table], methods: list[str]) -> Table:
             cells.append(Cell(row, "best rival", text="{:.1f} {}".format(*max(known)) if known else "—"))
     words = (
         "Mean test accuracy in percent with random rows injected, or under meta attack. Deviations, numbers of "
-        "repetitions and the injection of far rows are in the details. The best rival is, on the test nodes, the best "
-        "of the networks without our repair, each tuned on validation: that favors the rivals."
+        "repetitions and the injection of far rows are in the details. The best rival is the network without our "
+        "repair that is best on the test nodes, each tuned on validation; this favors the rivals."
     )
     return Table("Accuracy", cells, corner="dataset", words=words, summary=True)
 

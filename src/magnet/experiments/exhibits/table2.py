@@ -79,7 +79,9 @@ def _summary(table: Table) -> Table:
             mean, at = max(known, key=lambda pair: pair[0], default=(0.0, {}))
             text = f"{mean:.1f} (p = {at['p']:g}, q = {at['q']:g})" if at else "—"
             best.append(Cell(f"{trust}, the best", column, text=text))
-    words = "The best exponents are chosen on the test nodes: they show how much the choice matters, no result."
+    words = (
+        "The best exponents are chosen on the test nodes: they show how much the choice matters and are not a result."
+    )
     return Table(table.title, usual + best, corner="trust", words=words, summary=True)
 
 

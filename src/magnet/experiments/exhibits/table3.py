@@ -43,7 +43,7 @@ def render(_: Results, options: Options) -> list[Part]:
         overview += [Cell(TITLES.get(name, name), column, text=str(count)) for column, count in counts.items()]
     words = "A study is the search for a method's settings on one dataset under one corruption."
     return [
-        "Everything is chosen on validation accuracy. The paper's space holds for all its methods; each baseline's own "
+        "Everything is chosen on validation accuracy. The paper's space is used for all its methods; each baseline's "
         "published settings are added.",
         Table("The paper's space", paper),
         Table("Our spaces", spaces, corner="method"),

@@ -40,7 +40,7 @@ def render(results: Results, options: Options) -> list[Part]:
     words = (
         "Edges are undirected, distinct and without self-loops. The paper's counts for Cora, CiteSeer and PubMed are "
         "half the entries of the raw adjacency lists, repeated links and self-loops included; its 17 033 features of "
-        "Wisconsin are a slip for 1 703."
+        "Wisconsin are a misprint of 1 703."
     )
     return [Table("statistics", cells, words=words)]
 
