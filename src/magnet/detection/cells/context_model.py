@@ -220,13 +220,15 @@ class ContextModel:
 
     def _predictive(self, first: int, last: int, rows: Tensor | None = None) -> Iterator[tuple[Column, Tensor]]:
         """For every column of a range that has events, the predictive distributions ``[n, K, predictors]``."""
+        held = [c for c in self.data.columns if first <= c.start < last and not bool(self.spike[c.start].isnan())]
+        if not held:
+            return
         base, *local = self._predictors(first, last)
         keep = slice(None) if rows is None else rows
         parts = torch.stack([base.expand_as(local[0])[keep], *(part[keep] for part in local)], dim=2)
-        for c in self.data.columns:
-            if first <= c.start < last and not bool(self.spike[c.start].isnan()):
-                own = parts[:, c.start - first : c.stop - first]
-                yield c, own if c.kind == "categorical" else torch.cat([1 - own, own], dim=1)
+        for c in held:
+            own = parts[:, c.start - first : c.stop - first]
+            yield c, own if c.kind == "categorical" else torch.cat([1 - own, own], dim=1)
 
     def probability(self, first: int, last: int) -> Tensor:
         r""":math:`\pi` ``[n, c]``, the probability of an event in each cell of a range of features; the last range is

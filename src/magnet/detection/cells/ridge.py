@@ -51,13 +51,21 @@ def leave_one_out_ridge(
     gram = (F.T @ F).double() / n
     theta = torch.linalg.inv(gram + ridge * torch.eye(3 * d, dtype=torch.float64, device=z.device))
     out, leverage = empty(n, d), empty(n, d)
-    groups = [(slice(c.start, c.stop), torch.linalg.inv(theta[c.start : c.stop, c.start : c.stop])) for c in columns]
+    inverses = {c: torch.linalg.inv(theta[c.start : c.stop, c.start : c.stop]).float() for c in columns}
+    # columns of one feature all at once
+    single = [c for c in columns if c.stop == c.start + 1]
+    own = torch.tensor([c.start for c in single], dtype=torch.long, device=z.device)
+    own_inverse = torch.cat([inverses.pop(c).flatten() for c in single]) if single else z.new_empty(0)
     for start in range(0, n, CONTEXT.ridge_block_rows):
         rows = slice(start, start + CONTEXT.ridge_block_rows)
         product = F[rows] @ theta.float()
         size = (product * F[rows]).sum(dim=1, keepdim=True)
-        for g, inverse in groups:
-            residual = product[:, g] @ inverse.float()
+        residual = product[:, own] * own_inverse
+        leverage[rows, own] = ((size - residual * product[:, own]) / n).clamp(0, CONTEXT.max_leverage)
+        out[rows, own] = z[rows][:, own] - residual / (1 - leverage[rows][:, own])
+        for c, inverse in inverses.items():
+            g = slice(c.start, c.stop)
+            residual = product[:, g] @ inverse
             h = (size - (residual * product[:, g]).sum(dim=1, keepdim=True)) / n
             leverage[rows, g] = h.clamp(0, CONTEXT.max_leverage)
             out[rows, g] = z[rows, g] - residual / (1 - leverage[rows, g])
