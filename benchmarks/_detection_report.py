@@ -66,7 +66,7 @@ def _summary(mean: pd.DataFrame) -> list[str]:
         "flips": ("flips 30 % x 2 %", "cell_auprc"),
         "outliers": ("outliers 30 % x 5 %", "cell_auprc"),
         "attack": ("meta attack", "cell_auprc"),
-        "capped attack": ("meta attack, 3 cells a row", "cell_auprc"),
+        "capped attack": ("capped meta attack", "cell_auprc"),
     }
     lines = [
         "`auto`, rows: node AUROC; cells: average precision over all cells; clean data: share of the rows flagged.",

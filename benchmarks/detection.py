@@ -42,7 +42,7 @@ FLIPS = [
 ]
 OUTLIERS = [("outliers 30 % x 5 %", "cells-outlier", {"node_share": 0.3, "ratio": 0.05})]
 CLEAN = [("clean", None, {})]
-META = [("meta attack", "meta", {}), ("meta attack, 3 cells a row", "meta", {"per_row": 3})]
+META = [("meta attack", "meta", {}), ("capped meta attack", "meta", {"per_row": 3})]
 CASES: dict[str, list[tuple[str, str | None, dict[str, Any]]]] = {
     "cora": ROWS + FLIPS + META + CLEAN,
     "citeseer": ROWS + FLIPS + META + CLEAN,
@@ -164,6 +164,7 @@ def main() -> None:
     parser.add_argument("--datasets", default=",".join(CASES))
     parser.add_argument("--detectors", default=",".join(DETECTORS))
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--jobs", type=int, default=1, help="cases at the same time, each with one CPU thread")
     parser.add_argument("--gae-epochs", type=int, default=10_000, help="at most so many epochs for gae")
@@ -187,12 +188,12 @@ def main() -> None:
     code = head.stdout.strip()
     machine = torch.cuda.get_device_name() if options.device == "cuda" else cores
     work = []
-    for seed in range(options.seeds):
+    for seed in range(options.first_seed, options.first_seed + options.seeds):
         for name in options.datasets.split(","):
             for case, kind, _ in CASES[name]:
                 left = [d for d in options.detectors.split(",") if (name, case, seed, d) not in finished]
                 wanted = options.cases == "" or case in options.cases.split(",")
-                if left and wanted and not (kind is None and seed > 0):
+                if left and wanted and not (kind is None and seed > options.first_seed):
                     work.append((name, case, seed, left))
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
         more = (options.device, options.gae_epochs, options.corrupted)
