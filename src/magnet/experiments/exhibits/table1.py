@@ -39,7 +39,7 @@ WORDS = (
     "where the corruption did not hurt it). Rows that use "
     "the true wrong cells (true) are bounds, not competitors. The first two rows run with one setting of the "
     "paper's space (64 hidden units, learning rate and weight decay 0.005, 200 epochs), ours with default settings, "
-    "all others with the best of 16 (WordNet: 19; GADC and UGD on Coauthor-CS and WordNet: 10) on validation, found "
+    "all others with the best of 16 (WordNet: 19; UGD, and GADC on Coauthor-CS and WordNet: 10) on validation, found "
     "with random rows injected and used for far rows and the attack too, else on the clean data; untuned where no "
     "search was run. "
     "Rivals that were not tuned are not comparable: their published settings are for other features. "
