@@ -2,12 +2,12 @@
 A messy customer table without links
 ====================================
 
-A CRM export: no edges, mixed columns, a few cells that somebody typed wrongly. Each cell is compared with its column,
+A CRM export with mixed columns, no links and a few wrong cells. Each cell is compared with its column,
 with rows that share a value, and with the rest of its own row.
 """
 
 # %%
-# A table in which the postal code belongs to a city, and spending follows income. Four cells are spoiled.
+# A table in which the city determines the postal code, and spending depends on income. Four cells are corrupted.
 
 import numpy as np
 import pandas as pd
@@ -29,27 +29,27 @@ customers = pd.DataFrame(
     }
 )
 truth = customers.copy()
-customers.loc[10, "city"] = "Oslp"
+customers.loc[10, "city"] = "Bren"
 customers.loc[42, "zip"] = "00118" if customers.loc[42, "zip"] != "00118" else "3001"
 customers.loc[77, "spending"] *= 100
 customers.loc[120, "income"] = -1.0
 
 # %%
-# One call. Nothing is changed that is not listed.
+# One call finds and lists suspicious cells; only listed cells are changed.
 
 result = magnet.clean(customers, id="customer")
 result.suspicious_cells[["row", "column", "observed", "suggested", "action", "probability", "reason"]]
 
 # %%
-# Which columns were judged, and why the others were not, is part of the answer: silence about a column that was left
-# alone does not mean that it is clean.
+# The result also states which columns were judged, and why the others were not: a column that was not judged may still
+# contain errors.
 
 pd.DataFrame(
     [(f.name, f.kind, f.used, f.note) for f in result.table.fields], columns=["column", "kind", "judged", "why"]
 )
 
 # %%
-# Found cells on top of the table.
+# The row with the largest error.
 
 wrong = (customers.astype(str) != truth.astype(str)).to_numpy().nonzero()
 listed = result.suspicious_cells
@@ -65,4 +65,4 @@ if len(found):
 axes.set(xscale="log", yscale="log", xlabel="income", ylabel="spending")
 axes.legend()
 figure.tight_layout()
-print(f"{len(wrong[0])} cells were spoiled, {len(listed)} are listed")
+print(f"{len(wrong[0])} cells were corrupted, {len(listed)} are listed")

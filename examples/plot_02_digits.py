@@ -2,7 +2,7 @@
 Handwritten digits with wrong pixels
 ====================================
 
-The embedded dataset: 1 797 digits of 8 x 8 pixels, each linked to those most like it. A tenth of the rows is replaced
+A built-in dataset: 1 797 digits of 8 x 8 pixels, each linked to the most similar ones. A tenth of the rows is replaced
 by other rows; no labels and no clean data are used to find them.
 """
 
@@ -15,7 +15,7 @@ data = magnet.datasets.load("digits")
 bad = magnet.corruption.inject_attributes(data, ratio=0.1, select="random", seed=0)
 
 # %%
-# ``auto`` looks at rows and at cells, and first asks whether the neighbors say anything at all (the gate).
+# ``auto`` judges rows and cells, after testing whether the neighbors are informative (the gate).
 
 model = magnet.MAGnet(seed=0).fit(bad.data)
 found = model.flagged_.any(dim=1)
@@ -25,7 +25,7 @@ print(f"flagged rows: precision {float(bad.nodes[found].float().mean()):.2f}, "
       f"recall {float(found[bad.nodes].float().mean()):.2f}")  # fmt: skip
 
 # %%
-# True, observed and repaired pictures of the first damaged rows.
+# True, observed and repaired images of the first damaged rows.
 
 rows = np.flatnonzero(bad.nodes.numpy())[:10]
 figure, axes = plt.subplots(3, 10, figsize=(9, 2.9))

@@ -1,9 +1,9 @@
 """
-US counties with planted errors
-===============================
+US counties with injected errors
+================================
 
-Public statistics of 3 108 counties and which of them border on each other. Some cells become ten times as large, others
-get the value of another county: normal for the column, wrong for the place. The first kind is found, the second mostly
+Public statistics of 3 108 counties, linked if they share a border. Some cells are multiplied by ten, others
+get the value of another county: typical of the column, wrong for the county. The first kind is found, the second mostly
 not. The example needs the folder ``Tables/us-counties-2016`` in ``$MAGNET_DATA`` and shows nothing without it.
 """
 
@@ -18,10 +18,10 @@ import magnet
 
 folder = Path(os.environ.get("MAGNET_DATA", "")) / "Tables/us-counties-2016"
 available = (folder / "nodes.csv").is_file()
-print("found" if available else "the files are not here: the rest of this page is empty")
+print("found" if available else "the files are not available: the rest of this page is empty")
 
 # %%
-# Plant the errors, clean, and compare.
+# Inject the errors, clean, and compare.
 
 columns = ["median_income", "bachelor_rate", "unemployment_rate"]
 if available:
@@ -38,12 +38,12 @@ if available:
     result = magnet.clean(counties, edges, id="fips", fix="none")
     cells = result.suspicious_cells[result.suspicious_cells["column"].isin(columns)]
     hit = [bool(wrong[row, columns.index(name)]) for row, name in zip(cells["row"], cells["column"], strict=True)]
-    print(f"{wrong.sum()} wrong cells planted; {len(cells)} listed, {sum(hit)} of them planted")
+    print(f"{wrong.sum()} wrong cells injected; {len(cells)} listed, {sum(hit)} of them injected")
     print(cells.head(5)[["node", "column", "observed", "suggested", "reason"]].to_string(index=False))
 
 # %%
-# How far a planted value lies from the truth decides whether it is found. A value from a similar county is no error
-# that any method could see; in between ours says nothing rather than list what is right.
+# Errors are found if they are far from the true value. A value from a similar county cannot be recognized as an error
+# by any method; for errors in between, MAGnet avoids false alarms.
 
 if available:
     k = columns.index("median_income")

@@ -1,9 +1,9 @@
 """
-Repair a damaged picture
-========================
+Repair a damaged image
+======================
 
-A picture is a graph: one node for each pixel, edges to its neighbors. Noise lies on some patches, and we are told which
-(trust 0). Recovery looks for a picture whose framelet coefficients are sparse and that agrees with the trusted pixels.
+An image is a graph with one node per pixel and edges between neighboring pixels. Some patches are noisy; they
+are known (trust 0). Recovery computes an image with sparse framelet coefficients that agrees with the trusted pixels.
 """
 
 import numpy as np
@@ -49,5 +49,5 @@ for axis, (name, image) in zip(axes, shown.items(), strict=True):
 figure.tight_layout()
 
 # %%
-# With nothing known inside a patch both are inpainting, and close to each other. ``magnet reproduce fig-image`` has the
-# comparison with BM3D on 68 photographs, where soft trust uses what the noisy pixels still say.
+# Without information inside a patch both are inpainting methods with similar results. ``magnet reproduce
+# fig-image`` compares with BM3D on 68 photographs, with soft trust for the information left in noisy pixels.

@@ -2,7 +2,7 @@
 A signal, its framelet coefficients, and what the prox does
 ===========================================================
 
-The mathematics of :func:`magnet.recover` in three pictures: the kernels of a tight frame, the bands of a signal on a
+The mathematics of :func:`magnet.recover` in three figures: the kernels of a tight frame, the bands of a signal on a
 path with one wrong value, and thresholding.
 """
 
@@ -62,7 +62,7 @@ axes.legend()
 figure.tight_layout()
 
 # %%
-# Told that the value is not to be trusted, recovery puts it back onto the signal. Starting from the harmonic extension
+# With trust 0 for the wrong value, recovery restores the signal. Starting from the harmonic extension
 # instead of the wrong value (``start="propagated"``) saves hundreds of iterations.
 
 trust = torch.ones_like(x)

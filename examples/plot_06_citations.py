@@ -2,7 +2,7 @@
 Citations with swapped rows
 ===========================
 
-A citation graph whose attributes are words. Some papers carry the words of another paper. Cora is used where its files
+A citation graph with word attributes. Some papers have the words of another paper. Cora is used if its files
 are in ``$MAGNET_DATA``, else a random graph with planted topics.
 """
 
@@ -18,15 +18,15 @@ except (OSError, ValueError):
 bad = magnet.corruption.inject_attributes(data, ratio=0.2, select="random", seed=0)
 
 # %%
-# The ``context`` detector asks for every row whether it could belong where it stands, and learns from permuted rows
-# what a foreign row looks like.
+# The ``context`` detector tests whether every row fits its neighbors, and learns from permuted rows what
+# a row of another paper looks like.
 
 detector = magnet.detection.make("context", seed=0).fit(bad.data)
 print(f"estimated share {detector.share_:.3f}, true {float(bad.nodes.float().mean()):.3f}")
 print({name: round(value, 3) for name, value in magnet.detection.metrics(detector, bad.cells).items()})
 
 # %%
-# Its probabilities mean what they say, near enough: of the rows with a probability of 0.8, about 80 % are wrong.
+# Its probabilities are approximately calibrated: of the rows with a probability of 0.8, about 80 % are wrong.
 
 probability = detector.node_probability_
 figure, axes = plt.subplots(figsize=(7, 2.8))
@@ -43,7 +43,7 @@ axes.legend()
 figure.tight_layout()
 
 # %%
-# Words of rows that are not believed are replaced by what the neighbors hold.
+# Words of untrusted rows are replaced by those of the neighbors.
 
 model = magnet.MAGnet(detector=1 - (probability > 0.5).float()).fit(bad.data)
 

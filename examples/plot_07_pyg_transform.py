@@ -15,7 +15,7 @@ data = magnet.datasets.synthetic(nodes=600, features=80, classes=4, seed=0)
 bad = magnet.corruption.inject_attributes(data, ratio=0.4, select="random", seed=0).data
 
 # %%
-# With ``keep_trust`` the transform also stores which cells it believed.
+# With ``keep_trust`` the transform also stores which cells it trusted.
 
 pipeline = Compose([magnet.transforms.Clean(keep_trust=True, seed=0), NormalizeFeatures()])
 cleaned = pipeline(bad)
@@ -56,5 +56,5 @@ for name, graph in {
     print(f"{name:8} {accuracy(graph):.3f}")
 
 # %%
-# On a graph as easy as this one a GCN shrugs off much of the damage by itself: it averages over neighbors. What
-# cleaning is worth on real graphs stands in :doc:`/results/table1`.
+# On a graph as easy as this one a GCN tolerates much of the damage, because it averages over neighbors. For the
+# gain on real graphs see :doc:`/results/table1`.

@@ -2,8 +2,8 @@
 A scikit-learn pipeline
 =======================
 
-``MAGnet`` follows scikit-learn's manners: parameters in the constructor, learned things end in ``_``, and it can be
-cloned and put into a pipeline.
+``MAGnet`` follows scikit-learn's conventions: parameters in the constructor, fitted attributes end in ``_``. It can be
+cloned and used in a pipeline.
 """
 
 from sklearn.base import BaseEstimator, TransformerMixin, clone
@@ -18,7 +18,7 @@ bad = magnet.corruption.inject_attributes(data, ratio=0.3, select="random", seed
 train, test = data.train_mask.numpy(), data.test_mask.numpy()
 
 # %%
-# The graph goes in, features come out, the rest is ordinary scikit-learn.
+# The cleaned features are the input of any scikit-learn estimator.
 
 
 class Features(TransformerMixin, BaseEstimator):

@@ -3,7 +3,7 @@ Features larger than memory
 ===========================
 
 Columns are independent in recovery. ``x`` and ``trust`` may be memory maps or ``.npy`` files; with ``out=`` the result
-is written range by range, and a run that was killed goes on where it stopped.
+is written in blocks of columns, and an interrupted run resumes.
 """
 
 import tempfile
@@ -20,7 +20,7 @@ np.save(folder / "x.npy", bad.data.x.numpy())
 np.save(folder / "trust.npy", (~bad.cells).numpy().astype(np.float32))
 
 # %%
-# Paths in, a path out; at no time are more than ``block_columns`` columns in memory.
+# Input and output are paths; at most ``block_columns`` columns are in memory at a time.
 
 transform = magnet.FrameletTransform(data.edge_index, data.num_nodes)
 result = magnet.recover(
@@ -36,7 +36,7 @@ written = np.load(folder / "u.npy", mmap_mode="r")
 print(type(result.x).__name__, written.shape, written.dtype)
 
 # %%
-# The same numbers as in memory.
+# The result is the same as in memory.
 
 inside = magnet.recover(bad.data.x, (~bad.cells).float(), transform, coordinates="degree", keep_trusted=True).x
 print(f"largest difference {np.abs(written - inside.numpy()).max():.1e}")

@@ -2,8 +2,8 @@
 Compare detectors
 =================
 
-Every detector has the same interface, so that they can be compared against the exact truth that a corruption returns.
-No detector is best at everything: rows that were swapped and cells that were moved are different problems.
+All detectors have the same interface, so that they can be compared on the ground truth that a corruption returns.
+No detector is best everywhere: swapped rows and moved cells are different problems.
 """
 
 import pandas as pd
@@ -19,7 +19,7 @@ cases = {
 names = ("auto", "context", "cell", "zscore", "cosine")
 
 # %%
-# Areas under the curves, against the truth: of rows where rows were swapped, of cells where cells were moved.
+# Areas under the curves: for rows if rows were swapped, for cells if cells were moved.
 
 measures = {"swapped rows": "node_auroc", "outlying cells": "cell_auroc"}
 lines = []

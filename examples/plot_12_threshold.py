@@ -2,8 +2,8 @@
 Choose and calibrate a threshold
 ================================
 
-A detector returns probabilities. What is flagged follows from one of three wishes: more probable than not (the
-default), a share of false alarms (``fdr``), or a known share of wrong rows (``contamination``).
+A detector returns probabilities. There are three ways to choose what is flagged: more probable than not (the
+default), a false discovery rate (``fdr``), or a known share of wrong rows (``contamination``).
 """
 
 from itertools import pairwise

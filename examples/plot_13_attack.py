@@ -1,9 +1,9 @@
 """
-An attack, and what it does
-===========================
+An attack and its effect
+========================
 
 The meta attack changes few attributes so that a GCN trained on them fails. Random changes of the same number do little.
-Our detector hardly sees such an attack: what helps is the network behind it.
+The detector hardly finds such an attack on this graph.
 """
 
 from matplotlib import pyplot as plt
@@ -36,7 +36,7 @@ axes.set(xlim=(0, 1), xlabel="test accuracy of a GCN")
 figure.tight_layout()
 
 # %%
-# What the detector says about the attacked graph.
+# The detector on the attacked graph.
 
 bad = magnet.corruption.meta_attack(data, budget=150, flips_per_step=15, train_steps=40, seed=0)
 detector = magnet.detection.make("auto", seed=0).fit(bad.data)
