@@ -29,7 +29,7 @@ from magnet.recovery import propagate
 from magnet.recovery.candidates import AS_IT_IS, LAMBDAS, Candidate, repair_candidates
 from magnet.untrusted import open_npz
 
-FORMAT = "magnet-classifier-3"
+FORMAT = "magnet-classifier-4"
 #: Members of smaller weight do not change a probability in its third digit; they are not kept.
 MIN_WEIGHT = 1e-3
 #: Arguments that are settings of every network.

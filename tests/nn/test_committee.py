@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ import torch
 from magnet.datasets import synthetic
 from magnet.graph import Graph
 from magnet.nn.committee import Committee
-from magnet.nn.features import unit_scaled
+from magnet.nn.features import principal, unit_scaled
 from magnet.nn.members import (
+    FOLDS,
     TAUGHT_SHARE,
     Member,
     Problem,
@@ -20,6 +22,7 @@ from magnet.nn.members import (
     best,
     calibrated,
     calibration,
+    folded,
     self_taught,
     standard_error,
     weights,
@@ -144,7 +147,7 @@ def test_the_surest_predictions_become_labels(small: Any) -> None:
     for group in range(3):
         nodes = (free & (small.y == group)).nonzero().ravel()
         assert torch.equal((new & (small.y == group)).nonzero().ravel(), nodes[-int(TAUGHT_SHARE * len(nodes)) :])
-    assert [recipe.name for recipe in taught.recipes] == [f"self-taught {recipe.name}" for recipe in few.recipes]
+    assert [recipe.name for recipe in taught.recipes] == ["self-taught gcn, weak decay", "self-taught mlp, weak decay"]
     assert self_taught(given, [said], given.candidates) is None  # 28 new labels beside 30 are not worth it
 
 
@@ -156,13 +159,68 @@ def test_a_committee_learns_from_its_own_predictions() -> None:
     given = Problem(graph, data.y, train, val, 40, 3, 0, [Candidate("as it is", lambda: data.x)], recipes)
     members = Committee([given], torch.device("cpu")).train().members[0]
     taught = [each.recipe.startswith("self-taught") for each in members]
-    assert taught == [False] * 4 + [True] * 4
+    assert taught == [False] * 4 + [True] * 2
+    assert all(each.held_out is None for each in members)  # the new labels come from those that would be left out
     right = [float((each.logits.argmax(dim=1) == data.y)[test].float().mean()) for each in members]
     assert np.mean(right[4:]) > np.mean(right[:4]) + 0.1
     one = Problem(**{**vars(given), "recipes": recipes[:2]})
-    assert (
-        len(Committee([one], torch.device("cpu")).train().members[0]) == 2
-    )  # networks of one kind are left as they are
+    alone = Committee([one], torch.device("cpu")).train().members[0]
+    assert len(alone) == 2  # networks of one kind are left as they are
+
+
+def test_few_validation_nodes_are_helped_by_the_other_labelled_ones(small: Any) -> None:
+    recipes = default_recipes(("gcn", "mlp"), {"epochs": 20, "hidden": 8}, train_nodes=30)
+    given = problem(small, [Candidate("as it is", lambda: small.x)], recipes)
+    members = Committee([given], torch.device("cpu")).train().members[0]
+    labelled = small.train_mask | small.val_mask
+    for each in members:
+        assert each.held_out is not None
+        nodes, logits = each.held_out
+        assert torch.equal(nodes.sort()[0], labelled.nonzero().ravel())  # every labelled node is left out once
+        assert logits.shape == (80, 3)
+        assert not torch.allclose(logits, each.logits[nodes])
+    parts = folded(given)
+    assert len(parts) == FOLDS
+    for part in parts:
+        assert not (part.train_mask & part.val_mask).any()
+        assert torch.equal(part.train_mask | part.val_mask, labelled)
+        counts = torch.bincount(small.y[part.val_mask], minlength=3)
+        assert int(counts.min()) >= 3  # every class is in every fold
+
+
+def test_what_held_out_nodes_say_counts() -> None:
+    y, mask = torch.zeros(10, dtype=torch.long), torch.arange(10) < 4
+    members = [member([1] * 10), member([1] * 10)]
+    assert weights(members, y, mask) == pytest.approx([0.5, 0.5])
+    rest = torch.arange(4, 10)
+    for each, right in zip(members, ([1] * 6, [1, 1, 1, 1, 0, 0]), strict=True):
+        each.held_out = rest, member(right).logits
+    found = weights(members, y, mask)
+    assert found[0] > 0.6
+
+
+def test_a_member_is_judged_by_what_it_knows_and_not_by_how_sure_it_sounds() -> None:
+    said = [member([1] * 8 + [0] * 2) for _ in range(2)]
+    said[1].logits = 10 * said[1].logits
+    y, mask = torch.zeros(10, dtype=torch.long), torch.ones(10, dtype=torch.bool)
+    assert weights(said, y, mask)[0] > 0.6
+    said[1].temperature = 10.0
+    assert weights(said, y, mask) == pytest.approx([0.5, 0.5])
+
+
+def test_reduced_features_give_networks_on_all_of_them(small: Any) -> None:
+    x = torch.rand(150, 80, generator=torch.Generator().manual_seed(1)) @ torch.eye(80)[:, :8].repeat(1, 10)
+    basis = principal(x, 8)
+    assert torch.allclose(basis.T @ basis, torch.eye(8), atol=1e-4)
+    assert torch.allclose(x @ basis @ basis.T, x, atol=1e-3)  # of rank 8: nothing is lost
+    recipes = [replace(each, settings={**each.settings, "components": 8}) for each in default_recipes(("gcn", "mlp"))]
+    recipes = [replace(each, settings={**each.settings, "epochs": 10, "hidden": 8}) for each in recipes]
+    given = replace(problem(small, [Candidate("repaired", lambda: x)], recipes), inputs=80)
+    for each in Committee([given], torch.device("cpu"), teach=False, keep_models=True).train().members[0]:
+        assert each.model is not None
+        assert each.model.in_channels == 80
+        again = each.probability(x, given.graph, torch.device("cpu"))
+        assert torch.allclose(again, each.probability_of(each.logits), atol=1e-4)
 
 
 def test_problems_side_by_side_are_each_alone(small: Any) -> None:

@@ -31,19 +31,22 @@ class Adam:
         self, parameters: Sequence[Tensor], learning_rate: Sequence[float], weight_decay: Sequence[Sequence[float]]
     ) -> None:
         self.parameters = list(parameters)
-        self.step_number = 0
+        self.step_number: Any = 0
         self.fused: torch.optim.Adam | None = None
+        place = self.parameters[0].device
         if len(set(learning_rate)) == 1 and all(len(set(values)) == 1 for values in weight_decay):
             groups = [{"params": [p], "weight_decay": d[0]} for p, d in zip(self.parameters, weight_decay, strict=True)]
             self.fused = torch.optim.Adam(
-                groups, lr=learning_rate[0], fused=self.parameters[0].device.type in ("cpu", "cuda")
+                groups, lr=learning_rate[0], fused=place.type in ("cpu", "cuda"), capturable=place.type == "cuda"
             )
             return
         self.learning_rate = [_broadcast(learning_rate, p) for p in self.parameters]
         self.weight_decay = [_broadcast(values, p) for values, p in zip(weight_decay, self.parameters, strict=True)]
         self.first = [torch.zeros_like(p) for p in self.parameters]
         self.second = [torch.zeros_like(p) for p in self.parameters]
-        self.kernel = _kernel() if self.parameters[0].device.type == "cpu" else None
+        self.kernel = _kernel() if place.type == "cpu" else None
+        if place.type == "cuda":  # counted there, so that a CUDA graph of a step counts, too
+            self.step_number = torch.zeros((), dtype=torch.float64, device=place)
 
     @torch.no_grad()
     def step(self) -> None:
@@ -51,7 +54,8 @@ class Adam:
             self.fused.step()
             return
         self.step_number += 1
-        bias1, bias2 = 1 - 0.9**self.step_number, math.sqrt(1 - 0.999**self.step_number)
+        bias1, square = 1 - 0.9**self.step_number, 1 - 0.999**self.step_number
+        bias2 = square.sqrt() if isinstance(square, Tensor) else math.sqrt(square)
         for p, m, v, learning_rate, weight_decay in zip(
             self.parameters, self.first, self.second, self.learning_rate, self.weight_decay, strict=True
         ):

@@ -11,11 +11,25 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from magnet.nn.members import SCALINGS, SIDE_BY_SIDE, TRAINING, Member, Problem, self_taught, single
+from magnet.arrays import is_sparse
+from magnet.nn.features import principal
+from magnet.nn.members import (
+    FEW_VALIDATION,
+    SCALINGS,
+    SIDE_BY_SIDE,
+    TRAINING,
+    Member,
+    Problem,
+    calibration,
+    folded,
+    self_taught,
+    single,
+)
 from magnet.nn.memory import NotEnoughMemory, available
 from magnet.nn.training import fit
-from magnet.recovery.candidates import Candidate
+from magnet.recovery.candidates import AS_IT_IS, Candidate
 
 #: Of what is free on a GPU the feature matrices of one batch take at most this part: training makes several copies.
 FEATURE_SHARE = 48
@@ -33,6 +47,18 @@ class _Job:
     seed: int
 
 
+@dataclass(frozen=True, eq=False)
+class _Made:
+    """Features as networks take them, and what they were multiplied with (None: nothing)."""
+
+    x: Any
+    basis: Tensor | None = None
+
+    @property
+    def bytes(self) -> int:
+        return sum(part.nbytes for part in (self.x, self.basis) if isinstance(part, Tensor) and not is_sparse(part))
+
+
 @dataclass(eq=False)
 class Committee:
     """Trains the members of one or several problems, as many at once as fit.
@@ -44,7 +70,8 @@ class Committee:
         prune: the first kind of network tries every candidate, the others only the first and the best one.
             (default: ``True``)
         teach: train every network on the two best candidates once more, with the most confident predictions as labels
-            (:func:`magnet.nn.members.self_taught`); only where there are several kinds. (default: ``True``)
+            (:func:`magnet.nn.members.self_taught`), or cross-validate where that is not worth it and validation nodes
+            are few; only where there are several kinds. (default: ``True``)
         keep_models: keep the networks.
         batch: feature matrices at once. (default: as many as fit on a GPU, on a CPU one for each problem)
         progress: show a progress bar over the members.
@@ -62,7 +89,7 @@ class Committee:
     progress: bool = False
     members: list[list[Member]] = field(default_factory=list)
     make_seconds: list[float] = field(default_factory=list)
-    _kept: dict[int, Any] = field(default_factory=dict, repr=False)
+    _kept: dict[Any, _Made] = field(default_factory=dict, repr=False)
 
     def train(self) -> Committee:
         self.members = [[] for _ in self.problems]
@@ -74,17 +101,19 @@ class Committee:
         self._train(first)
         self._train([self._others(p) for p in range(len(self.problems))])
         if self.teach:
-            self._teach()
+            several = [p for p, one in enumerate(self.problems) if len({recipe.model for recipe in one.recipes}) > 1]
+            taught = self._teach(several)
+            few = [p for p in several if int(self.problems[p].val_mask.sum()) < FEW_VALIDATION]
+            self._cross_validate([p for p in few if p not in taught])
         self._kept.clear()
         return self
 
-    def _teach(self) -> None:
-        """The second round of training; its members join the others."""
+    def _teach(self, numbers: Sequence[int]) -> dict[int, Problem]:
+        """The second round of training; its members join the others. Returns the problems that have one."""
         taught = {}
-        for p, problem in enumerate(self.problems):
-            chosen = [problem.candidates[c] for c in sorted(self._ranked(p)[:2])]
-            several = len({recipe.model for recipe in problem.recipes}) > 1
-            if several and (found := self_taught(problem, self.members[p], chosen)) is not None:
+        for p in numbers:
+            chosen = [self.problems[p].candidates[c] for c in sorted(self._ranked(p)[:2])]
+            if (found := self_taught(self.problems[p], self.members[p], chosen)) is not None:
                 taught[p] = found
         if taught:
             options = (self.initializations, False, False, self.keep_models, self.batch, self.progress)
@@ -92,6 +121,33 @@ class Committee:
             for p, members, seconds in zip(taught, second.members, second.make_seconds, strict=True):
                 self.members[p] += members
                 self.make_seconds[p] += seconds
+        return taught
+
+    def _cross_validate(self, numbers: Sequence[int]) -> None:
+        """Train every member again on folds of the labelled nodes, for what it says of those that are left out."""
+        folds = [(p, fold) for p in numbers for fold in folded(self.problems[p])]
+        if not folds:
+            return
+        other = Committee([fold for _, fold in folds], self.device, self.initializations, batch=self.batch)
+        other._kept, other.progress = self._kept, self.progress
+        other.members, other.make_seconds = [[] for _ in folds], [0.0] * len(folds)
+        other._train([self._jobs_again(number, p) for number, (p, _) in enumerate(folds)])
+        for p in numbers:
+            parts = [(fold, other.members[number]) for number, (q, fold) in enumerate(folds) if q == p]
+            if len(parts) < 2:
+                continue
+            nodes = torch.cat([fold.val_mask.nonzero().ravel() for fold, _ in parts])
+            for member in self.members[p]:
+                same = [next(each for each in members if each.key == member.key) for _, members in parts]
+                said = [each.logits[fold.val_mask] for (fold, _), each in zip(parts, same, strict=True)]
+                member.held_out = nodes, torch.cat(said)
+                member.seconds += sum(each.seconds for each in same)
+
+    def _jobs_again(self, number: int, p: int) -> list[_Job]:
+        """The jobs of a problem's members, for another problem with the same candidates and recipes."""
+        problem = self.problems[p]
+        candidates, recipes = ([each.name for each in some] for some in (problem.candidates, problem.recipes))
+        return [_Job(number, candidates.index(m.candidate), recipes.index(m.recipe), m.seed) for m in self.members[p]]
 
     def _jobs(self, problem: int, candidates: Sequence[int], recipes: Sequence[int]) -> list[_Job]:
         first = self.problems[problem].seed
@@ -124,28 +180,37 @@ class Committee:
         shapes: dict[Any, list[_Job]] = {}
         for job in flat:
             problem = self.problems[job.problem]
-            key = (problem.recipes[job.recipe].shape, id(problem.graph), problem.own_split)
+            key = (problem.recipes[job.recipe].shape, id(problem.graph), problem.own_split, self._width(job))
             shapes.setdefault(key, []).append(job)
         with _bar(len(flat), self.progress) as advance:
             for group in shapes.values():
                 matrices = list(dict.fromkeys(id(self._candidate(job)) for job in group))
-                limit = self.batch_size(len({id(self.problems[job.problem].candidates) for job in group}))
+                limit = self._most({id(self.problems[job.problem].candidates) for job in group}, self._width(group[0]))
                 for start in range(0, len(matrices), limit):
                     some = set(matrices[start : start + limit])
                     part = [job for job in group if id(self._candidate(job)) in some]
                     self._until_it_fits(part)
                     advance(len(part))
 
-    def batch_size(self, problems: int) -> int:
-        """How many feature matrices to hold at once: on a GPU, where launching kernels takes the time, as many as
-        fit."""
+    def _width(self, job: _Job) -> int:
+        """The number of columns of a job's features. Repaired features are dense: they are reduced where that leaves
+        no more than an eighth of the work. (Reducing PubMed's 500 columns to 128 costs a GCN 0.7 points.)"""
+        problem = self.problems[job.problem]
+        components = problem.recipes[job.recipe].components
+        small = 8 * components > min(problem.inputs, problem.graph.num_nodes)
+        as_it_is = self._candidate(job).name == AS_IT_IS
+        return problem.inputs if not components or small or as_it_is else components
+
+    def _most(self, problems: set[int], width: int) -> int:
+        """How many feature matrices to hold at once: as many as fit on a GPU, where launching kernels takes the time,
+        and of reduced ones everywhere; otherwise one for each problem."""
         if self.batch is not None:
             return self.batch
-        if self.device.type == "cpu":
-            return problems
         first = self.problems[0]
-        size = 4 * first.graph.num_nodes * first.inputs
-        return max(min(problems, 10), available(self.device) // FEATURE_SHARE // size)
+        if self.device.type == "cpu" and width == first.inputs:
+            return len(problems)
+        size = 4 * first.graph.num_nodes * width
+        return max(min(len(problems), 10), available(self.device) // FEATURE_SHARE // size)
 
     def _until_it_fits(self, jobs: Sequence[_Job]) -> None:
         """All at once, or in halves where memory is not enough."""
@@ -165,6 +230,7 @@ class Committee:
     def _batch(self, jobs: Sequence[_Job]) -> None:
         groups = self._features(jobs)
         ordered = [job for _, members in groups for job in members]
+        bases = [made.basis for made, members in groups for _ in members]
         began = time.perf_counter()
         first = self.problems[ordered[0].problem]
         recipes = [self.problems[job.problem].recipes[job.recipe] for job in ordered]
@@ -172,7 +238,7 @@ class Committee:
         side = {name: [recipe.settings[name] for recipe in recipes] for name in SIDE_BY_SIDE if name in shared}
         options = {name: value for name, value in {**shared, **side}.items() if name not in TRAINING}
         seeds = [job.seed for job in ordered]
-        model = recipes[0].model(first.inputs, first.outputs, seeds=seeds, **options).to(self.device)
+        model = recipes[0].model(self._width(ordered[0]), first.outputs, seeds=seeds, **options).to(self.device)
         names = ("y", "train_mask", "val_mask")
         labels = [getattr(first, name) for name in names]
         if first.own_split:
@@ -203,48 +269,57 @@ class Committee:
                 seconds=share,
                 kind=recipe.model.__name__,
                 settings=recipe.settings,
-                model=single(model, recipe, s) if self.keep_models else None,
+                model=single(model, recipe, s, bases[s]) if self.keep_models else None,
             )
+            problem = self.problems[job.problem]
+            nodes = problem.val_mask.cpu()
+            member.temperature = calibration(member.probability_of(member.logits[nodes]), problem.y.cpu()[nodes])
             self.members[job.problem].append(member)
 
-    def _features(self, jobs: Sequence[_Job]) -> list[tuple[Any, list[_Job]]]:
+    def _features(self, jobs: Sequence[_Job]) -> list[tuple[_Made, list[_Job]]]:
         """Features, and the jobs on them; problems with the same matrix share it."""
-        groups: dict[tuple[int, str], tuple[Any, list[_Job]]] = {}
-        made: dict[int, Any] = {}  # as long as it is here no other matrix can get its id
-        users: dict[int, list[_Job]] = {}
+        groups: dict[int, tuple[_Made, list[_Job]]] = {}
+        same: dict[Any, tuple[Any, _Made]] = {}  # as long as a matrix is here no other can get its id
         for job in jobs:
-            users.setdefault(id(self._candidate(job)), []).append(job)
-        for place, some in users.items():
             began = time.perf_counter()
-            made[place] = x = self._made(self._candidate(some[0]))
-            for job in some:
-                scaling = self.problems[job.problem].recipes[job.recipe].settings["scaling"]
-                if (id(x), scaling) not in groups:
-                    groups[id(x), scaling] = (SCALINGS[scaling](x), [])
-                groups[id(x), scaling][1].append(job)
-            for problem in {job.problem for job in some}:
-                self.make_seconds[problem] += time.perf_counter() - began
+            made = self._made(job, same)
+            self.make_seconds[job.problem] += time.perf_counter() - began
+            groups.setdefault(id(made), (made, []))[1].append(job)
         return list(groups.values())
 
-    def _made(self, candidate: Candidate) -> Any:
-        """The features of a candidate; kept for the networks that follow as far as memory allows."""
-        if id(candidate) in self._kept:
-            return self._kept[id(candidate)]
+    def _made(self, job: _Job, same: dict[Any, tuple[Any, _Made]]) -> _Made:
+        """The features of a job; kept for the networks that follow as far as memory allows."""
+        candidate, recipe = self._candidate(job), self.problems[job.problem].recipes[job.recipe]
+        scaling, width = recipe.settings["scaling"], self._width(job)
+        key = (id(candidate), scaling, width)
+        if key in self._kept:
+            return self._kept[key]
+        if key in same:
+            return same[key][1]
         x = candidate.make()
+        found = same.get((id(x), scaling, width))
+        if found is None:
+            scaled = SCALINGS[scaling](x)
+            if width == scaled.shape[1]:
+                found = same[id(x), scaling, width] = (x, _Made(scaled))
+            else:
+                basis = principal(scaled, width)
+                found = (None, _Made(scaled @ basis, basis))
+        same[key] = found
         if any(len(problem.recipes) > 1 for problem in self.problems):
-            kept = sum(each.nbytes for each in self._kept.values() if each.layout == torch.strided)
-            if kept + (x.nbytes if x.layout == torch.strided else 0) < available(self.device) / KEPT_SHARE:
-                self._kept[id(candidate)] = x
-        return x
+            kept = sum(each.bytes for each in self._kept.values())
+            if kept + found[1].bytes < available(self.device) / KEPT_SHARE:
+                self._kept[key] = found[1]
+        return found[1]
 
 
-def _together(groups: Sequence[tuple[Any, list[_Job]]]) -> Any:
+def _together(groups: Sequence[tuple[_Made, list[_Job]]]) -> Any:
     """One matrix, or several that serve equal numbers of models, as :func:`magnet.nn.fit` takes them."""
     if len(groups) == 1:
-        return groups[0][0]
+        return groups[0][0].x
     if len({len(members) for _, members in groups}) == 1:
-        return [x for x, _ in groups]
-    return [x for x, members in groups for _ in members]
+        return [made.x for made, _ in groups]
+    return [made.x for made, members in groups for _ in members]
 
 
 @contextmanager

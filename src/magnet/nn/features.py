@@ -28,9 +28,8 @@ class Features:
         sparse: the R matrices woven into one of shape ``[n R, d R]``, row ``i R + r`` being row i of matrix r, so
             that its product with weights ``[d, R, ...]`` is the layer's output ``[n, R, ...]`` as it lies in memory.
         count: R.
-        shared: keep ``x @ weight`` of an evaluation for the training step that follows with the same weight. Whoever
-            changes the weight sets ``known`` to None.
-        known: cached values.
+        shared: keep ``x @ weight`` of an evaluation for the training step that follows with the same weight.
+        known: what is kept; None before the first evaluation.
     """
 
     dense: Tensor | None
@@ -105,7 +104,10 @@ class Features:
             return _Known.apply(weight, self.known, self)  # type: ignore[no-untyped-call]
         out = self._product(weight.reshape(self.columns, self.count, -1)).view(self.nodes, models, -1)
         if self.shared and not torch.is_grad_enabled():
-            self.known = out
+            if out.is_cuda and self.known is not None:
+                self.known.copy_(out)  # a CUDA graph reads it where it was when the graph was made
+            else:
+                self.known = out
         return out
 
     def _product(self, flat: Tensor, transposed: bool = False) -> Tensor:
@@ -283,3 +285,29 @@ def unit_scaled(x: Any) -> Any:
     values = torch.as_tensor(x)
     total = float(values.var(dim=0, correction=0).double().sum())
     return values / total**0.5 if total > 0 else values
+
+
+def principal(x: Tensor, count: int) -> Tensor:
+    r"""An orthonormal basis ``[d, count]`` of the subspace in which features vary most, turned at random.
+
+    Networks learn as well from :math:`X B` as from repaired features :math:`X`, with a tenth of the work: what is left
+    out is what smoothing has damped. The basis is turned since Adam treats every coordinate alike: in the coordinates
+    of the principal components themselves it learns the last one as fast as the first (Cora, random rows, propagation
+    10, GCN with weak decay, two seeds: 78.1 %; turned 81.6 %; all features 79.7 %).
+
+    The subspace is found by iteration from random directions ("Finding structure with randomness", Halko et al., SIAM
+    Review 2011).
+
+    Args:
+        x: features ``[n, d]``.
+        count: how many.
+    """
+    generator = torch.Generator().manual_seed(0)
+    wide = min(count + 8, *x.shape)  # a few more directions than asked for make the iteration precise
+    found = torch.randn(x.shape[1], wide, generator=generator).to(x)
+    for _ in range(3):
+        found = torch.linalg.qr(x.T @ (x @ found))[0]
+    inside = x @ found
+    leading = torch.linalg.eigh(inside.T @ inside)[1][:, -count:]
+    turn = torch.linalg.qr(torch.randn(leading.shape[1], leading.shape[1], generator=generator))[0]
+    return found @ leading @ turn.to(x)

@@ -87,6 +87,7 @@ class Model(nn.Module):
         self._start = [torch.Generator().manual_seed(seed) for seed in self.seeds]
         self._running: list[torch.Generator] = []
         self._kinds: Tensor | None = None
+        self._vectors: dict[Any, Tensor] = {}
         self._graph: tuple[Any, ...] = (None, None, None, None)
         self._input: tuple[Any, ...] = (None, None, None)
         # Makes the device and dtype known before there is any weight.
@@ -105,8 +106,13 @@ class Model(nn.Module):
         return values
 
     def vector(self, values: Sequence[float]) -> Tensor:
-        """One number for each model, ready to be multiplied with ``[n, S, k]``."""
-        return torch.tensor(list(values), dtype=self.like.dtype, device=self.like.device).view(1, -1, 1)
+        """One number for each model, ready to be multiplied with ``[n, S, k]``; made once for a device."""
+        key = (tuple(values), self.like.dtype, self.like.device)
+        if key not in self._vectors:
+            self._vectors[key] = torch.tensor(list(values), dtype=self.like.dtype, device=self.like.device).view(
+                1, -1, 1
+            )
+        return self._vectors[key]
 
     def linear(self, inputs: int, outputs: int, kind: str = "uniform", bias: bool = True) -> Linear:
         return Linear(inputs, outputs, self._start, kind, bias)
@@ -114,7 +120,7 @@ class Model(nn.Module):
     def __getstate__(self) -> dict[str, Any]:
         """Copies and pickles omit caches and random generators, which cannot be copied and are created anew."""
         empty = {"_start": [], "_running": [], "_graph": (None, None, None, None), "_input": (None, None, None)}
-        return {**self.__dict__, **empty}
+        return {**self.__dict__, **empty, "_vectors": {}}
 
     # -- random numbers --------------------------------------------------------------------------------------
 
@@ -125,6 +131,12 @@ class Model(nn.Module):
         if not self._running or self._running[0].device != device:
             self._running = [torch.Generator(device).manual_seed(seed + (1 << 31)) for seed in self.seeds]
         return self._running
+
+    def continue_from(self, states: Sequence[Tensor]) -> None:
+        """New streams of random numbers in the states of former ones."""
+        self._running = [torch.Generator(self.like.device) for _ in states]
+        for generator, state in zip(self._running, states, strict=True):
+            generator.set_state(state)
 
     def dropout(self, input: bool = False) -> Dropout:
         """Dropout as it is now: none outside of training."""

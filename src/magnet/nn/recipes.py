@@ -41,6 +41,8 @@ COMMITTEE = ("gcn", "appnp", "elasticgnn", "airgnn", "mlp")
 #: that a penalty of fixed strength weighs 1 / n. On unit scale with 120 to 140 training nodes the smaller is better on
 #: Cora (ElasticGNN 83.2 against 82.8 %), the larger on CiteSeer (APPNP 72.2 against 70.6 %): both are members.
 DECAYS = (0.14, 1.4)
+#: To how many components repaired features are reduced.
+COMPONENTS = 128
 #: With as many labels (as on ogbn-arxiv) wider and deeper networks with batch normalization are trained for longer.
 MANY_LABELS = 5000
 _MANY: dict[str, Any] = {"layers": 3, "hidden": 128, "epochs": 400}
@@ -93,7 +95,10 @@ def default_recipes(
             usual |= {**_MANY, **({"batch_norm": True} if "batch_norm" in usual else {})}
         for strength, decay in zip(("weak", "strong"), decays, strict=False):
             title = f"{name}, {strength} decay" if len(decays) > 1 else name
-            recipes.append(Recipe(title, MODELS[name], {**usual, **chosen, "weight_decay": decay}))
+            # GNNGuard compares the features of neighbors with each other, and needs all of them
+            reduced = {} if name == "gnnguard" else {"components": COMPONENTS}
+            settings = {**usual, **reduced, **chosen, "weight_decay": decay}
+            recipes.append(Recipe(title, MODELS[name], settings))
     return recipes
 
 
@@ -115,7 +120,7 @@ def recipes_of(
         return default_recipes(COMMITTEE, given, train_nodes)
     if model not in MODELS:
         raise ValueError(f"model is {model!r}; it must be one of auto, {', '.join(MODELS)}")
-    return [Recipe(model, MODELS[model], {**default_settings(model), **given, **(options or {})})]
+    return default_recipes((model,), {**given, **(options or {})}, train_nodes)
 
 
 def check_training(settings: Mapping[str, Any]) -> None:

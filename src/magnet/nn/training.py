@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,6 +20,11 @@ from magnet.nn.adam import Adam
 from magnet.nn.features import Features
 from magnet.nn.model import Inputs, Model, Numbers
 from magnet.threads import threads_for
+
+#: Whether the epochs of a training on a GPU are recorded once and replayed.
+CUDA_GRAPHS = True
+#: Epochs before the recording: libraries set themselves up in the first.
+EAGER_EPOCHS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,36 +115,24 @@ def fit(
     cells = features.stored + graph.num_nodes * model.hidden * count
     with memory.explained(model, count), threads_for(cells):
         train = _Part.of("train", model, features, graph, y, train_mask, training=True)
-        val = _Part.of("val", model, features, graph, y, val_mask, training=False)
-        features.shared = train.inputs.features is val.inputs.features is features
-        best = _Best(model, limits)
-        losses, accuracies = [], []
-        for epoch in _epochs(max(limits), progress):
-            model.train()
-            optimiser.zero_grad()
-            loss = train.losses(model.compute(train.inputs))
-            loss.sum().backward()
-            optimiser.step()
-            features.known = None
-            model.eval()
-            with torch.no_grad():
-                scores = model.compute(val.inputs)
-                val_loss, val_accuracy = val.losses(scores), val.accuracies(scores)
-            best.see(epoch, val_accuracy, val_loss)
-            losses.append(loss.detach())
-            accuracies.append(val_accuracy)
-            if patience is not None and best.idle(epoch, patience):
-                break
+        val = _Part.of("val", model, features, graph, y, val_mask, training=False, same=train)
+        run = _Training(model, optimiser, train, val, _Best(model, limits), max(limits))
+        with run.quickly():
+            for epoch in _epochs(max(limits), progress):
+                run.epoch()
+                if patience is not None and run.best.idle(epoch, patience):
+                    break
+        best, losses, accuracies = run.best, run.losses[:epoch], run.accuracies[:epoch]
         best.restore()
-        features.shared, features.known = False, None
+        train.inputs.features.shared, train.inputs.features.known = False, None
         logits = predict(model, features, graph)
     return Fitted(
         logits=logits,
         epoch=best.epoch.cpu().numpy(),
         val_accuracy=best.accuracy.cpu().numpy(),
         val_loss=best.loss.cpu().numpy(),
-        train_loss=torch.stack(losses).cpu().numpy(),
-        val_history=torch.stack(accuracies).cpu().numpy(),
+        train_loss=losses.cpu().numpy(),
+        val_history=accuracies.cpu().numpy(),
         seconds=time.perf_counter() - began,
     )
 
@@ -157,10 +152,19 @@ class _Part:
     inputs: Inputs
     target: Tensor  # [nodes, S or 1]
     weight: Tensor  # [nodes, S or 1], each column summing to 1
+    whole: bool  # whether every node is computed
 
     @classmethod
     def of(
-        cls, name: str, model: Model, features: Features, graph: Graph, y: Tensor, mask: Tensor, training: bool
+        cls,
+        name: str,
+        model: Model,
+        features: Features,
+        graph: Graph,
+        y: Tensor,
+        mask: Tensor,
+        training: bool,
+        same: _Part | None = None,
     ) -> _Part:
         masks = mask.cpu().bool()
         if masks.shape not in ((graph.num_nodes,), (len(model.seeds), graph.num_nodes)):
@@ -174,7 +178,8 @@ class _Part:
         # does not depend on the splits of the other models.
         nodes = masks.nonzero().ravel().numpy() if masks.dim() == 1 else None
         model.train(training)
-        inputs = model.prepare(features, graph, nodes)
+        shared = same is not None and nodes is None and same.whole and not any(model.p_input)
+        inputs = same.inputs if same is not None and shared else model.prepare(features, graph, nodes)
         weight = masks[masks].float().unsqueeze(1) if masks.dim() == 1 else masks.T.float()
         labels = y.cpu().reshape(-1, graph.num_nodes).T
         target = labels if nodes is None else labels[nodes]
@@ -184,7 +189,7 @@ class _Part:
             bad = int(counted.min()) if int(counted.min()) < 0 else int(counted.max())
             raise ValueError(f"y holds class {bad} at a {name} node; classes are 0 to {model.out_channels - 1}")
         target = target.clamp(0, model.out_channels - 1)
-        return cls(inputs, target.to(model.like.device), (weight / weight.sum(dim=0)).to(model.like))
+        return cls(inputs, target.to(model.like.device), (weight / weight.sum(dim=0)).to(model.like), nodes is None)
 
     def losses(self, scores: Tensor) -> Tensor:
         """Mean cross-entropy of each model."""
@@ -196,6 +201,73 @@ class _Part:
     def accuracies(self, scores: Tensor) -> Tensor:
         right = (scores.argmax(dim=2) == self.target).to(self.weight)
         return (right * self.weight).sum(dim=0)
+
+
+class _Training:
+    """Epochs of one training. All that changes stays on the device, so that on a GPU an epoch can be replayed: a small
+    graph would spend its time on launching a few hundred kernels."""
+
+    def __init__(self, model: Model, optimiser: Adam, train: _Part, val: _Part, best: _Best, epochs: int) -> None:
+        self.model, self.optimiser, self.train, self.val, self.best = model, optimiser, train, val, best
+        count, device = len(model.seeds), model.like.device
+        self.number = torch.ones(1, dtype=torch.long, device=device)
+        self.losses, self.accuracies = (torch.zeros(epochs, count, device=device) for _ in range(2))
+        self.replay: Callable[[], None] | None = None
+        self.done, self.graphs = 0, CUDA_GRAPHS and device.type == "cuda" and epochs > 2 * EAGER_EPOCHS
+        train.inputs.features.shared = train.inputs.features is val.inputs.features
+
+    def epoch(self) -> None:
+        """One more epoch."""
+        if self.graphs and self.replay is None and self.done >= EAGER_EPOCHS:
+            self._capture()
+        (self.replay or self._compute)()
+        self.done += 1
+
+    def _compute(self) -> None:
+        model = self.model
+        model.train()
+        self.optimiser.zero_grad()
+        loss = self.train.losses(model.compute(self.train.inputs))
+        loss.sum().backward()
+        self.optimiser.step()
+        model.eval()
+        with torch.no_grad():
+            scores = model.compute(self.val.inputs)
+            val_loss, val_accuracy = self.val.losses(scores), self.val.accuracies(scores)
+            self.best.see(self.number, val_accuracy, val_loss)
+            self.losses.index_copy_(0, self.number - 1, loss.detach().unsqueeze(0))
+            self.accuracies.index_copy_(0, self.number - 1, val_accuracy.unsqueeze(0))
+            self.number += 1
+
+    @contextmanager
+    def quickly(self) -> Iterator[None]:
+        """On a GPU epochs run on a stream of their own, as the recording of a CUDA graph wants it."""
+        if not self.graphs:
+            yield
+            return
+        self.stream = torch.cuda.Stream(self.number.device)
+        self.stream.wait_stream(torch.cuda.current_stream(self.number.device))
+        with torch.cuda.stream(self.stream):
+            yield
+        torch.cuda.current_stream(self.number.device).wait_stream(self.stream)
+        self.replay = None
+
+    def _capture(self) -> None:
+        """Record an epoch; where that is not possible the epochs go on one by one."""
+        states = [generator.get_state() for generator in self.model.generators]
+        try:
+            graph = torch.cuda.CUDAGraph()
+            for generator in self.model.generators:
+                graph.register_generator_state(generator)
+            with torch.cuda.graph(graph, stream=self.stream):
+                self._compute()
+            self.replay = graph.replay
+        except RuntimeError as error:
+            if isinstance(error, torch.OutOfMemoryError):
+                raise
+            logging.getLogger(__name__).info("epochs are not recorded: %s", error)
+            self.graphs = False
+            self.model.continue_from(states)
 
 
 class _Best:
@@ -212,16 +284,16 @@ class _Best:
         self.kept = [tensor.detach().clone() for tensor in self.live]
 
     @torch.no_grad()
-    def see(self, epoch: int, accuracy: Tensor, loss: Tensor) -> None:
+    def see(self, epoch: Tensor, accuracy: Tensor, loss: Tensor) -> None:
         # Accuracies are sums of equal weights: the same number of hits may differ in the last digit.
         equal = (accuracy - self.accuracy).abs() < 1e-6
         better = ((accuracy > self.accuracy) & ~equal) | (equal & (loss < self.loss))
         better &= epoch <= self.limits
         if better.device.type == "cpu" and not bool(better.any()):
             return
-        self.accuracy = torch.where(better, accuracy, self.accuracy)
-        self.loss = torch.where(better, loss, self.loss)
-        self.epoch = torch.where(better, torch.full_like(self.epoch, epoch), self.epoch)
+        self.accuracy.copy_(torch.where(better, accuracy, self.accuracy))
+        self.loss.copy_(torch.where(better, loss, self.loss))
+        self.epoch.copy_(torch.where(better, epoch, self.epoch))
         for kept, live in zip(self.kept, self.live, strict=True):
             if better.device.type == "cpu":
                 kept[:, better] = live[:, better]
