@@ -251,6 +251,13 @@ class NumericOptions:
         min_log_spread: least spread of ``log |x - spike|``. By hand.
         prior_wrong_cells: the Cauchy distribution counts as much as this many known wrong cells of a column. By hand.
         histogram_bins: quarter-spread bins on each side of the middle in which known wrong values are counted.
+        t_prior: how often residuals have tails with these degrees of freedom, in the average of
+            :func:`~magnet.detection.cells.numeric.fit_tail`: seldom Cauchy tails. As for tables, see
+            :mod:`magnet.tables.numbers.tails`.
+        prior_wrong_rate: share of wrong cells of a column before any is seen; it counts as ``prior_cells`` cells.
+        max_wrong_rate: largest share of wrong cells of a column.
+        tail_steps: EM steps of a tail; more change no digit that matters.
+        tail_exact, tail_bins: farthest residuals that are looked at one by one, bins of the others. Set by run time.
     """
 
     wrong_scale: float = 3.0
@@ -269,6 +276,12 @@ class NumericOptions:
     min_log_spread: float = 0.4
     prior_wrong_cells: int = 10
     histogram_bins: int = 48
+    t_prior: tuple[float, ...] = (0.005, 0.015, 0.03, 0.1, 0.15, 0.2, 0.2, 0.3)
+    prior_wrong_rate: float = 0.01
+    max_wrong_rate: float = 0.3
+    tail_steps: int = 15
+    tail_exact: int = 500
+    tail_bins: int = 2000
 
 
 DATA, ROWS, GATE, CELLS = DataOptions(), RowOptions(), GateOptions(), CellOptions()

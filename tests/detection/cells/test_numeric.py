@@ -14,13 +14,12 @@ from magnet import datasets, detection
 from magnet.detection.cells.context_model import ContextModel
 from magnet.detection.cells.numeric import (
     NumericModel,
-    fit_t_dof,
     log_cauchy_density,
-    log_t_density,
     log_wrong_density,
     spiked_log_ratio,
     spread_by_prediction,
 )
+from magnet.detection.cells.tails import fit_t_dof, log_t_density
 from magnet.detection.data.dataset import DetectionData
 
 

@@ -12,7 +12,7 @@ from magnet.detection.base import Detector, track
 from magnet.detection.cells.context_model import ContextModel
 from magnet.detection.cells.numeric import NumericModel
 from magnet.detection.data.dataset import DetectionData
-from magnet.detection.options import CELLS
+from magnet.detection.options import CELLS, DATA
 from magnet.detection.thresholds import empirical_bayes_share
 from magnet.detection.verdict import Verdict
 
@@ -23,7 +23,8 @@ class Cell(Detector):
 
     Args:
         rounds: how often, at most, the context is cleaned by what was found: until the share of rows with wrong cells
-            no longer changes in bags of 0/1 words, once in other bags and sparse data, else twice. (default: ``4``)
+            no longer changes in bags of 0/1 words, once in other bags and sparse data, three times in tables of up to
+            32 columns, else twice. (default: ``4``)
         context: ``False`` looks at the columns only: numbers that are impossible for their column. (default: ``True``)
     """
 
@@ -83,14 +84,19 @@ class CellModel:
         p_cell_wrong: Tensor | None = None
         support: Tensor | None = None
         before = float("nan")
-        rounds = rounds if self.has_lengths else 1 if data.is_bag or data.matrix is not None else min(rounds, 2)
+        doubted: Tensor | None = None
+        expected: Tensor | None = None
+        if not self.has_lengths:
+            rounds = 1 if data.is_bag or data.matrix is not None else min(rounds, 3 if data.is_narrow else 2)
         for turn in track(range(rounds), "comparing cells with their context", progress):
-            self._context: ContextModel = ContextModel(data, w, p_cell_wrong, local=context, support=support)
+            self._context: ContextModel = ContextModel(
+                data, w, p_cell_wrong, local=context, support=support, expected=expected
+            )
             self._numeric: NumericModel = NumericModel(self._context)
             self._ratios: dict[int, Tensor] = {}
             self._probabilities: dict[int, Tensor] = {}
             self._weigh_rows()
-            settled = turn > 0 and abs(self.share - before) <= CELLS.settled_share
+            settled = turn > 0 and not data.is_narrow and abs(self.share - before) <= CELLS.settled_share
             if settled or turn + 1 == rounds:
                 break
             before = self.share
@@ -100,6 +106,25 @@ class CellModel:
                 p_cell_wrong = data.empty(data.num_nodes, data.num_features)
                 for first, last, block in data.over_ranges(self.probability):
                     p_cell_wrong[:, first:last] = block
+                if data.is_narrow and self._context.regression is not None:
+                    limit = DATA.max_standardized
+                    expected = self._context.regression[0].clamp(-limit, limit)
+                    doubted = self._doubted(p_cell_wrong, doubted)
+                    p_cell_wrong = p_cell_wrong * doubted
+
+    def _doubted(self, p_cell_wrong: Tensor, before: Tensor | None) -> Tensor:
+        """Bool ``[n, d]``: cells that the others are no longer predicted from. One joins per row and round, the one
+        with the largest ratio, weighed by how far it is from its column, so that a wrong cell does not convict the
+        cells that are predicted from it."""
+        data = self.data
+        suspicion = torch.empty_like(p_cell_wrong)
+        for first, last in data.ranges():
+            z = data.scales.standardize(data.block(first, last), first).nan_to_num()
+            suspicion[:, first:last] = self._log_ratio(first, last) + z.square().log1p()
+        candidates = p_cell_wrong > 0.5 if before is None else (p_cell_wrong > 0.5) & ~before
+        suspicion = suspicion.masked_fill(~candidates, -torch.inf)
+        joins = candidates & (suspicion == suspicion.amax(dim=1, keepdim=True))
+        return joins if before is None else joins | before
 
     def judge(self, first: int, last: int) -> tuple[Tensor, Tensor]:
         """Scores and probabilities ``[n, last - first]``, which are the same here."""

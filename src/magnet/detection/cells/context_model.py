@@ -43,6 +43,8 @@ class ContextModel:
         weights: of the rows ``[n]``.
         p_cell_wrong: probability ``[n, d]`` that a cell is wrong, where something is known already: such cells count as
             the value that they would otherwise have.
+        expected: of such cells, the standardized value that they would have, as far as the rest of the row tells
+            ``[n, d]``. (default: the middle of the column)
         local: ``False`` takes every node's context to be the whole column. So it is in any case where the edges were
             chosen by the rows themselves and the rest of the row can be used. (default: ``True``)
         support: for bags, weights ``[n]`` of the rows in :class:`~magnet.detection.cells.cooccurrence.Cooccurrence`,
@@ -56,8 +58,10 @@ class ContextModel:
         p_cell_wrong: Tensor | None = None,
         local: bool = True,
         support: Tensor | None = None,
+        expected: Tensor | None = None,
     ) -> None:
         self.data, self.weights, self.p_cell_wrong, self.support = data, weights, p_cell_wrong, support
+        self.expected = torch.zeros((), device=data.device) if expected is None else expected
         enough_rows = data.num_nodes >= CONTEXT.min_rows_per_column * data.num_features
         self.uses_row = local and data.is_table and data.num_features >= 2 and enough_rows
         self.uses_neighbors = local and not (data.edges_from_rows and self.uses_row)
@@ -142,13 +146,19 @@ class ContextModel:
         unclipped = data.empty(*shape) if data.is_narrow else None
         for first, last in data.ranges():
             block = data.scales.standardize(data.block(first, last), first).nan_to_num()
-            p_right = 1 if self.p_cell_wrong is None else 1 - self.p_cell_wrong[:, first:last]
-            z[:, first:last] = block.clamp(-limit, limit) * p_right
+            z[:, first:last] = self._believed(block.clamp(-limit, limit), first, last)
             if unclipped is not None:
-                unclipped[:, first:last] = block * p_right
+                unclipped[:, first:last] = self._believed(block, first, last)
             observed = None if data.missing is None else ~data.missing[:, first:last]
             _, one[:, first:last], two[:, first:last] = self.means(z[:, first:last], observed)
         return leave_one_out_ridge(z, one, two, data.columns, unclipped=unclipped, empty=data.empty)
+
+    def _believed(self, z: Tensor, first: int, last: int) -> Tensor:
+        """Standardized values ``[n, c]``, those that are probably wrong replaced by what was expected of them."""
+        if self.p_cell_wrong is None:
+            return z
+        expected = self.expected if self.expected.dim() == 0 else self.expected[:, first:last]
+        return torch.lerp(z, expected.expand_as(z), self.p_cell_wrong[:, first:last])
 
     @cached_property
     def rest_of_row(self) -> Cooccurrence | None:

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from magnet.detection.cells.context_model import ContextModel
-from magnet.detection.data.scales import median_size, nan_median, order_statistics
+from magnet.detection.cells.tails import Tail, fit_t_dof, fit_tail, log_t_density
+from magnet.detection.data.scales import median_size, nan_median
 from magnet.detection.options import DATA, NUMERIC
 
 
@@ -43,8 +44,8 @@ class NumericModel:
         self.smooth = torch.nonzero(self.data.numeric & context.spike.isnan()).flatten()
 
     @cached_property
-    def _fit(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Of the columns without a spike: prediction and spread ``[n, c]`` on the common scale, t dof ``[c]``."""
+    def _fit(self) -> tuple[Tensor, Tensor, Tail]:
+        """Of the columns without a spike: prediction and spread ``[n, c]`` on the common scale, and the tails."""
         data, options = self.data, NUMERIC
         shape = (data.num_nodes, self.smooth.numel())
         prediction, residual, spread = (data.empty(*shape) for _ in range(3))
@@ -62,12 +63,21 @@ class NumericModel:
             spread[:, at] = torch.maximum(wide * spread_by_prediction(difference / wide, prediction[:, at]), least)
         if self.smooth.numel() >= options.min_row_scale_columns:
             spread *= _row_scale(torch.div(residual, spread, out=data.empty(*shape)))
-        nu = torch.empty(shape[1], device=data.device)
+        tails = []
         for at in self._parts():
-            nu[at] = fit_t_dof(residual[:, at] / spread[:, at])
-            spread[:, at] *= self._widening(at)
-        # what is rare in a heavy-tailed column is rarer still in the part that was fitted
-        return prediction, spread, torch.where(self.is_heavy, nu.clamp_max(options.max_heavy_dof), nu)
+            dof = fit_t_dof(residual[:, at] / spread[:, at])
+            # what is rare in a heavy-tailed column is rarer still in the part that was fitted
+            dof = torch.where(self.is_heavy[at], dof.clamp_max(options.max_heavy_dof), dof)
+            wide = spread[:, at].mul_(self._widening(at))
+            if self.context.regression is None:
+                tails.append(Tail.of(dof))
+            else:  # the middle of the residuals says little about the rows that the regression does not fit
+                z, center = self._predicted(at)
+                tails.append(fit_tail((z - center) / wide, log_cauchy_density(z) + wide.log(), dof))
+        weights, scales = (
+            torch.cat(parts, dim=1) for parts in zip(*((t.log_weight, t.scale) for t in tails), strict=True)
+        )
+        return prediction, spread, Tail(weights, scales)
 
     def _parts(self) -> list[slice]:
         """Ranges of the columns without a spike that fit in a block."""
@@ -128,10 +138,12 @@ class NumericModel:
         here = (self.smooth >= first) & (self.smooth < last)
         if bool(here.any()):
             columns = self.smooth[here]
-            prediction, spread, nu = (part[..., here] for part in self._fit)
+            prediction, spread, tail = self._fit
+            prediction, spread = prediction[:, here], spread[:, here]
+            tail = Tail(tail.log_weight[:, here], tail.scale[:, here])
             z = self._asinh_scale(self._standardized(columns), here)
             wrong = None if self.context.p_cell_wrong is None else self.context.p_cell_wrong[:, columns]
-            right = log_t_density((z - prediction) / spread, nu)
+            right = tail.log_density((z - prediction) / spread)
             out[:, columns - first] = log_wrong_density(z, wrong) - right + spread.log()
         spike = self.context.spike[first:last]
         spiked = torch.nonzero(self.data.numeric[first:last] & ~spike.isnan()).flatten()
@@ -262,23 +274,6 @@ def _row_scale(u: Tensor) -> Tensor:
 def _robust_spread(values: Tensor) -> Tensor:
     """1.4826 times the median absolute value ``[c]``."""
     return 1.4826 * nan_median(values.abs()).nan_to_num()
-
-
-def fit_t_dof(u: Tensor) -> Tensor:
-    """Degrees of freedom ``[c]`` of the t distribution whose 90 % point of ``|u|``, relative to the median, is nearest
-    to that of the data."""
-    known = (~u.isnan()).sum(dim=0)
-    ranks = torch.stack([((known - 1).clamp_min(0) * q).long() for q in (0.5, 0.9)])
-    low, high = order_statistics(u.abs(), ranks)
-    ratio = (high / low.clamp_min(1e-9)).nan_to_num()
-    nearest = (ratio[:, None].log() - torch.tensor(NUMERIC.t_tail_ratios, device=u.device).log()).abs().argmin(dim=1)
-    return torch.tensor(NUMERIC.t_dofs, device=u.device)[nearest]
-
-
-def log_t_density(u: Tensor, nu: Tensor) -> Tensor:
-    """Log density of the t distribution."""
-    constant = torch.lgamma((nu + 1) / 2) - torch.lgamma(nu / 2) - 0.5 * (nu * math.pi).log()
-    return constant - (nu + 1) / 2 * torch.log1p(u.square() / nu)
 
 
 def log_cauchy_density(z: Tensor, scale: float = NUMERIC.wrong_scale) -> Tensor:

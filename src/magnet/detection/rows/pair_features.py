@@ -42,8 +42,8 @@ class PairFeatures:
         left, right = self.data.edges
         self.edge = self.rows.dots(left, right)
 
-    def _centring(self, w: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Weighted mean ``[k]``, each row's product with it ``[n]``, its square, and the norms of the centerd rows."""
+    def _centering(self, w: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Weighted mean ``[k]``, each row's product with it ``[n]``, its square, and the norms of the centered rows."""
         mean = self.rows.mean(w)
         along = self.rows.times(mean[:, None])[:, 0]
         offset = mean @ mean
@@ -52,7 +52,7 @@ class PairFeatures:
     def features(self, w: Tensor) -> tuple[Tensor, Tensor]:
         """Features ``[n, 3]`` of the real pairs (k = i) and ``[n, probes, 3]`` of the permuted ones."""
         data = self.data
-        mean, along, offset, length = self._centring(w)
+        mean, along, offset, length = self._centering(w)
         centered = self.gram - along[:, None] - along[self.probes] + offset
         n, k = centered.shape
 
@@ -82,7 +82,7 @@ class PairFeatures:
     def elsewhere(self, w: Tensor, nodes: Tensor) -> Tensor:
         """Features ``[n, nodes, 3]`` of every row at some nodes."""
         data = self.data
-        mean, along, offset, length = self._centring(w)
+        mean, along, offset, length = self._centering(w)
         out = torch.zeros(data.num_nodes, nodes.numel(), 3, device=data.device)
         norms = torch.zeros(nodes.numel(), 2, device=data.device)
         for first, block in self.rows.blocks():

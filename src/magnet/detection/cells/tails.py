@@ -1,0 +1,111 @@
+"""Tails of residuals: which far values belong to the column, and which are wrong?"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from magnet.detection.data.scales import order_statistics
+from magnet.detection.options import NUMERIC
+
+
+@dataclass(frozen=True, eq=False)
+class Tail:
+    """How right residuals are distributed in each column: t distributions ``t_dofs``, averaged.
+
+    Args:
+        log_weight: posterior of each of the K degrees of freedom ``[K, c]``.
+        scale: the scale that goes with it ``[K, c]``, at least 1.
+    """
+
+    log_weight: Tensor
+    scale: Tensor
+
+    @classmethod
+    def of(cls, dof: Tensor) -> Tail:
+        """t distributions with the given degrees of freedom ``[c]``, all of them in ``t_dofs``."""
+        dofs = torch.tensor(NUMERIC.t_dofs, device=dof.device)
+        weight = (dofs[:, None] == dof).float().log()
+        return cls(weight, torch.ones_like(weight))
+
+    def log_density(self, u: Tensor) -> Tensor:
+        """Of residuals ``[n, c]`` over their spread."""
+        out = torch.full_like(u, -torch.inf)
+        for dof, weight, scale in zip(NUMERIC.t_dofs, self.log_weight, self.scale, strict=True):
+            out = torch.logaddexp(out, weight + log_t_density(u / scale, dof) - scale.log())
+        return out
+
+
+def fit_tail(u: Tensor, log_wrong: Tensor, max_dof: Tensor) -> Tail:
+    r"""The tail of the residuals of each column, by EM beside wrong values, for each number of degrees of freedom:
+
+    .. math::
+        p(u) = (1 - \varepsilon)\, t_\nu(u / s) / s + \varepsilon\, f_{\text{wrong}}(u) .
+
+    They are averaged by their likelihoods, so a tail that runs out evenly is a heavy tail, and only what no likely tail
+    reaches is wrong. (A fit to the middle of the distribution calls every column wrong whose tail is heavier than its
+    middle promises.)
+
+    Args:
+        u: residuals over their spread ``[n, c]``, NaN where there is none.
+        log_wrong: log density of wrong values, in units of u.
+        max_dof: of each column ``[c]``.
+    """
+    size, weight, wrong = _farthest_and_some(u, log_wrong)
+    fits, scales = [], []
+    rate, rows = NUMERIC.prior_wrong_rate, NUMERIC.prior_cells
+    for dof in NUMERIC.t_dofs:
+        s, e = torch.ones_like(max_dof), torch.full_like(max_dof, rate)
+        for _ in range(NUMERIC.tail_steps):
+            right = log_t_density(size / s, dof) - s.log()
+            p = torch.sigmoid(wrong - right + torch.logit(e))
+            kept = weight * (1 - p)
+            pull = kept * (dof + 1) / (dof + (size / s).square())
+            s = ((pull * size.square()).sum(dim=0) / kept.sum(dim=0).clamp_min(1e-9)).sqrt().clamp_min(1)
+            e = ((weight * p).sum(dim=0) + rate * rows) / (weight.sum(dim=0) + rows)
+            e = e.clamp(1e-6, NUMERIC.max_wrong_rate)
+        right = log_t_density(size / s, dof) - s.log()
+        fit = (weight * torch.logaddexp(right + torch.log1p(-e), wrong + e.log())).sum(dim=0)
+        fit = fit + rows * (rate * e.log() + (1 - rate) * torch.log1p(-e))
+        fits.append(torch.where(dof > max_dof, -torch.inf, fit))
+        scales.append(s)
+    prior = torch.tensor(NUMERIC.t_prior, device=u.device).log()[:, None]
+    return Tail(torch.log_softmax(torch.stack(fits) + prior, dim=0), torch.stack(scales))
+
+
+def _farthest_and_some(u: Tensor, log_wrong: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Sizes ``[m, c]`` that stand for all residuals, how many each stands for, and their ``log_wrong``: the farthest
+    for themselves, the others in bins of equal numbers."""
+    size, order = u.abs().nan_to_num(nan=-1.0).sort(dim=0, descending=True)
+    n = size.shape[0]
+    exact, bins = NUMERIC.tail_exact, NUMERIC.tail_bins
+    if n <= exact + bins:
+        at, count = torch.arange(n, device=u.device), torch.ones(n, device=u.device)
+    else:
+        edges = torch.linspace(exact, n, bins + 1, device=u.device).long()
+        at = torch.cat([torch.arange(exact, device=u.device), (edges[:-1] + edges[1:]) // 2])
+        count = torch.cat([torch.ones(exact, device=u.device), edges.diff().float()])
+    size, wrong = size[at], log_wrong.gather(0, order[at])
+    known = size >= 0
+    return size.clamp_min(0), known * count[:, None], torch.where(known, wrong, torch.zeros_like(wrong))
+
+
+def fit_t_dof(u: Tensor) -> Tensor:
+    """Degrees of freedom ``[c]`` of the t distribution whose 90 % point of ``|u|``, relative to the median, is nearest
+    to that of the data."""
+    known = (~u.isnan()).sum(dim=0)
+    ranks = torch.stack([((known - 1).clamp_min(0) * q).long() for q in (0.5, 0.9)])
+    low, high = order_statistics(u.abs(), ranks)
+    ratio = (high / low.clamp_min(1e-9)).nan_to_num()
+    nearest = (ratio[:, None].log() - torch.tensor(NUMERIC.t_tail_ratios, device=u.device).log()).abs().argmin(dim=1)
+    return torch.tensor(NUMERIC.t_dofs, device=u.device)[nearest]
+
+
+def log_t_density(u: Tensor, nu: Tensor | float) -> Tensor:
+    """Log density of the t distribution."""
+    nu = torch.as_tensor(nu, dtype=u.dtype, device=u.device)
+    constant = torch.lgamma((nu + 1) / 2) - torch.lgamma(nu / 2) - 0.5 * (nu * math.pi).log()
+    return constant - (nu + 1) / 2 * torch.log1p(u.square() / nu)
