@@ -44,8 +44,10 @@ def configs(
 
     setting = Setting(dataset, corruption)
     if defaults:
-        usual = recipes_of(method, {}, None, train_nodes(dataset))[0].settings
-        return [config(Options(defaults=True), setting, method, seed, **usual) for seed in seeds]
+        # the number of components is for repaired features, and here nothing is repaired
+        every = [dict(recipe.settings) for recipe in recipes_of(method, {}, None, train_nodes(dataset))]
+        known = [{name: value for name, value in each.items() if name != "components"} for each in every]
+        return [config(Options(defaults=True), setting, method, seed, **each) for each in known for seed in seeds]
     return [config(Options(repeats=seeds.stop, settings=settings), setting, method, seed) for seed in seeds]
 
 

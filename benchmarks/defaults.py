@@ -18,7 +18,7 @@ from pathlib import Path
 
 from committee import configs
 
-from magnet.experiments.exhibits.base import Options, Results, Summary
+from magnet.experiments.exhibits.base import Options, Results, Summary, summarize
 from magnet.experiments.exhibits.classification import INJECTION, METHODS, chosen_datasets, column_title
 from magnet.experiments.store import Store
 
@@ -27,8 +27,9 @@ NETWORKS = ("gcn", "mlp", "appnp", "gnnguard", "elasticgnn", "airgnn")
 BAR = 3.0
 HEAD = """# Networks with default settings
 
-Test accuracy in percent with the settings that `MAGnetClassifier(model=NAME)` takes without being told anything, beside
-the settings that a search on validation found for each dataset, and their difference; no repair in either case.
+Test accuracy in percent with the settings that `MAGnetClassifier(model=NAME)` takes without being told anything (the
+better of two weight decays on validation), beside the settings that a search on validation found for each dataset, and
+their difference; no repair in either case.
 {count} of {all} are within {bar:g} points of the tuned ones or above them; the others are bold. In brackets: number of
 repetitions, where it is not ten.
 """
@@ -45,6 +46,17 @@ def text(default: Summary | None, tuned: float | None) -> str:
     return f"**{found}**" if default.mean < tuned - BAR else found
 
 
+def default_accuracy(results: Results, dataset: str, corruption: str, method: str) -> Summary | None:
+    """Of the weight decays that are tried by default, the one with the best validation accuracy in each repetition."""
+    chosen = []
+    for seed in range(10):
+        found = [results.get(c) for c in configs(dataset, corruption, range(seed, seed + 1), method, defaults=True)]
+        known = [row for row in found if row is not None]
+        if len(known) == len(found):
+            chosen.append(max(known, key=lambda row: row["val_accuracy"])["test_accuracy"])
+    return summarize(chosen, 100)
+
+
 def page(results: Results, baselines: Path) -> str:
     with baselines.open(newline="", encoding="utf-8") as file:
         clean = {(row["method"], row["dataset"]): float(row["test"]) for row in csv.DictReader(file)}
@@ -55,8 +67,7 @@ def page(results: Results, baselines: Path) -> str:
         for dataset in chosen_datasets(Options(), INJECTION):
             cells = []
             for method in NETWORKS:
-                usual = configs(dataset, corruption, range(10), method, defaults=True)
-                default = results.summary(usual, "test_accuracy", 100)
+                default = default_accuracy(results, dataset, corruption, method)
                 if corruption == "none":
                     tuned = clean.get((method, dataset))
                 else:
