@@ -16,6 +16,8 @@ class DataOptions:
     Args:
         cells_per_block: columns are worked on in blocks of at most this many cells (32 MB of float32).
         max_block_width: and of at most this many columns.
+        min_block_width: but at least this many, where there are millions of nodes: a neighbor's number comes from
+            memory with the 15 beside it. Set by run time.
         min_bag_columns: fewer columns than this are never a bag of words. By hand.
         max_bag_fill: in a bag, the median row has at most this share of non-zero cells. By hand.
         max_exceptions: share of cells or rows that need not follow a rule (a bag has no negative values, a
@@ -40,6 +42,7 @@ class DataOptions:
 
     cells_per_block: int = 1 << 23
     max_block_width: int = 512
+    min_block_width: int = 8
     min_bag_columns: int = 16
     max_bag_fill: float = 0.5
     max_exceptions: float = 0.02

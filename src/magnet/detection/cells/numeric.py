@@ -10,6 +10,7 @@ from torch import Tensor
 
 from magnet.detection.cells.context_model import ContextModel
 from magnet.detection.cells.tails import Tail, fit_t_dof, fit_tail, log_t_density
+from magnet.detection.data.dataset import block_width
 from magnet.detection.data.scales import median_size, nan_median
 from magnet.detection.options import DATA, NUMERIC
 
@@ -81,7 +82,7 @@ class NumericModel:
 
     def _parts(self) -> list[slice]:
         """Ranges of the columns without a spike that fit in a block."""
-        width = max(1, min(64, DATA.cells_per_block // self.data.num_nodes))
+        width = min(64, block_width(self.data.num_nodes))
         return [slice(at, at + width) for at in range(0, self.smooth.numel(), width)]
 
     def _predicted(self, at: slice) -> tuple[Tensor, Tensor]:

@@ -181,7 +181,7 @@ class DetectionData:
 
     def ranges(self) -> Iterator[tuple[int, int]]:
         """Consecutive ranges of features that fit in a block; a categorical column is never split."""
-        width = max(1, min(DATA.max_block_width, DATA.cells_per_block // self.num_nodes))
+        width = block_width(self.num_nodes)
         first = 0
         for c in self.columns:
             if c.stop - first > width and c.start > first:
@@ -285,6 +285,11 @@ class DetectionData:
                     part = robust_scales(block[:, at], unit[at + first], not is_numeric)
                     center[at + first], spread[at + first] = part
         return Scales(center, spread, unit)
+
+
+def block_width(nodes: int) -> int:
+    """How many columns are worked on at a time."""
+    return max(DATA.min_block_width, min(DATA.max_block_width, DATA.cells_per_block // nodes))
 
 
 def _work_on_range(work: Callable[[int, int], T], first: int, last: int) -> T:

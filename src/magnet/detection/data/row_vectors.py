@@ -12,7 +12,7 @@ from sklearn.utils.extmath import randomized_svd
 from torch import Tensor
 
 from magnet.arrays import csr_tensor
-from magnet.detection.data.dataset import DetectionData
+from magnet.detection.data.dataset import DetectionData, block_width
 from magnet.detection.data.edges import pair_products
 from magnet.detection.data.scratch import row_ranges
 from magnet.detection.options import DATA
@@ -68,7 +68,7 @@ class RowVectors:
     def blocks(self) -> Iterator[tuple[int, Tensor]]:
         """Ranges of columns, dense, with the number of the first one."""
         rows, columns = self.shape
-        width = max(1, min(DATA.max_block_width, DATA.cells_per_block // rows))
+        width = block_width(rows)
         for first in range(0, columns, width):
             if self.matrix is not None:
                 block = torch.from_numpy(self._csc[:, first : first + width].toarray()).to(self.device)
