@@ -28,7 +28,7 @@ class Auto(Detector):
     Rows of a bag that are far too long, as an attack leaves them, are judged by
     :class:`~magnet.detection.cells.bursts.BurstModel`, whose probabilities join those of the cells in the same way.
     A row with wrong cells whose other cells follow its neighbors is not swapped: its :math:`\rho` is lowered. Where the
-    gate is closed no row is flagged, and ``gate_.reason`` says why; where the context carries next to no information,
+    gate is closed no row is flagged, and ``gate_.reason`` gives the reason; if the context is nearly uninformative,
     cells are judged by their columns alone. Nor are rows judged by nearest neighbors that were chosen by the rows
     themselves (``data.edges_from_rows``).
     """

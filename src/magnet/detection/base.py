@@ -44,7 +44,7 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
     After :meth:`fit`, read from ``verdict_`` (a :class:`~magnet.detection.verdict.Verdict`): ``scores_``,
     ``probability_``, ``flagged_``, ``trust_``, ``soft_trust_`` for cells ``[n, d]``; ``node_scores_``,
     ``node_probability_``, ``flagged_nodes_`` for nodes ``[n]``; ``share_``, the estimated share of wrong rows;
-    ``threshold_``; ``columns_``, ``scales_``; ``gate_``, where there is one.
+    ``threshold_``; ``columns_``, ``scales_``; ``gate_``, if the detector has one.
     """
 
     threshold: float | Literal["posterior"] = "posterior"
@@ -70,7 +70,7 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
         reference: Detector | Reference | None = None,
         cluster: str | None = None,
     ) -> Self:
-        """Find what is wrong in ``data``.
+        """Judge the cells and rows of ``data``.
 
         Args:
             data: a graph with ``x`` ``[n, d]`` (a tensor, NumPy array, memory map or SciPy matrix of numbers, or the
@@ -79,7 +79,7 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
                 ``context`` and ``cell`` then keep matrices of their size in temporary files (where ``TMPDIR`` says),
                 and at most some kilobytes per node in memory; only the non-zero cells of sparse features and of bags of
                 words are in memory at once. Further, ``edge_weight`` counts where it is there, and
-                ``edges_from_rows = True`` says that the edges are nearest neighbors by ``x`` itself. Results are on the
+                ``edges_from_rows = True`` marks edges that are nearest neighbors by ``x`` itself. Results are on the
                 device of ``x``. Or data prepared by
                 :meth:`DetectionData.from_data <magnet.detection.data.dataset.DetectionData.from_data>`.
             columns: what the features are. (default: :func:`~magnet.detection.infer_columns`)
@@ -224,7 +224,7 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
         return self._fitted.flagged_rows
 
     def explain(self, limit: int | None = None) -> pd.DataFrame:
-        """What is flagged, and why: the most probable first.
+        """Flagged rows and cells with evidence, by decreasing probability.
 
         One line for each flagged cell (``kind`` "cell"; ``column`` numbers ``columns_``; ``observed`` and
         ``expected`` in the units of ``x``, category numbers for a categorical column) and one for each flagged row
@@ -233,7 +233,7 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
         the log10 of the odds against it).
 
         Args:
-            limit: at most so many lines. (default: all)
+            limit: maximum number of lines. (default: all)
         """
         from magnet.detection.explain import explain
 

@@ -31,7 +31,7 @@ Block = tuple[int, int, Tensor | None]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GAE(Detector):
-    r"""Two graph convolutions in, two out; what is not reconstructed is suspicious (Zhou et al., WWW 2023).
+    r"""Two encoding and two decoding graph convolutions; the score is the reconstruction error (Zhou et al., WWW 2023).
 
     .. math::
         \min_\theta \frac1n \sum_i \|X_i - X'_i\|_{1 \text{ or } 2}, \qquad \text{score} = |X - X'|, \qquad
@@ -140,7 +140,7 @@ class GAE(Detector):
 
 
 def _network_input(data: DetectionData) -> tuple[Any, list[Block]]:
-    """The input of the network, and what it has to reconstruct: in one block where memory allows it."""
+    """The input and the target of the network, in one block if memory allows it."""
     on_gpu = data.device.type == "cuda"
     size = WORKING_COPIES * 4 * data.num_nodes * data.num_features
     whole = on_gpu and size < torch.cuda.mem_get_info(data.device)[0]

@@ -1,6 +1,6 @@
-"""The constants of detection: what each one is, why it has this value, and the benchmark it comes from.
+"""The constants of detection: meaning, reason for the value, and the benchmark it comes from.
 
-"By hand" marks a value that no sweep has confirmed: results hold at this value, and nobody knows how much it matters.
+"Heuristic" marks a value that was not tuned: its influence on the results is unknown.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ class DataOptions:
     Args:
         cells_per_block: columns are worked on in blocks of at most this many cells (32 MB of float32).
         max_block_width: and of at most this many columns.
-        min_block_width: but at least this many, where there are millions of nodes: a neighbor's number comes from
-            memory with the 15 beside it. Set by run time.
-        min_bag_columns: fewer columns than this are never a bag of words. By hand.
-        max_bag_fill: in a bag, the median row has at most this share of non-zero cells. By hand.
-        max_exceptions: share of cells or rows that need not follow a rule (a bag has no negative values, a
-            row-normalized bag rows of the same size): they may be what is wrong. By hand.
+        min_block_width: but at least this many, where there are millions of nodes: memory is read in lines of
+            16 numbers. Set by run time.
+        min_bag_columns: fewer columns than this are never a bag of words. Heuristic.
+        max_bag_fill: in a bag, the median row has at most this share of non-zero cells. Heuristic.
+        max_exceptions: share of cells or rows that may violate a rule (a bag has no negative values, a
+            row-normalized bag rows of the same size): they may be the errors. Heuristic.
         max_table_columns: dense data with at most this many columns are a table, whose columns are predicted from one
             another (a ``3 d x 3 d`` inverse). Set by run time.
         max_narrow_columns: in a table of at most this many columns a single wild cell can make its whole row look
-            swapped, so rows are judged without such cells. By hand, on ``benchmarks/detection.py`` (mixed table).
+            swapped, so rows are judged without such cells. Checked on ``benchmarks/detection.py`` (mixed table).
         max_comparable_ratio: numeric columns are comparable, as those of embeddings are, where the largest spread is
-            below this many times the median one. By hand.
+            below this many times the median one. Heuristic.
         max_dense_fill: unit rows with a smaller share of non-zero cells are stored sparse. Set by run time.
         max_standardized: standardized values are clipped here, in spreads, before they are compared with others or
             predict them. Of 3, 4 and 5, 3 flags fewest rows of clean digits and is as good as the others on digits,
             synthetic outliers and a mixed table (where 3, 4 and 5 stood before, in three places).
-        max_chance_duplicates: equal rows are duplicates where chance would give fewer than this many. By hand.
-        min_binary_share: columns are 0/1, but for errors, where this share of all non-zero cells of the matrix is 1. By
-            hand.
+        max_chance_duplicates: equal rows are duplicates where chance would give fewer than this many. Heuristic.
+        min_binary_share: columns are 0/1, but for errors, where this share of all non-zero cells of the matrix is 1.
+            Heuristic.
         quantile_sample: quantiles are taken over at most this many values of a column. Set by run time.
-        trimmed_share: share cut off at each end for the spread of a column whose MAD is 0. By hand.
+        trimmed_share: share cut off at each end for the spread of a column whose MAD is 0. Heuristic.
         min_listed_probability: zero cells of a sparse matrix appear in sparse results from this probability on.
     """
 
@@ -66,12 +66,12 @@ class RowOptions:
         min_row_weight: floor of ``1 - p_row_swapped`` as the weight of a row in contexts, so that neighborhoods of
             suspicious rows keep a context. From design.md 2.6; also the floor in every context model.
         max_pairs: permuted pairs in all; large graphs get fewer probes per node. Set by memory.
-        min_probes: but at least this many. By hand.
+        min_probes: but at least this many. Heuristic.
         min_rows: rows with evidence that are needed at all.
         training_probes: probes per node that the logistic regression is fitted on. Set by run time.
         training_pairs: permuted pairs that it is fitted on. Set by run time.
         min_training_probes: but at least this many per node.
-        min_stratum: strata (rows that occur once, twice, more often) with fewer rows are merged. By hand.
+        min_stratum: strata (rows that occur once, twice, more often) with fewer rows are merged. Heuristic.
         min_ranking_share: floor of the swapped share in the posterior that ranks rows, so that rows are ranked where
             none is swapped. Any small value gives the same order.
         tie_break: weight of the raw evidence beside the posterior log odds when rows are ranked. Small, so that it only
@@ -82,9 +82,9 @@ class RowOptions:
         silent_expert_weight: of the scores of an expert (rows, cells) that found nothing, where another one found
             something. Any value far below the least probability that matters gives the same order.
         null_quantiles: quantiles of the null below which values are counted for the null proportion: the lower ones
-            are less biased and the upper ones less noisy. By hand, on clean parts of Cora (``tests``).
+            are less biased and the upper ones less noisy. Checked on clean parts of Cora (``tests``).
         start_share: where expectation maximization starts for the share of swapped rows among equal ones.
-        right_quantiles: quantiles of the right values that give their centre and width. By hand.
+        right_quantiles: quantiles of the right values that give their centre and width. Heuristic.
         histogram_bins: of the densities of the local false discovery rate. From design.md 2.6.
         null_sample: null values that are used for densities and areas. Set by run time.
     """
@@ -118,7 +118,7 @@ class GateOptions:
         max_false_share: expected share of right rows among the flagged ones up to which rows are flagged.
         confidence: one-sided level of the confidence limit of that share: small graphs must show more.
         reference_share: the expectation is taken for at least this share of swapped rows. For smaller ones the few rows
-            that would be flagged are all close to the threshold, which says nothing about the graph.
+            that would be flagged are all close to the threshold, which carries no information about the graph.
     """
 
     level: float = 1e-4
@@ -130,26 +130,27 @@ class GateOptions:
 
 @dataclass(frozen=True)
 class CellOptions:
-    """How the cells of a row are weighed together.
+    """How the evidence of the cells of a row is combined.
 
     Args:
         num_rates: rates of wrong cells per row that are considered, besides 0. Set by run time.
         min_wrong_cells: the lowest rate, in wrong cells per row.
         max_lowest_rate: but not above this, in tables of very few columns.
-        max_rate: the highest rate. By hand.
-        row_lengths: factors by which the rows of a bag may be longer or shorter than expected. By hand.
-        min_column_events: words that occur fewer times than this are not held against a row of a bag. By hand.
+        max_rate: the highest rate. Heuristic.
+        row_lengths: factors by which the rows of a bag may be longer or shorter than expected. Heuristic.
+        min_column_events: words that occur fewer times than this are not evidence against a row of a bag. Heuristic.
         min_bag_log_odds: in bags, smaller odds against a cell count as none: words come in bursts, so that many
-            moderate deviations mean little. 12 to 1, by hand, on ``benchmarks/detection.py`` (Cora, Amazon-Computers).
+            moderate deviations mean little. 12 to 1, checked on ``benchmarks/detection.py`` (Cora, Amazon-Computers).
         max_log_ratio: log ratios are clipped here, so that sums of exponentials stay finite in float32.
         start_share, min_share, max_share: of rows with wrong cells: where expectation maximization starts, and its
             bounds.
         settled_share: the context is not cleaned again where the share of rows with wrong cells changed by less.
         impossible_log_ratio: for values that their column cannot have. Large beside the prior of the lowest rate.
         min_burst_rows: rows with words that are needed before one of them can be called too long.
-        max_burst_share: more long rows than this are how the data are: an attack spends its budget on a few. By hand.
-        min_burst_spread: least relative spread of the rows' masses: the norms of normalized rows differ by rounding. By
-            hand.
+        max_burst_share: more long rows than this are genuine variation: an attack spends its budget on a few.
+            Heuristic.
+        min_burst_spread: least relative spread of the rows' masses: the norms of normalized rows differ by
+            rounding. Heuristic.
         cached_cells: results are kept between passes for dense data of at most this many cells. Set by memory.
     """
 
@@ -174,23 +175,24 @@ class CellOptions:
 
 @dataclass(frozen=True)
 class ContextOptions:
-    """What the neighborhood, and the rest of the row, say about a cell.
+    """Prediction of a cell from the neighborhood and the rest of the row.
 
     Args:
         shrinkage: observations at the column's mean that are added to every neighborhood mean. From design.md 2.6.
-        weak_shrinkage: the same in the second set of means that tables have. By hand.
+        weak_shrinkage: the same in the second set of means that tables have. Heuristic.
         spike_share: a numeric column has a spike where one value fills more than this share of it.
         mixture_events: events that the mixture weights are fitted on. Set by run time.
         min_base_weight: least weight of the column's rate in bags: a word that no neighbor has is rarer, not
-            impossible. By hand, on ``benchmarks/detection.py`` (flips on Cora).
-        min_lift: the rest of the row speaks for a word that is so many times as frequent beside the other words as
-            elsewhere. By hand.
+            impossible. Checked on ``benchmarks/detection.py`` (flips on Cora).
+        min_lift: the rest of the row supports a word that is this many times as frequent beside the other words as
+            elsewhere. Heuristic.
         min_rows_per_column: the regression needs this many rows for each column.
         pool_rows: rows that the opinion pools are fitted on. Set by run time.
-        min_linear_probability: floor of a linear prediction of a 0/1 value. By hand.
+        min_linear_probability: floor of a linear prediction of a 0/1 value. Heuristic.
         min_probability: floor of every probability of an event. Numerical.
-        ridge: penalty of the regression, in units of a standardized column's variance. By hand.
-        max_leverage: of a row in its own prediction: beyond this nothing is left to judge it by. By hand.
+        ridge: penalty of the regression, in units of a standardized column's variance. Heuristic.
+        max_leverage: of a row in its own prediction: beyond this the prediction is not independent of the row.
+            Heuristic.
         extreme_row_value: a row is extreme throughout if its median number is further out than this, in spreads.
         ridge_block_rows: rows that the regression works on at once. Set by memory.
     """
@@ -217,12 +219,12 @@ class PoolOptions:
 
     Args:
         max_cells: cells of one column (times its values) that the weights are fitted on. Set by run time.
-        shared_cells: the weights that all columns of a kind share count as much as this many cells of each. By hand.
+        shared_cells: the weights shared by all columns of a kind count as much as this many cells of each. Heuristic.
         unexplained: share of the cells that the weights need not explain, so that wrong cells do not make the
-            predictors vague. Also where the search for the share of unexpected values starts. By hand.
+            predictors vague. Also where the search for the share of unexpected values starts. Heuristic.
         contamination_knee: below this share of unexpected values, treat them as errors; above it, as genuine variation.
-            By hand, on ``benchmarks/detection.py`` (mixed table).
-        min_noise: least share of genuine unexpected values. By hand.
+            Checked on ``benchmarks/detection.py`` (mixed table).
+        min_noise: least share of genuine unexpected values. Heuristic.
     """
 
     max_cells: int = 400_000
@@ -237,22 +239,22 @@ class NumericOptions:
     """Densities of right and of wrong numbers.
 
     Args:
-        wrong_scale: wrong values follow a Cauchy distribution of this scale, in spreads of their column. By hand, on
+        wrong_scale: wrong values follow a Cauchy distribution of this scale, in spreads of their column. Checked on
             ``benchmarks/detection.py`` (outliers).
         t_dofs: degrees of freedom tried for right values, from heavy tails to nearly normal ones.
         t_tail_ratios: the 90 % point of ``|t|`` divided by its median, for each of them.
         heavy_dof: columns with tails at least as heavy as this are looked at on an asinh scale.
-        max_heavy_dof: and their residuals never have lighter tails than this. By hand.
-        min_row_scale_columns: rows of this many numbers get a spread of their own. By hand.
+        max_heavy_dof: and their residuals never have lighter tails than this. Heuristic.
+        min_row_scale_columns: rows of this many numbers get a spread of their own. Heuristic.
         degree_edges: boundaries between no, few, some and many neighbors.
         min_group: groups of fewer nodes than this take the spread of all nodes.
-        prior_cells: the common spread counts as much as this many cells of a group. By hand.
-        min_spread: least spread of the residuals, in spreads of the column. By hand.
-        min_relative_spread: least ratio of a group's spread to the common one. By hand.
+        prior_cells: the common spread counts as much as this many cells of a group. Heuristic.
+        min_spread: least spread of the residuals, in spreads of the column. Heuristic.
+        min_relative_spread: least ratio of a group's spread to the common one. Heuristic.
         max_grid_values: a column with at most this many different values lies on a grid.
-        grid_spread: whose least spread is this many grid steps. By hand.
-        min_log_spread: least spread of ``log |x - spike|``. By hand.
-        prior_wrong_cells: the Cauchy distribution counts as much as this many known wrong cells of a column. By hand.
+        grid_spread: whose least spread is this many grid steps. Heuristic.
+        min_log_spread: least spread of ``log |x - spike|``. Heuristic.
+        prior_wrong_cells: the Cauchy distribution counts as much as this many known wrong cells of a column. Heuristic.
         histogram_bins: quarter-spread bins on each side of the middle in which known wrong values are counted.
         t_prior: how often residuals have tails with these degrees of freedom, in the average of
             :func:`~magnet.detection.cells.numeric.fit_tail`: seldom Cauchy tails. As for tables, see

@@ -27,7 +27,7 @@ def either(a: Tensor, b: Tensor) -> Tensor:
 
 
 class CellBlock(NamedTuple):
-    """A range of features ``[n, c]``: scores, probability of being wrong, cells that are no evidence about their node,
+    """A range of features ``[n, c]``: scores, probability of being wrong, cells that are not evidence about their node,
     and cells judged wrong."""
 
     scores: Tensor
@@ -41,7 +41,7 @@ class Verdict:
     r"""What a detector found.
 
     A cell can be wrong in two ways: its whole row is swapped, that is, belongs to another node (probability
-    :math:`\rho_i`), or the cell alone is wrong (probability :math:`P_{ij}`). A detector knows one of them or both:
+    :math:`\rho_i`), or the cell alone is wrong (probability :math:`P_{ij}`). A detector estimates one of them or both:
 
     .. math::
         \Pr(\text{cell } ij \text{ is wrong}) = 1 - (1 - P_{ij}) (1 - \rho_i c_{ij})
@@ -111,7 +111,7 @@ class Verdict:
 
     @cached_property
     def _top_nodes(self) -> Tensor | None:
-        """Bool ``[n]``: the share of the rows that was asked for, by score; None where there is none."""
+        """Bool ``[n]``: the requested share of the rows, by score; None if no share was requested."""
         if self.rule.contamination is None or self.p_row_swapped is None:
             return None
         return self.node_scores > top_share_score(self.node_scores, self.rule.contamination)

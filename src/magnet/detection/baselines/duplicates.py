@@ -1,4 +1,4 @@
-"""``duplicates``: does the same row occur elsewhere?"""
+"""``duplicates``: rows that occur more than once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from magnet.detection.verdict import Verdict
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Duplicates(Detector):
-    """Of ``c`` equal rows at most one belongs to its node, where equality is no coincidence. The row belongs to one of
+    """Of ``c`` equal rows at most one belongs to its node, unless equality is a coincidence. The row belongs to one of
     these nodes or to another one, all equally likely: ``P = c / (c + 1)`` for ``c > 1``, and 0 for single rows."""
 
     def _detect(self, data: DetectionData) -> Verdict:

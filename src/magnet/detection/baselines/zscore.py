@@ -23,7 +23,7 @@ _MAX_SHARE = 0.05  # of wrong cells: where more are far out, the column has heav
 class ZScore(Detector):
     r"""The robust column z-score :math:`|x - \mathrm{median}| / (1.4826\,\mathrm{MAD})`; it does not look at the graph.
 
-    The probability weighs a wide (Cauchy) density against that of the column, a Student t distribution with the
+    The probability compares a wide (Cauchy) density with that of the column, a Student t distribution with the
     column's own tails (and a spike, for columns that are mostly one value), with an empirical-Bayes share of wrong
     cells for the whole table. 0/1 columns and categories have no outliers: their score is that of a binomial deviation,
     their probability 0.

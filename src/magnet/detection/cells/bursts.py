@@ -82,7 +82,7 @@ class BurstModel:
             self.row_probability = 1 - (1 - self.row_probability) * (1 - moved)
         self.share = float((torch.maximum(self._p_long, moved) > 0.5).float().mean())
         if self._words:
-            # rows must not vouch for what was added to them, nor long rows for each other
+            # rows must not confirm words that were added to them, nor long rows each other
             weights = (middle / mass.clamp_min(1e-30)).clamp_max(1).square()
             self._context = ContextModel(data, torch.ones_like(mass), support=weights)
 
@@ -94,7 +94,7 @@ class BurstModel:
         return total if self._words else total.sqrt()
 
     def _is_normalized(self) -> bool:
-        """Whether most rows have the same sum or the same norm: then the mass of a row says how short it is."""
+        """Whether most rows have the same sum or the same norm: then the mass of a row measures how short it is."""
         sums, squares = torch.zeros(2, self.data.num_nodes, device=self.data.device)
         for first, last in self.data.ranges():
             block = self.data.block(first, last).nan_to_num()

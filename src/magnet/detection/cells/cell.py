@@ -19,12 +19,12 @@ from magnet.detection.verdict import Verdict
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Cell(Detector):
-    """Weighs, for each cell, "wrong" against "right" given the neighbors: see :class:`CellModel`.
+    """Compares, for each cell, "wrong" with "right" given the neighbors: see :class:`CellModel`.
 
     Args:
-        rounds: how often, at most, the context is cleaned by what was found: until the share of rows with wrong cells
-            no longer changes in bags of 0/1 words, once in other bags and sparse data, three times in tables of up to
-            32 columns, else twice. (default: ``4``)
+        rounds: maximum number of rounds that clean the context of flagged cells: until the share of rows with wrong
+            cells no longer changes in bags of 0/1 words, once in other bags and sparse data, three times in tables of
+            up to 32 columns, else twice. (default: ``4``)
         context: ``False`` looks at the columns only: numbers that are impossible for their column. (default: ``True``)
     """
 
@@ -264,8 +264,8 @@ class CellModel:
 
 
 def _event_if_wrong(log_ratio: Tensor, factor: Tensor) -> Tensor:
-    """How likely an event is in a wrong cell, relative to its probability; where the ratio says nothing, as likely as
-    in a right cell of this row, whose length multiplies the probability by a factor."""
+    """How likely an event is in a wrong cell, relative to its probability; if the ratio is uninformative, as likely
+    as in a right cell of this row, whose length multiplies the probability by a factor."""
     return torch.where(log_ratio == 0, factor, log_ratio.clamp(-CELLS.max_log_ratio, CELLS.max_log_ratio).exp())
 
 

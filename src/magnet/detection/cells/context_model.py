@@ -77,7 +77,7 @@ class ContextModel:
 
     @cached_property
     def spike(self) -> Tensor:
-        """The value ``[d]`` that is no event: 0 for 0/1 columns and categories; NaN for columns without one."""
+        """The value ``[d]`` that is not an event: 0 for 0/1 columns and categories; NaN for columns without one."""
         data = self.data
         value = torch.zeros(data.num_features, device=data.device)
         if data.matrix is not None or not bool(data.numeric.any()):
@@ -106,7 +106,7 @@ class ContextModel:
 
     def means(self, y: Tensor, observed: Tensor | None = None, shrinkage: float = CONTEXT.shrinkage) -> Means:
         """Column mean ``[c]``, one-hop and two-hop mean ``[n, c]`` of some values ``[n, c]``, the last two shrunk
-        towards the first by so many observations."""
+        towards the first by this many observations."""
         w = self.weights[:, None]
         if not self.uses_neighbors:
             known = w if observed is None else w * observed
@@ -162,7 +162,7 @@ class ContextModel:
 
     @cached_property
     def rest_of_row(self) -> Cooccurrence | None:
-        """What the words of a bag say about each other; None where that is not used."""
+        """Co-occurrence of the words of a bag; None if not used."""
         if self.support is None or not self.data.is_bag:
             return None
         return Cooccurrence(self.event_matrix(), self.support)
@@ -178,7 +178,7 @@ class ContextModel:
         """What the probability is combined from: the column's rate ``[c]`` and predictions ``[n, c]``."""
         parts = list(self.event_means(first, last))
         if self.rest_of_row is not None:
-            # Words that go with the others: the rest of the row says no more about any other word than its rate does.
+            # Words that co-occur; for any other word the rest of the row is no more informative than its rate.
             expected = self.rest_of_row.probability(first, last)
             parts.append(expected * (self.rest_of_row.lift(first, last) > CONTEXT.min_lift))
         if self.data.is_table:

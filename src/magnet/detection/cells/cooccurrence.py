@@ -1,4 +1,4 @@
-"""What the rest of a row says about a word: how often the words of a bag are found together."""
+"""Co-occurrence of words in a bag: prediction of a word from the rest of its row."""
 
 from __future__ import annotations
 

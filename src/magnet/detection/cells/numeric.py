@@ -27,7 +27,7 @@ class NumericModel:
     where the spread :math:`s_j` depends on the number of neighbors :math:`k_i` and on the prediction, both in four
     steps, and, with 16 columns or more, is multiplied by the row's median residual where that is larger than usual. In
     tables of up to 256 columns the prediction is that of
-    :func:`~magnet.detection.cells.ridge.leave_one_out_ridge`, which also knows the rest of the row.
+    :func:`~magnet.detection.cells.ridge.leave_one_out_ridge`, which also uses the rest of the row.
 
     Cells that were judged wrong before do not count for the spread and the tail. Where there are many in a column, they
     say where its wrong values lie (the same slip, the same placeholder): see :func:`log_wrong_density`.
@@ -67,12 +67,12 @@ class NumericModel:
         tails = []
         for at in self._parts():
             dof = fit_t_dof(residual[:, at] / spread[:, at])
-            # what is rare in a heavy-tailed column is rarer still in the part that was fitted
+            # rare values of a heavy-tailed column are even rarer in the fitted part
             dof = torch.where(self.is_heavy[at], dof.clamp_max(options.max_heavy_dof), dof)
             wide = spread[:, at].mul_(self._widening(at))
             if self.context.regression is None:
                 tails.append(Tail.of(dof))
-            else:  # the middle of the residuals says little about the rows that the regression does not fit
+            else:  # the bulk of the residuals is not representative of rows that the regression does not fit
                 z, center = self._predicted(at)
                 tails.append(fit_tail((z - center) / wide, log_cauchy_density(z) + wide.log(), dof))
         weights, scales = (
@@ -285,7 +285,7 @@ def log_cauchy_density(z: Tensor, scale: float = NUMERIC.wrong_scale) -> Tensor:
 def log_wrong_density(z: Tensor, p_cell_wrong: Tensor | None = None) -> Tensor:
     r"""Log density of wrong values ``[n, c]``: :math:`(1 - \lambda_j)\,\mathrm{Cauchy}(0, 3) + \lambda_j h_j`.
 
-    ``h`` is the smoothed histogram of what was judged wrong in the same column, without the cell itself, and
+    ``h`` is the smoothed histogram of the values judged wrong in the same column, without the cell itself, and
     :math:`\lambda = N / (N + 10)` for N such cells.
 
     Args:

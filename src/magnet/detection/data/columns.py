@@ -27,12 +27,12 @@ class Column:
     """One column of a table and its place in the feature matrix.
 
     Args:
-        name: what the user calls it.
+        name: name of the column.
         kind: ``"binary"`` (0/1), ``"count"`` (whole numbers from 0), ``"continuous"``, or ``"categorical"``: a group of
             0/1 features, one per category, exactly one of which is 1.
         start: it is ``x[:, start:stop]``.
         stop: only a categorical column has more than one feature.
-        unit: the value of a binary column that stands for 1. (default: ``1.0``)
+        unit: the value of a binary column that means 1. (default: ``1.0``)
     """
 
     name: str
@@ -97,7 +97,7 @@ def _read(path: Path) -> Any:
 def infer_columns(x: Any) -> list[Column]:
     """One column per feature: binary where all values are 0 or one other value, a count where they are whole numbers
     from 0, else continuous. Missing values (NaN) do not matter. In a matrix of 0/1 columns a few other numbers
-    (negative ones, fractions) do not make a column continuous: they are what is wrong.
+    (negative ones, fractions) do not make a column continuous: they are the errors.
 
     Example:
         >>> x = torch.tensor([[0.0, 0.0, 0.5], [0.2, 3.0, -1.0], [float("nan"), 1.0, 2.0]])
@@ -159,7 +159,7 @@ def row_units(x: Tensor) -> Tensor | None:
     sizes = np.add.reduceat(matrix.data, starts), np.sqrt(np.add.reduceat(matrix.data**2, starts)), largest
     same = [np.isclose(size, np.median(size), rtol=1e-3) for size in sizes]
     unit, whole = np.abs(largest), np.zeros(least.size, bool)
-    for count in (1, 2, 3):  # the smallest value of a row stands for this count
+    for count in (1, 2, 3):  # the smallest value of a row corresponds to this count
         ratio = matrix.data / (least / count)[row]
         fits = np.logical_and.reduceat(np.isclose(ratio, np.round(ratio), rtol=1e-3), starts) & (least > 0)
         unit[fits & ~whole] = least[fits & ~whole] / count
@@ -195,7 +195,7 @@ def _binary_but_for_errors(x: Tensor) -> NDArray[np.bool_]:
 
 
 def check_columns(columns: Sequence[Column], features: int) -> list[Column]:
-    """The columns in order, or an error that says what is wrong with them."""
+    """The columns in order; an error if they are invalid."""
     ordered = sorted(columns, key=lambda c: c.start)
     at = 0
     for c in ordered:

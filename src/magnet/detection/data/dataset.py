@@ -1,4 +1,4 @@
-"""The data of a detector: features, graph and what is known about the cells, on one device."""
+"""The data of a detector: features, graph and known cells, on one device."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class DetectionData:
         device: where the work is done.
         given_scales: column scales taken over from another graph. (default: from this one)
         edges_from_rows: whether the edges were chosen by the features themselves (nearest neighbors). Such neighbors
-            agree with a wrong value as well as with a right one, so they are no evidence about single cells.
+            agree with a wrong value as well as with a right one, so they are not evidence about single cells.
         units: what the rows ``[n]`` and the columns ``[d]`` were divided by, so that bags of words are 0/1 or counts
             here, whatever they were multiplied by; None for 1.
         cluster: the Ray cluster that works on ranges of features, see :func:`magnet.cluster.connected`; None for none.

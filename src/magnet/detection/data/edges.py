@@ -11,7 +11,7 @@ from torch import Tensor
 
 try:
     from numba import njit
-except ImportError:  # on a GPU these loops are not used; elsewhere they are slow without numba, but right
+except ImportError:  # on a GPU these loops are not used; on a CPU they are correct without numba, but slow
 
     def _jit(function: Any) -> Any:
         return function

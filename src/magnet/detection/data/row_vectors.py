@@ -1,4 +1,4 @@
-"""Rows as vectors whose cosines say how well they fit together."""
+"""Rows as vectors whose cosine measures their similarity."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def _truncated_svd(matrix: sp.csr_matrix | np.ndarray, rank: int, seed: int) -> 
 
 
 def duplicate_counts(data: DetectionData) -> Tensor:
-    """How often the exact value of each row occurs ``[n]``, where that is no coincidence.
+    """Number of exact copies of each row ``[n]``, coincidences excluded.
 
     If the columns were independent, a row with values of frequencies ``p_j`` would be expected ``n prod p_j`` times;
     rows for which that is more than 1 % (tables of few columns, empty rows of nearly empty bags) count as single.

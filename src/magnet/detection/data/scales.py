@@ -22,7 +22,7 @@ class Scales:
     The center is the median and the spread 1.4826 times the median absolute deviation; where more than half of the
     values are equal, mean and standard deviation of the middle 98 % (or of all values where those are constant). 0/1
     columns keep their mean and its binomial deviation. Skewed columns are scaled after ``asinh(x / unit)``, see
-    :func:`magnet.scales.asinh_unit`; a unit of 0 stands for a linear scale.
+    :func:`magnet.scales.asinh_unit`; a unit of 0 means a linear scale.
     """
 
     center: Tensor

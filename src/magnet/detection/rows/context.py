@@ -85,7 +85,7 @@ class Context(Detector):
 
 @dataclass(frozen=True, eq=False)
 class RowJudgment:
-    """What the context says about the rows.
+    """Evidence of the context about the rows.
 
     Args:
         p_row_swapped: probability ``[n]`` that the row belongs to another node.
@@ -106,7 +106,7 @@ class RowJudgment:
     gate: Gate
 
     def neutral(self, scores: Tensor) -> Tensor:
-        """Scores ``[n]`` in which rows without evidence stand in the middle, neither suspicious nor confirmed."""
+        """Scores ``[n]`` in which rows without evidence get the median."""
         if not bool(self.has_evidence.any()):
             return scores
         return torch.where(self.has_evidence, scores, scores[self.has_evidence].median())

@@ -51,7 +51,7 @@ class GateEvidence:
 
 
 def power_and_error(real: FloatArray, null: FloatArray) -> tuple[float, float]:
-    r"""AUROC of real pairs ``[n]`` against permuted pairs ``[n, K]`` (NaN where there is none), and its standard error.
+    r"""AUROC of real pairs ``[n]`` against permuted pairs ``[n, K]`` (NaN for none), and its standard error.
 
     Every probe k is one row at all nodes, so its pairs are one draw and not n: DeLong's variance with the probes as
     clusters,

@@ -47,7 +47,7 @@ def null_proportion(real: FloatArray, null: FloatArray) -> NullProportion:
 
 
 def null_overlap(real: FloatArray, null: FloatArray, share: float, quantile: float = 0.5) -> float:
-    r"""The share of right values that lie as low as the null's, and would be counted with them.
+    r"""The share of right values as low as those of the null, which would be counted with them.
 
     On the scale on which the null is standard normal, the right values (those above a share of swapped ones) are taken
     to be normal as well: median ``d`` and 10 % point give centre and width, and :math:`\Phi((\Phi^{-1}(q) - d) /

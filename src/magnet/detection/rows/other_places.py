@@ -1,4 +1,4 @@
-"""Each row compared with itself at other nodes: rows that fit everywhere, or nowhere, are no evidence."""
+"""Each row compared with itself at other nodes: rows that fit everywhere, or nowhere, are not evidence."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def compare_with_other_places(
         return torch.stack(torch.broadcast_tensors(own, *parts), dim=-1)
 
     real = features(logit, row_mean, row_spread, node_mean, node_spread)
-    # so many pairs of each node, which differ from node to node, so that all rows or places take part
+    # this many pairs per node, different for each node, so that all rows and nodes are used
     node = torch.arange(logit.numel(), device=logit.device)[:, None]
     there, k = (
         (node + torch.arange(min(training, m), device=logit.device)) % m for m in (places.numel(), rows.numel())
