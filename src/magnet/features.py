@@ -84,7 +84,7 @@ def judge_features(
     Args:
         data: a PyG ``Data`` with ``x`` and ``edge_index``, or what has attributes of these names.
         detector: a detector, or a given trust matrix ``[n, d]`` or ``[n]`` (1 = trusted).
-        columns: what the features are. (default: inferred from them)
+        columns: description of the features. (default: inferred from them)
         trusted: cells, or rows, known to be right.
         reference: a fitted detector whose column scales and thresholds are used.
         cluster: work on ranges of features as tasks of this Ray cluster. (default: none)

@@ -12,9 +12,9 @@ from magnet.cleaner import MAGnet
 
 
 class Clean(BaseTransform):  # type: ignore[misc]
-    """Replaces node features judged wrong by what the rest of the graph says.
+    """Replaces node features judged wrong by values recovered from the graph.
 
-    A ``Batch`` is cleaned as the one graph it is: its members share no edges, so that each is judged by its own
+    A ``Batch`` is cleaned as one graph: its members share no edges, so that each is judged by its own
     neighborhoods, with column scales from all of them.
 
     Args:

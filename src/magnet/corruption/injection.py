@@ -38,25 +38,25 @@ def inject_attributes(
 
     Rows are compared and copied as they were before the injection.
 
-    Far rows are long rows: with ``select="farthest"`` on bags of words the row sum alone gives the corrupted
-    nodes away (node AUROC 0.96 on Cora). Show results for ``select="random"`` as well.
+    Far rows are long rows: with ``select="farthest"`` on bags of words the row sum alone detects the corrupted
+    nodes (node AUROC 0.96 on Cora). Report results for ``select="random"`` as well.
 
     Args:
         data: a graph; it is not modified.
         ratio: how many nodes are drawn, as a share of all. (default: ``0.5``)
-        candidates: how many nodes each replacement is chosen from; the paper takes 100 for its small
+        candidates: number of nodes each replacement is chosen from; the paper uses 100 for its small
             datasets and 500 for the larger ones. On graphs with fewer other nodes, all of them.
             (default: ``100``)
-        select: ``"farthest"`` (the paper's text) or ``"random"`` (what its released code does).
+        select: ``"farthest"`` (the paper's text) or ``"random"`` (its released code).
             (default: ``"farthest"``)
         replace: draw the nodes with replacement, as the released code does, so that a ratio of 0.5 touches
             about 39 % of them. (default: ``True``)
-        seed: seed of all draws; both values of ``select`` hit the same nodes. (default: ``0``)
+        seed: random seed; both values of ``select`` corrupt the same nodes. (default: ``0``)
         tolerance: a cell counts as wrong when it moved by more than this. (default: the paper's value for a
             known dataset, else 0)
 
         broken: this share of the non-zero cells of every copied row becomes 0 (at least one), so that no wrong row has
-            an exact twin, which would give it away. (default: ``0.0``)
+            an exact duplicate, which would reveal it. (default: ``0.0``)
 
     Example:
         >>> from magnet.datasets import load

@@ -36,14 +36,14 @@ def synthetic(
     has ``round(nodes * average_degree / 2)`` distinct edges.
 
     Features by ``kind``: ``"counts"`` draws about ``words`` words per node, each from the topic of the node's
-    class with probability ``signal`` and from the common vocabulary otherwise; ``"binary"`` says which of
+    class with probability ``signal`` and from the common vocabulary otherwise; ``"binary"`` marks which of
     them occur; ``"continuous"`` adds standard normal noise to class means drawn with deviation ``signal``;
     ``"mixed"`` has a third of the columns of each kind, in that order: binary, counts, continuous.
 
     Args:
-        nodes: how many. (default: ``1000``)
-        features: how many columns. (default: ``64``)
-        classes: how many planted groups. (default: ``5``)
+        nodes: number of nodes. (default: ``1000``)
+        features: number of columns. (default: ``64``)
+        classes: number of planted groups. (default: ``5``)
         average_degree: mean number of neighbors. (default: ``10.0``)
         homophily: share of edges within a class. (default: ``0.8``)
         kind: kind of the features. (default: ``"binary"``)
@@ -51,7 +51,7 @@ def synthetic(
             (default: ``"uniform"``)
         signal: information of the features about the class, from 0. (default: ``0.5``)
         words: mean number of words drawn per node (binary, counts, mixed). (default: ``20.0``)
-        seed: seed of everything, the split included. (default: ``0``)
+        seed: random seed, also of the split. (default: ``0``)
         dense: ``False`` gives binary and count features as a sparse CSR tensor. (default: ``True``)
 
     Example:

@@ -76,17 +76,17 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
             data: a graph with ``x`` ``[n, d]`` (a tensor, NumPy array, memory map or SciPy matrix of numbers, or the
                 path of a ``.npy``, sparse ``.npz`` or ``.parquet`` file; dense with NaN = missing, or sparse CSR) and
                 ``edge_index``. Dense features in a file, or a memory map, may be larger than memory: ``auto``,
-                ``context`` and ``cell`` then keep matrices of their size in temporary files (where ``TMPDIR`` says),
+                ``context`` and ``cell`` then keep matrices of their size in temporary files (in ``TMPDIR``),
                 and at most some kilobytes per node in memory; only the non-zero cells of sparse features and of bags of
-                words are in memory at once. Further, ``edge_weight`` counts where it is there, and
+                words are in memory at once. Optionally ``edge_weight``;
                 ``edges_from_rows = True`` marks edges that are nearest neighbors by ``x`` itself. Results are on the
                 device of ``x``. Or data prepared by
                 :meth:`DetectionData.from_data <magnet.detection.data.dataset.DetectionData.from_data>`.
-            columns: what the features are. (default: :func:`~magnet.detection.infer_columns`)
-            trusted: bool ``[n, d]`` or ``[n]``: cells, or rows, known to be right. They are never flagged.
+            columns: description of the features. (default: :func:`~magnet.detection.infer_columns`)
+            trusted: bool ``[n, d]`` or ``[n]``: cells, or rows, known to be correct. They are never flagged.
             reference: a fitted detector whose column scales and thresholds are used.
-            cluster: work on ranges of features as tasks of a Ray cluster (extra ``cluster``): its address, or
-                ``"auto"`` for the one that runs here, or else a new one on this machine. Rows are judged here.
+            cluster: process blocks of features on a Ray cluster (extra ``cluster``): its address, or
+                ``"auto"`` for a running cluster, or else a new one on this machine. Rows are judged in this process.
                 (default: none)
         """
         self.check_parameters()
@@ -120,12 +120,12 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
     def decision_function(self, data: Data, columns: Sequence[Column] | None = None) -> Tensor:
         """Node scores ``[n]`` of other data, higher = more suspicious, on the fitted column scales.
 
-        Detectors compare a graph with itself, so the new graph is judged as a whole; only scales and thresholds are
+        Detectors compare rows within a graph, so the new graph is judged as a whole; only scales and thresholds are
         those of the data that the detector was fitted on.
 
         Args:
             data: another graph.
-            columns: what its features are. (default: as in the fitted data)
+            columns: description of its features. (default: as in the fitted data)
         """
         return self._judge_other(data, columns).node_scores
 
@@ -134,7 +134,7 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
 
         Args:
             data: another graph.
-            columns: what its features are. (default: as in the fitted data)
+            columns: description of its features. (default: as in the fitted data)
         """
         return self._judge_other(data, columns).flagged_nodes
 
@@ -228,8 +228,8 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
 
         One line for each flagged cell (``kind`` "cell"; ``column`` numbers ``columns_``; ``observed`` and
         ``expected`` in the units of ``x``, category numbers for a categorical column) and one for each flagged row
-        (``kind`` "row", ``column`` -1). ``neighbors`` is the number of neighbors the expectation rests on,
-        ``unusual`` how many spreads the value lies from what is expected (for rows and 0/1 or categorical columns:
+        (``kind`` "row", ``column`` -1). ``neighbors`` is the number of neighbors behind the expectation,
+        ``unusual`` the deviation from the expectation in spreads (for rows and 0/1 or categorical columns:
         the log10 of the odds against it).
 
         Args:

@@ -41,7 +41,7 @@ def make(name: str, **options: Any) -> Detector:
     """A detector by name.
 
     Args:
-        name: ``"auto"``, ``"context"``, ``"cell"``, ``"gae"`` or one of the simple ones; a wrong name lists them.
+        name: ``"auto"``, ``"context"``, ``"cell"``, ``"gae"`` or a baseline; an unknown name lists all.
         options: arguments of the detector, such as ``seed``, ``fdr``, ``contamination`` or ``device``.
 
     Example:

@@ -16,12 +16,12 @@ from magnet.tables.review import CleaningRecord
 
 
 def write_report(record: CleaningRecord, path: Path, run: dict[str, Any] | None = None) -> Path:
-    """Write the report of a cleaned table to a file, whole or not at all.
+    """Write the report of a cleaned table to a file, atomically.
 
     Args:
         record: the cleaned table (``CleanResult.record``).
         path: the HTML file.
-        run: how it was made, for the page: ``title``, ``command``, ``nodes``, ``sha256``, ``encoding``.
+        run: metadata for the page: ``title``, ``command``, ``nodes``, ``sha256``, ``encoding``.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     text = render(payload(record, run))

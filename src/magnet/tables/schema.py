@@ -225,8 +225,8 @@ def infer_fields(
         frame: the table.
         id: name of the id column, which is left alone.
         label: name of the label column, which is left alone.
-        columns: clean these only. (default: all that can be)
-        exclude: leave these alone.
+        columns: judge only these columns. (default: all that can be)
+        exclude: columns that are not judged.
         override: what :func:`read_override` returned.
         left_alone: columns whose values cannot be judged, and why.
     """

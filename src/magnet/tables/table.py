@@ -174,20 +174,20 @@ def from_frames(
     allow_unknown_ids: bool = False,
     origin: Source | None = None,
 ) -> Table:
-    """A table of data frames.
+    """Create a table from data frames.
 
     Args:
         nodes: one row per node.
         edges: two columns of node ids. (default: none)
-        id: the column with the node's id. (default: found by its values and its name; else rows are numbered)
+        id: the id column. (default: detected by its values and name; else rows are numbered)
         label: a column that is never changed, such as the prediction target.
-        source: column of ``edges`` where they start. (default: found by its name, else the first)
-        target: column where they end. (default: found by its name, else the second)
-        weight: column with their weight. (default: found by its name)
-        columns: clean these only.
-        exclude: leave these alone.
+        source: source column of ``edges``. (default: detected by name, else the first)
+        target: target column of ``edges``. (default: detected by name, else the second)
+        weight: weight column of ``edges``. (default: detected by name)
+        columns: judge only these columns.
+        exclude: columns that are not judged.
         override: column kinds as :func:`magnet.tables.read_override` returns them.
-        allow_unknown_ids: take edges of which more than half name a node that is not in the table.
+        allow_unknown_ids: accept edges of which more than half have ids that are not in the table.
             (default: ``False``)
         origin: the file the rows came from.
 

@@ -14,7 +14,7 @@ from magnet.arrays import CELLS_PER_BLOCK
 
 
 def scratch(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
-    """A tensor of zeros in a temporary file (where ``TMPDIR`` says), which is gone when the tensor is. What is in
+    """A tensor of zeros in a temporary file (in ``TMPDIR``), which is gone when the tensor is. What is in
     memory of it is a cache that the system can drop.
 
     Example:

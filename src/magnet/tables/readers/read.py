@@ -47,7 +47,7 @@ def read(
             with one of them, or with ``nodes.*`` and ``edges.*``.
         edges: a table in the same formats with two columns of node ids and optionally a weight.
         id, label, source, target, weight, columns, exclude, override, allow_unknown_ids: see :func:`from_frames`.
-        encoding: of text files. (default: found)
+        encoding: encoding of text files. (default: detected)
     """
     path, edge_path = find_files(Path(nodes), Path(edges) if edges is not None else None)
     origin, links = read_nodes(path, encoding)
