@@ -9,7 +9,7 @@ import numpy as np
 from magnet.tables.channels.base import WrongText, text_test
 from magnet.tables.coded import Texts
 from magnet.tables.options import TableOptions
-from magnet.tables.roles.dates import parse_moment
+from magnet.tables.roles.dates import day_number
 from magnet.tables.roles.patterns import SENTINELS, disguised_blank, number
 
 WORDS = frozenset(("unknown", "unk", "none", "missing", "-", ".", "unspecified", "undefined", "not applicable", "tbd"))
@@ -57,7 +57,7 @@ def _sentinel(code: int, text: str, texts: Texts) -> bool:
     if text not in SENTINELS or counts[code] < REPEATS:
         return False
     if role in ("quantity", "unit", "date"):
-        measure = _ordinal if role == "date" else number
+        measure = day_number if role == "date" else number
         own = measure(text)
         others = [x for k, other, _ in texts if k != code and (x := measure(other)) is not None]
         if own is None or len(others) < 10:
@@ -68,12 +68,3 @@ def _sentinel(code: int, text: str, texts: Texts) -> bool:
         rest = np.delete(counts, code)
         return len(set(text)) == 1 and len(text) >= 4 and counts[code] >= 5 * max(int(np.quantile(rest, 0.99)), 1)
     return False
-
-
-def _ordinal(text: str) -> float | None:
-    """A date as a number that grows with it."""
-    parsed = parse_moment(text)
-    if parsed is None or parsed[0].date is None:
-        return None
-    year, month, day = parsed[0].date
-    return 372.0 * year + 31 * month + day

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 
 import numpy as np
@@ -13,7 +13,7 @@ from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats, distinct
 from magnet.tables.findings import Finding
 from magnet.tables.numbers import FACTORS, FAR, Category, ColumnVerdict, NumberStyle, judge_numbers, read_numbers
 from magnet.tables.options import TableOptions
-from magnet.tables.roles.dates import Moment, parse_moment, write_moment
+from magnet.tables.roles.dates import Moment, day_number, parse_moment, write_moment
 from magnet.tables.roles.patterns import number
 
 GROUPING = ("category", "code", "text", "constant", "phone", "date")  # roles whose equal values make groups of rows
@@ -24,6 +24,7 @@ MAX_ODDNESS = 3.0  # nats
 DOUBTED = 0.5  # probability from which a cell does not count for others
 UNATTESTED = 0.5  # a prediction found in fewer than two cells is not a certain replacement, however narrow
 LEVEL = 5  # rows that hold a number which is a level of its column
+Writer = Callable[[float, float], str]  # writes a number, which may be off by so much, as its column does
 STEP_SHARE = 0.9  # share of the numbers that need no more decimals
 
 
@@ -46,14 +47,14 @@ def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Findi
         values, steps, categories, links, _orders(table), names, unsure, oddness, dates, table.cluster
     )
     for k, (j, column, verdict) in enumerate(zip(places, columns, verdicts, strict=True)):
-        writer = _DateWriter(column) if k in dates else _NumberWriter(column)
+        write = _date_writer(column) if k in dates else _number_writer(column)
         if verdict.scale is not None:  # the number, or what the context expects where it is wrong or missing
             y = verdict.scale.forward(values[:, k])
             known = (verdict.wrong < DOUBTED) & np.isfinite(y)
             table.shared[column.name] = np.where(known, y, verdict.center)
             if table.fill and column.role.arithmetic:
                 for row in np.flatnonzero(column.read == column.blank).tolist():
-                    likely, said = _expectation(verdict, row, writer)
+                    likely, said = _expectation(verdict, row, write)
                     confidence = float(verdict.confidence[row])
                     yield j, Finding(row, likely, 0.0, confidence, "missing", f"{said}, but blank: missing")
         if verdict.reason and column.role.arithmetic:
@@ -64,40 +65,25 @@ def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Findi
         listed = np.flatnonzero(wrong)
         if len(listed) <= options.rate_cap * len(verdict.wrong):  # more are another mode and no outliers
             for row in listed.tolist():
-                yield j, _finding(column, verdict, row, writer)
+                yield j, _finding(column, verdict, row, write)
 
 
-class _NumberWriter:
-    """Writes numbers as their column does."""
-
-    def __init__(self, column: CodedColumn) -> None:
-        self._style = NumberStyle.of(column.values)
-
-    def __call__(self, value: float, width: float = 0.0) -> str:
-        return self._style.write(Decimal(repr(float(value))), width=width)
-
-    def divided(self, observed: str, factor: float) -> str:
-        """A text divided by a factor, exact to the last digit."""
-        return self._style.write(Decimal(observed.strip().replace(",", "")) / Decimal(repr(factor)), exact=True)
+def _number_writer(column: CodedColumn) -> Writer:
+    style = NumberStyle.of(column.values)
+    return lambda value, width: style.write(Decimal(repr(float(value))), width=width)
 
 
-class _DateWriter:
-    """Writes days as their column does."""
+def _date_writer(column: CodedColumn) -> Writer:
+    example = next((m for v in column.values if (m := parse_moment(v)) and m[0].date), None)
 
-    def __init__(self, column: CodedColumn) -> None:
-        first = next((m for v in column.values if (m := parse_moment(v)) and m[0].date), None)
-        self._found = first
-
-    def __call__(self, value: float, width: float = 0.0) -> str:
+    def write(value: float, width: float) -> str:
         day = dt.date.fromordinal(int(np.clip(round(value), 1, dt.date.max.toordinal())))
-        if self._found is None:
+        if example is None:
             return day.isoformat()
-        moment, style = self._found
+        moment, style = example
         return write_moment(Moment((day.year, day.month, day.day), moment.time), style) or day.isoformat()
 
-    def divided(self, observed: str, factor: float) -> str:
-        """Dates are never multiplied."""
-        raise AssertionError("a date has no factor")
+    return write
 
 
 def _countable(column: CodedColumn) -> bool:
@@ -106,12 +92,7 @@ def _countable(column: CodedColumn) -> bool:
 
 def _days(column: CodedColumn) -> Floats:
     """Day numbers of the values of a column, NaN for values that are not dates."""
-    out = np.full(len(column.values), np.nan)
-    for k, text in enumerate(column.values):
-        found = parse_moment(text)
-        if found and found[0].date:
-            out[k] = dt.date(*found[0].date).toordinal()
-    return out
+    return np.array([np.nan if (day := day_number(text)) is None else day for text in column.values])
 
 
 def _unsure(column: CodedColumn) -> bool:
@@ -122,25 +103,26 @@ def _unsure(column: CodedColumn) -> bool:
     return all((t.strip().isdigit() and t.strip()[0] != "0") or t.strip() == "0" for t in texts)
 
 
-def _expectation(verdict: ColumnVerdict, row: int, writer: _NumberWriter | _DateWriter) -> tuple[str, str]:
+def _expectation(verdict: ColumnVerdict, row: int, write: Writer) -> tuple[str, str]:
     """The most likely value, and the expectation in words."""
     low, high = verdict.expected(row)
-    likely, *ends = (writer(v, high - low) for v in (verdict.suggestion[row], low, high))
+    likely, *ends = (write(v, high - low) for v in (verdict.suggestion[row], low, high))
     return likely, f"expected {ends[0]} to {ends[1]} from {_context(verdict.blocks)}"
 
 
-def _finding(column: CodedColumn, verdict: ColumnVerdict, row: int, writer: _NumberWriter | _DateWriter) -> Finding:
+def _finding(column: CodedColumn, verdict: ColumnVerdict, row: int, write: Writer) -> Finding:
     observed = column.values[column.read[row]]
     probability, confidence = float(verdict.wrong[row]), float(verdict.confidence[row])
     kind = int(verdict.kind[row])
     if row in verdict.relations:
-        likely, said = writer(verdict.suggestion[row]), verdict.relations[row]
+        likely, said = write(verdict.suggestion[row], 0.0), verdict.relations[row]
     elif kind == FAR:
-        likely, said = _expectation(verdict, row, writer)
+        likely, said = _expectation(verdict, row, write)
         if int((column.read == column.index.get(likely, -1)).sum()) < 2:
             confidence = min(confidence, UNATTESTED)
     else:
-        likely = writer.divided(observed, FACTORS[kind])
+        exact = Decimal(observed.strip().replace(",", "")) / Decimal(repr(FACTORS[kind]))
+        likely = NumberStyle.of(column.values).write(exact, exact=True)
         said = f"expected about {likely} from {_context(verdict.blocks)}"
         observed += " (sign changed)" if FACTORS[kind] < 0 else f" ({FACTORS[kind]:g} times as large)"
     return Finding(row, likely, probability, confidence, "outlier", f"{said}, observed {observed}: outlier")
@@ -176,16 +158,10 @@ def _decimals(text: str) -> int:
 
 def _step(column: CodedColumn) -> float:
     """Distance of neighboring numbers as written: 0.01 where nine of ten need no more than two decimals."""
-    counts = column.read_counts()
-    places: dict[int, int] = {}
-    for k in np.flatnonzero(counts).tolist():
-        text = column.values[k].strip()
-        if number(text) is not None:
-            places[_decimals(text)] = places.get(_decimals(text), 0) + int(counts[k])
-    total, seen = sum(places.values()), 0
+    places, seen = column.texts().only(lambda text: number(text) is not None).tally(_decimals), 0
     for decimals in sorted(places):
         seen += places[decimals]
-        if seen >= STEP_SHARE * total:
+        if seen >= STEP_SHARE * places.total():
             return float(10.0**-decimals)
     return 1.0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from calendar import monthrange
 from dataclasses import dataclass, replace
@@ -128,6 +129,12 @@ def parse_moment(text: str, day_first: bool = False) -> tuple[Moment, Style] | N
             between = bare[len(rest) : clock.start()] if bare.startswith(rest) else ""
             return Moment(date, time), replace(written, **clock_style, between=between or " ", tail=tail)
     return None if clock is None else (Moment(None, time), Style(**clock_style, between=rest))
+
+
+def day_number(text: str) -> int | None:
+    """The day that a text names, counted from the year 1; None if it is not a date."""
+    parsed = parse_moment(text)
+    return dt.date(*parsed[0].date).toordinal() if parsed and parsed[0].date else None
 
 
 def write_moment(moment: Moment, style: Style) -> str | None:
