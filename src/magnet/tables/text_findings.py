@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -61,13 +61,17 @@ def judge_as_text(
     columns = own
     if before:
         columns = {name: [*reference.get(name, [""] * before), *texts] for name, texts in own.items()}
+    right = np.zeros((before + table.num_nodes, len(own)), dtype=bool) if before or trusted is not None else None
+    if right is not None:
+        right[:before] = True
+        right[before:] = False if trusted is None else trusted[:, [table.frame.columns.get_loc(name) for name in own]]
     links = table.links.matrix(table.num_nodes, before)
     verdict = judge_table(
         columns,
         links=links,
         link_by=link_by,
         rules=[*table.rules, *rules],
-        trusted=_behind(before, _of_columns(table, own, trusted), table.num_nodes, len(own)),
+        trusted=right,
         roles=table.roles,
         skip=table.skipped,
         fill=fill,
@@ -95,19 +99,6 @@ def _decision(given: Any) -> Decision:
     observed, suggested = (given.get(name) for name in ("observed", "suggested"))
     value = None if suggested is None else cell_text(suggested)
     return Decision(str(given["column"]), cell_text(observed), value, bool(given["accept"]))
-
-
-def _of_columns(table: Table, names: Iterable[str], trusted: NDArray[np.bool_] | None) -> Any:
-    """Trusted cells of some columns of a table."""
-    return None if trusted is None else trusted[:, [table.frame.columns.get_loc(name) for name in names]]
-
-
-def _behind(before: int, trusted: NDArray[np.bool_] | None, rows: int, columns: int) -> NDArray[np.bool_] | None:
-    """Trusted cells of a table that comes after so many reference rows, which were found right before."""
-    if not before:
-        return trusted
-    own = np.zeros((rows, columns), dtype=bool) if trusted is None else trusted
-    return np.concatenate([np.ones((before, columns), dtype=bool), own])
 
 
 def _reference(columns: dict[str, list[str]], findings: Sequence[CellFinding]) -> dict[str, list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +70,12 @@ def find_designs(table: CodedTable, options: TableOptions) -> list[tuple[int, in
     return out
 
 
+def _pairs(counts: Any) -> float:
+    """Ordered pairs of different rows of the same kind, for counts of the kinds."""
+    counts = np.asarray(counts, dtype=np.float64)
+    return float((counts * (counts - 1)).sum())
+
+
 class Claims:
     """The reports of one column: source, entity and value."""
 
@@ -96,7 +103,7 @@ class Claims:
         twice[self.entity_all[count[place] > 1]] = True
         return ~twice[self.entity_all]
 
-    def _leading(self, score: Floats) -> Codes:
+    def _leading(self, score: Floats | Codes) -> Codes:
         """The pair with the highest score of each entity, -1 for entities without reports."""
         order = np.lexsort((score, self.pair_entity))
         out = np.full(self.entities, -1, dtype=np.int64)
@@ -114,11 +121,10 @@ class Claims:
         reports = np.bincount(self.entity, minlength=self.entities)
         if reports[reports > 0].mean() < options.source_reports:
             return None
-        held, size = self.held.astype(np.float64), reports.astype(np.float64)
-        within = (held * (held - 1)).sum() / max((size * (size - 1)).sum(), 1.0)
-        values = np.bincount(self.pair_value, weights=held)
-        chance = (values * (values - 1)).sum() / (values.sum() * (values.sum() - 1))
-        leading = self._leading(held)
+        within = _pairs(self.held) / max(_pairs(reports), 1.0)
+        values = np.bincount(self.pair_value, weights=self.held)
+        chance = _pairs(values) / _pairs(values.sum())
+        leading = self._leading(self.held)
         if within < chance + options.source_kappa * (1 - chance):
             return None
         off = self.pair != leading[self.entity]
@@ -130,9 +136,7 @@ class Claims:
         """Chance that two deviations of one source, on different entities, are the same value."""
         source, value = self.source[off], self.pair_value[self.pair[off]]
         _, held = np.unique(source * (int(value.max()) + 1) + value, return_counts=True)
-        per_source = np.bincount(source)
-        pairs = float((per_source * (per_source - 1.0)).sum())
-        return float((held * (held - 1.0)).sum()) / pairs if pairs else 0.0
+        return _pairs(held) / max(_pairs(np.bincount(source)), 1.0)
 
     def _wrong_coincidence(self, leading: Codes) -> float:
         """Chance that two deviating reports on one entity are the same value, with four pseudo-pairs at one tenth."""
@@ -140,12 +144,11 @@ class Claims:
         off[leading[leading >= 0]] = False
         held = np.where(off, self.held, 0).astype(np.float64)
         total = np.bincount(self.pair_entity, weights=held, minlength=self.entities)
-        same, pairs = (held * (held - 1)).sum(), (total * (total - 1)).sum()
-        return float(np.clip((same + 0.4) / (pairs + 4), 0.02, 0.5))
+        return float(np.clip((_pairs(held) + 0.4) / (_pairs(total) + 4), 0.02, 0.5))
 
     def truth(self, options: TableOptions) -> tuple[Floats, Floats]:
         """Posterior of every (entity, value) pair, and the reliability of every source."""
-        leading = self._leading(self.held.astype(np.float64))
+        leading = self._leading(self.held)
         q = self._wrong_coincidence(leading)
         reliability = np.full(self.sources, PRIOR_RELIABILITY)
         posterior = np.zeros(len(self.keys))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from datetime import date, timedelta
+from datetime import date
 
 import numpy as np
 
@@ -18,7 +18,6 @@ LAST_NUMBER = re.compile(r"(?P<head>.*?)(?P<digits>\d{1,15})", re.S)
 MIN_ROWS = 20
 DISTINCT = 0.1  # a column with fewer different values per row does not count
 MONTHLY = 0.95  # share of dates on one day of the month from which months are counted and not days
-EPOCH = date(1, 1, 1).toordinal()
 
 
 def fit(context: FitContext) -> list[Expert]:
@@ -75,55 +74,53 @@ def _between(x: Floats, share: float) -> Floats | None:
 
 
 def _digits(column: CodedColumn) -> tuple[Floats, Callable[[int], str | None]] | None:
-    counts = column.counts()
-    heads, widths, zeros = Counter[str](), Counter[int](), False
-    parts = {k: LAST_NUMBER.fullmatch(column.values[k]) for k in np.flatnonzero(counts).tolist()}
-    for k, m in parts.items():
-        if m:
-            heads[m["head"]] += int(counts[k])
-    total = sum(int(counts[k]) for k in parts if column.values[k])
-    if not heads or heads.most_common(1)[0][1] < 0.5 * total:
+    """The last number of every text behind one constant head."""
+    texts = column.texts(repaired=True)
+    parts = texts.matching(LAST_NUMBER)
+    heads = Counter[str]()
+    for k, match in parts.items():
+        heads[match["head"]] += int(texts.counts[k])
+    head, rows = heads.most_common(1)[0] if heads else ("", 0)
+    if not rows or rows < 0.5 * texts.total:
         return None
-    head = heads.most_common(1)[0][0]
-    numbers = np.full(len(column.values), np.nan)
-    for k, m in parts.items():
-        if m and m["head"] == head:
-            numbers[k] = int(m["digits"])
-            widths[len(m["digits"])] += int(counts[k])
-            zeros = zeros or (m["digits"][0] == "0" and len(m["digits"]) > 1)
+    numbers, widths, zeros = np.full(len(column.values), np.nan), Counter[int](), False
+    for k, match in parts.items():
+        if match["head"] == head:
+            digits = match["digits"]
+            numbers[k] = int(digits)
+            widths[len(digits)] += int(texts.counts[k])
+            zeros = zeros or (digits[0] == "0" and len(digits) > 1)
     width = widths.most_common(1)[0][0] if zeros else 0
     return numbers[column.current], lambda value: f"{head}{value:0{width}d}" if value >= 0 else None
 
 
 def _moments(column: CodedColumn) -> tuple[Floats, Callable[[int], str | None]] | None:
+    """The months of dates that name one day of the month, the days of others."""
     if column.role.name != "date":
         return None
-    counts = column.counts()
-    parsed = {k: p for k in np.flatnonzero(counts).tolist() if (p := parse_moment(column.values[k])) and p[0].date}
+    texts = column.texts(repaired=True)
     styles, days = Counter[Style](), Counter[int]()
-    for k, (moment, style) in parsed.items():
-        styles[style] += int(counts[k])
-        assert moment.date is not None
-        days[moment.date[2]] += int(counts[k])
-    held = sum(int(counts[k]) for k in np.flatnonzero(counts) if column.values[k])
-    read = sum(styles.values())
-    if not styles or read < 0.5 * held:
+    numbers = np.full((2, len(column.values)), np.nan)  # months, days
+    clocks: dict[Style, tuple[int, int, int] | None] = {}
+    for k, text, rows in texts:
+        parsed = parse_moment(text)
+        if parsed and parsed[0].date:
+            (year, month, day), style = parsed[0].date, parsed[1]
+            styles[style] += rows
+            days[day] += rows
+            clocks.setdefault(style, parsed[0].time)
+            numbers[:, k] = 12 * year + month - 1, date(year, month, day).toordinal()
+    if styles.total() < 0.5 * texts.total or not styles:
         return None
     style = styles.most_common(1)[0][0]
-    monthly = days.most_common(1)[0][1] >= MONTHLY * read
-    day = days.most_common(1)[0][0]
-    clock = next(m.time for m, s in parsed.values() if s == style)
-    numbers = np.full(len(column.values), np.nan)
-    for k, (moment, _) in parsed.items():
-        assert moment.date is not None
-        y, m, d = moment.date
-        numbers[k] = 12 * y + m - 1 if monthly else date(y, m, d).toordinal()
+    usual, rows = days.most_common(1)[0]
+    monthly = rows >= MONTHLY * days.total()
 
     def write(value: int) -> str | None:
         try:
-            when = date(value // 12, value % 12 + 1, day) if monthly else date(1, 1, 1) + timedelta(days=value - EPOCH)
+            when = date(value // 12, value % 12 + 1, usual) if monthly else date.fromordinal(value)
         except (ValueError, OverflowError):
             return None
-        return write_moment(Moment((when.year, when.month, when.day), clock), style)
+        return write_moment(Moment((when.year, when.month, when.day), clocks[style]), style)
 
-    return numbers[column.current], write
+    return numbers[0 if monthly else 1][column.current], write
