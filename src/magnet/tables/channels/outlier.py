@@ -41,7 +41,7 @@ def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Findi
     read = [_days(c) if k in dates else read_numbers(c.values) for k, c in enumerate(columns)]
     values = np.column_stack([x[c.read] for x, c in zip(read, columns, strict=True)])
     steps, names = [1.0 if k in dates else _step(c) for k, c in enumerate(columns)], [c.name for c in columns]
-    oddness = np.column_stack([_oddness(c) for c in columns])
+    oddness = [_oddness(c) for c in columns]
     categories, links = _categories(table), link_matrix(table)
     verdicts = judge_numbers(
         values, steps, categories, links, _orders(table), names, unsure, oddness, dates, table.cluster

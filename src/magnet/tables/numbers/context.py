@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -17,6 +17,7 @@ MAX_OTHERS = 40  # columns of the row, and as many of the linked rows, that one 
 MAX_LEVELS = 20  # of a category that enters as indicators
 MIN_LEVEL_ROWS = 5
 LINK_SHRINK = 0.5  # linked rows at the column's mean that every row has besides its own
+EXTREME, MIN_EXTREME, EXTREME_SHARE = 3.0, 3, 0.25  # spreads, cells and share of cells that make a row extreme
 GROUP_SHRINK = 1.0  # rows at the column's mean that every group has besides its own
 
 
@@ -38,9 +39,10 @@ class Context:
 
     Args:
         cells: values ``[n, q]``, clipped, 0 where unknown; doubted cells hold their prediction.
-        whole: the same, not clipped.
+        whole: the same, not clipped; for the rows that are extreme as a whole.
         known: bool ``[n, q]``: cells that count in means over other rows.
-        unsure: by how much a cell may be off ``[n, q]``: 0 where it is known, else the spread of its prediction.
+        unsure: by how much a cell may be off ``[n, q]``: 0 where it is known, else the spread of its prediction; kept
+            as variances.
         categories: grouping columns.
         links: sparse ``[n, n]`` matrix of weights, or None.
         orders: ``(name, permutation)``: orders of the rows in which values may change smoothly.
@@ -48,9 +50,9 @@ class Context:
     """
 
     cells: Floats
-    whole: Floats
+    whole: InitVar[Floats]
     known: Bools
-    unsure: Floats
+    unsure: InitVar[Floats]
     categories: Sequence[Category] = ()
     links: sp.csr_matrix | None = None
     orders: Sequence[tuple[str, Ints]] = ()
@@ -58,7 +60,12 @@ class Context:
     near: Floats | None = field(default=None, init=False)
     far: Floats | None = field(default=None, init=False)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, whole: Floats, unsure: Floats) -> None:
+        extreme = (np.abs(whole) > EXTREME).sum(axis=1)
+        several = (extreme >= MIN_EXTREME) & (extreme >= EXTREME_SHARE * whole.shape[1])
+        self.extreme_rows = np.flatnonzero((whole != self.cells).any(axis=1) & several)
+        self.excess = (whole - self.cells)[self.extreme_rows]
+        self.variance = np.square(unsure)
         if self.links is not None:
             self.near, self.far = link_means(self.links, np.where(self.known, self.cells, 0.0), self.known)
 

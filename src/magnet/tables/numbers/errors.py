@@ -45,19 +45,17 @@ class WrongDensity:
 
     Args:
         total: ``[n]``, over all kinds.
-        far: ``[n]``, of values of no special kind.
-        rows: the few rows whose value a factor may explain.
+        rows: the few rows whose value a factor may explain; everywhere else the value is of no special kind.
         by_kind: ``[rows, kinds]``, the densities there, with the share of each kind.
     """
 
     total: Floats
-    far: Floats
     rows: Ints
     by_kind: Floats
 
     def likeliest(self) -> tuple[Ints, Floats]:
         """The likeliest kind of error of every cell, and its share among the kinds ``[n]`` each."""
-        kind, share = np.full(self.total.shape, FAR), np.exp(self.far - self.total)
+        kind, share = np.full(self.total.shape, FAR), np.ones(self.total.shape)
         kind[self.rows] = self.by_kind.argmax(axis=1)
         share[self.rows] = np.exp(self.by_kind.max(axis=1) - self.total[self.rows])
         return kind, share
@@ -66,7 +64,7 @@ class WrongDensity:
         """How many of some cells each kind explains ``[kinds]``."""
         chosen = np.flatnonzero(cells)
         log = np.full((chosen.size, len(FACTORS) + 1), -np.inf)
-        log[:, FAR] = self.far[chosen]
+        log[:, FAR] = self.total[chosen]
         _, at, which = np.intersect1d(chosen, self.rows, assume_unique=True, return_indices=True)
         log[at] = self.by_kind[which]
         return np.asarray(np.exp(log - self.total[chosen, None]).sum(axis=0))
@@ -121,9 +119,8 @@ def wrong_density(
         log[k][rows] = density + np.log(kinds.shares[k])
     explained = np.flatnonzero(np.any([np.isfinite(part) for part in log], axis=0))
     by_kind = np.column_stack([*(part[explained] for part in log), far[explained]])
-    total = far.copy()
-    total[explained] = np.logaddexp.reduce(by_kind, axis=1)
-    return WrongDensity(total, far, explained, by_kind)
+    far[explained] = np.logaddexp.reduce(by_kind, axis=1)
+    return WrongDensity(far, explained, by_kind)
 
 
 def far_density(y: Floats, wrong: Floats) -> Floats:

@@ -17,7 +17,6 @@ MAX_SELECT = 3_000  # rows on which the blocks of features are chosen
 MIN_ROWS = 20
 MIN_GAIN = 3.0  # standard errors by which a block must lower the leave-one-out loss; 3 leaves 1 chance in 700
 ROWS_PER_FEATURE = 4.0
-EXTREME, MIN_EXTREME, EXTREME_SHARE = 3.0, 3, 0.25  # spreads, cells and share of cells that make a row extreme
 LEVELS = 4  # steps of the prediction, and of the number of links, in which the spread may differ
 BORROWED = 50  # rows at the overall spread that every step has besides its own
 
@@ -80,7 +79,7 @@ def predict(
     spread = _spread((y - center) / widening, center, judged, degree, floor)
     spread = spread * widening
     # imputed values of the row widen the prediction accordingly
-    spread = np.sqrt(spread * spread + np.square(context.unsure) @ np.square(slope))
+    spread = np.sqrt(spread * spread + context.variance @ np.square(slope))
     return Prediction(center, spread, blocks, slope, curvature)
 
 
@@ -92,11 +91,8 @@ def _extreme_rows(context: Context, y: Floats, center: Floats, slope: Floats) ->
     """
     if not slope.any():
         return center
-    excess = context.whole - context.cells
-    extreme = (np.abs(context.whole) > EXTREME).sum(axis=1)
-    several = (extreme >= MIN_EXTREME) & (extreme >= EXTREME_SHARE * context.whole.shape[1])
-    rows = np.flatnonzero((excess != 0).any(axis=1) & several)
-    moved = center[rows] + excess[rows] @ slope
+    rows = context.extreme_rows
+    moved = center[rows] + context.excess @ slope
     low, high = np.minimum(center[rows], moved), np.maximum(center[rows], moved)
     out = center.copy()
     out[rows] = np.where(np.isfinite(y[rows]), np.clip(y[rows], low, high), moved)
