@@ -43,8 +43,8 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     With ``model="auto"`` GCN, APPNP, ElasticGNN, AirGNN and MLP are trained on repairs, and once more with their
     most confident predictions as pseudo-labels (:class:`magnet.nn.committee.Committee`); their probabilities are
-    averaged with validation weights (:mod:`magnet.nn.members`). A single network uses the repair with the best
-    validation accuracy. If the detector's gate is closed, nothing is repaired.
+    averaged with validation weights (:mod:`magnet.nn.members`). A single network uses the repair and, unless it is
+    given, the weight decay with the best validation accuracy. If the detector's gate is closed, nothing is repaired.
 
     Args:
         model: ``"auto"``, or one of ``"gcn"``, ``"mlp"``, ``"appnp"``, ``"gnnguard"``, ``"elasticgnn"`` and
