@@ -173,7 +173,11 @@ def test_every_tuned_row_is_searched_and_runs_with_what_was_found(tmp_path: Path
     assert config(options, Setting("cora", "meta"), "magnet-gcn", 0)["hidden"] == 9
     assert "alpha" not in config(Options(settings=path, defaults=True), far, "appnp", 0)
     assert set(config(options, far, "magnet", 0)) == {"kind", "dataset", "corruption", "method", "seed"}
-    assert comparable("appnp", far)
-    assert comparable("magnet-appnp", far)
-    assert comparable("propagation-one", Setting("digits", "inject-random"))
-    assert not comparable("appnp", Setting("digits", "inject-random"))
+    digits = Setting("digits", "inject-random")
+    assert comparable(options, "appnp", far)
+    assert comparable(options, "magnet-appnp", far)
+    assert comparable(options, "propagation-one", digits)
+    assert not comparable(options, "appnp", digits)
+    found["appnp"]["digits"] = found["appnp"]["cora"]
+    settings.write(found, tmp_path / "own.toml")
+    assert comparable(Options(settings=tmp_path / "own.toml"), "appnp", digits)  # tuned by the user

@@ -213,14 +213,15 @@ def chosen_methods(options: Options, everything: Sequence[str]) -> list[str]:
     return [name for name in everything if name in chosen or name in ("clean", "gcn")]
 
 
-def found_under(method: str, setting: Setting) -> str:
+def found_under(options: Options, method: str, setting: Setting) -> str:
     """The corruption on which the settings of a method were found, "" if there are none."""
-    return tuned_under("gcn" if method == "gcn-tuned" else method, setting.dataset, setting.corruption)
+    owner = "gcn" if method == "gcn-tuned" else method
+    return tuned_under(owner, setting.dataset, setting.corruption, options.settings)
 
 
-def comparable(method: str, setting: Setting) -> bool:
+def comparable(options: Options, method: str, setting: Setting) -> bool:
     """Whether a rival was tuned: one with its own network needs settings for the dataset."""
-    return method not in RIVALS or bool(found_under(method, setting))
+    return method not in RIVALS or bool(found_under(options, method, setting))
 
 
 def searches(options: Options) -> list[Config]:

@@ -56,7 +56,7 @@ def _cell(results: Results, options: Options, setting: Setting, method: str, qua
     score = accuracy(results, configs(options, setting, method))
     corrupted, clean = ends(results, options, setting)
     value = absolute(score, corrupted) if quantity == "absolute" else relative(score, corrupted, clean)
-    value = value if comparable(method, setting) else None
+    value = value if comparable(options, method, setting) else None
     ours = None if value is None or score is None else Summary(100 * value, runs=score.runs)
     paper = setting.paper(exhibit, method, quantity)
     unhurt = quantity == "relative" and corrupted is not None and clean is not None and clean <= corrupted

@@ -94,14 +94,14 @@ def _cell(results: Results, options: Options, setting: Setting, method: str) -> 
     score = relative(None if method in ("clean", "gcn") else ours, *ends(results, options, setting))
     failed = results.failure(every)
     note = failed and ("out of memory" if "memory" in failed.lower() else "failed")
-    where = found_under(method, setting)
+    where = found_under(options, method, setting)
     if ours is not None and method not in UNTUNED:
         note = {"": "untuned", "none": "tuned on clean data"}.get(where, "")
     if _rising(results.all(*every), every):
         note = f"{note}, still rising" if note else "still rising"
     if method == OURS and ours is not None and results.version(*every) != result_version(every[0]):
         note = f"{note}, by an earlier version" if note else "by an earlier version"
-    if not comparable(method, setting):
+    if not comparable(options, method, setting):
         note, score = f"{note}, not comparable" if ours is not None else note, None
     facts = {"dataset": setting.dataset, "corruption": setting.corruption, "method": method, "settings": where}
     paper = setting.paper("table1", method)

@@ -33,6 +33,10 @@ RADIUS, REACH, LINKS = 3, 24, 20
 #: Share of the lattice beside the links to like windows, and the factor of the trust in a noisy value. These, LINKS and
 #: the number of rounds were chosen on pictures 1 to 8.
 LATTICE, TRUST, ROUNDS = 0.3, 1.5, 2
+#: Width in pixels of the surroundings of a patch on which the unexplained variance is measured.
+RING = 6
+#: How many patches of a picture are spoiled.
+NOISY = 9
 
 
 def psnr(picture: Picture, truth: Picture, where: Wrong | None = None) -> float:
@@ -46,7 +50,7 @@ def psnr(picture: Picture, truth: Picture, where: Wrong | None = None) -> float:
     return float(-10 * np.log10(np.mean(error if where is None else error[where])))
 
 
-def noisy_patches(picture: Picture, patch: int = PATCH) -> Wrong:
+def noisy_patches(picture: Picture) -> Wrong:
     """Which patches contain white noise, judged from the image alone: ``[rows, columns]`` of patches.
 
     The level of the noise in a patch is the root mean square of its response to the mask [1 -2 1] x [1 -2 1], which
@@ -54,8 +58,8 @@ def noisy_patches(picture: Picture, patch: int = PATCH) -> Wrong:
     to the upper quartile of the neighbors is added, in logarithms. Patches above the widest gap among the upper five
     per cent are noisy, if that gap is wide.
     """
-    rows, columns = picture.shape[0] // patch, picture.shape[1] // patch
-    blocks = picture[: rows * patch, : columns * patch].reshape(rows, patch, columns, patch).transpose(0, 2, 1, 3)
+    rows, columns = picture.shape[0] // PATCH, picture.shape[1] // PATCH
+    blocks = picture[: rows * PATCH, : columns * PATCH].reshape(rows, PATCH, columns, PATCH).transpose(0, 2, 1, 3)
     windows = np.lib.stride_tricks.sliding_window_view(blocks, (3, 3), axis=(2, 3))
     second = np.array([1.0, -2.0, 1.0])
     response = np.einsum("abcdef,e,f->abcd", windows, second, second) / 6
@@ -92,7 +96,7 @@ def patch_framelets(picture: Picture, wrong: Wrong) -> Picture:
     return graph_image(data, recovered.x).astype(np.float64)
 
 
-def pixel_graph(picture: Picture, wrong: Wrong, rounds: int = ROUNDS) -> Picture:
+def pixel_graph(picture: Picture, wrong: Wrong) -> Picture:
     r"""Soft trust on the pixel graph: a noisy value still carries information.
 
     .. math::
@@ -109,7 +113,7 @@ def pixel_graph(picture: Picture, wrong: Wrong, rounds: int = ROUNDS) -> Picture
     spread = _unexplained(picture, wrong)
     pilot = _solve(lattice, picture, wrong, np.clip(2 * TRUST * spread / noise, 1e-5, 0.5))
     soft = np.clip(TRUST * spread / noise, 1e-5, 0.3)
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         rows, columns, weight = _like_windows(pilot, wrong)
         weight = weight * np.count_nonzero(wrong) / (2 * weight.sum())
         mixed = tuple(
@@ -168,7 +172,7 @@ def _summed(rows: Any, columns: Any, weight: Any, count: int) -> Graph:
     return Graph(adjacency)
 
 
-def _unexplained(picture: Picture, wrong: Wrong, ring: int = 6) -> Picture:
+def _unexplained(picture: Picture, wrong: Wrong) -> Picture:
     """For the pixels of each wrong region: mean square of what the neighbors of sound pixels around it do not tell."""
     kernel = np.array([[0.5, 1.0, 0.5], [1.0, 0.0, 1.0], [0.5, 1.0, 0.5]])
     sound = (~wrong).astype(np.float64)
@@ -180,7 +184,7 @@ def _unexplained(picture: Picture, wrong: Wrong, ring: int = 6) -> Picture:
     result = np.zeros(picture.shape)
     for region in range(1, count + 1):
         inside = regions == region
-        around = nd.binary_dilation(inside, structure=square, iterations=ring) & usable
+        around = nd.binary_dilation(inside, structure=square, iterations=RING) & usable
         result[inside] = np.mean((picture - mean)[around] ** 2) if around.any() else 1.0
     return result
 
@@ -245,10 +249,10 @@ METHODS: dict[str, tuple[str, Repair]] = {
 }
 
 
-def noisy_picture(number: int, seed: int, patches: int = 9) -> tuple[Picture, Picture, Wrong]:
+def noisy_picture(number: int, seed: int) -> tuple[Picture, Picture, Wrong]:
     """A BSD68 image, the same with white noise on some patches, and the mask of these pixels."""
     data = load(f"bsd68/{number}")
-    bad = corrupt_patches(data, patches=patches, sigma=SIGMA, seed=seed)
+    bad = corrupt_patches(data, patches=NOISY, sigma=SIGMA, seed=seed)
     wrong = graph_image(data, bad.nodes.unsqueeze(1).expand(-1, PATCH * PATCH).float()) > 0
     return graph_image(data).astype(np.float64), graph_image(data, bad.data.x).astype(np.float64), wrong
 

@@ -144,22 +144,27 @@ def message_of(error: Exception) -> str:
 
 
 @contextlib.contextmanager
-def heartbeat(store: Store) -> Iterator[None]:
-    """Keep the claims of this process alive while the body runs."""
-    done = threading.Event()
-
-    def beat() -> None:
-        with Store(store.path, store.versions) as own:
-            while not done.wait(PATIENCE / 4):
-                own.heartbeat()
-
-    thread = threading.Thread(target=beat, daemon=True)
+def beside(watch: Callable[[threading.Event], None]) -> Iterator[None]:
+    """Run ``watch`` in a thread while the body runs; the event that it is given is set when the body ends."""
+    ended = threading.Event()
+    thread = threading.Thread(target=watch, args=(ended,), daemon=True)
     thread.start()
     try:
         yield
     finally:
-        done.set()
+        ended.set()
         thread.join()
+
+
+def heartbeat(store: Store) -> contextlib.AbstractContextManager[None]:
+    """Keep the claims of this process alive while the body runs."""
+
+    def beat(ended: threading.Event) -> None:
+        with Store(store.path, store.versions) as own:
+            while not ended.wait(PATIENCE / 4):
+                own.heartbeat()
+
+    return beside(beat)
 
 
 def _worker(path: Path, versions: dict[str, int], jobs: Sequence[Job], run: Runner, threads: int) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import statistics
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 from magnet.experiments.store import Store
-from magnet.experiments.store.jobs import Job
+from magnet.experiments.store.jobs import Job, beside
 
 #: Which number of a run is worth showing while it comes in, and its factor.
 TELLING = {"classify": ("test_accuracy", 100.0), "image": ("local_psnr", 1.0), "detect": ("cell_auroc", 1.0)}
@@ -52,8 +52,9 @@ def state(store: Store, jobs: Sequence[Job]) -> Lines:
     return lines
 
 
-@contextlib.contextmanager
-def progress(store: Store, jobs: Sequence[Job], say: Callable[[str], None] | None = print) -> Iterator[None]:
+def progress(
+    store: Store, jobs: Sequence[Job], say: Callable[[str], None] | None = print
+) -> AbstractContextManager[None]:
     """While the body runs, show the state of some jobs: a live table on a terminal, else a line now and then.
 
     Args:
@@ -61,36 +62,27 @@ def progress(store: Store, jobs: Sequence[Job], say: Callable[[str], None] | Non
         jobs: the planned runs.
         say: called with a line of text if there is no terminal; ``None`` for none. (default: ``print``)
     """
-    if not jobs or say is None:
-        yield
-        return
-    done = threading.Event()
-    thread = threading.Thread(target=_watch, args=(store, jobs, say, done), daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
 
+    def watch(done: threading.Event) -> None:
+        from rich.console import Console
+        from rich.live import Live
 
-def _watch(watched: Store, jobs: Sequence[Job], say: Callable[[str], None], done: threading.Event) -> None:
-    from rich.console import Console
-    from rich.live import Live
+        console = Console(stderr=True)
+        live = Live(console=console, auto_refresh=False) if console.is_terminal else None
+        counts: list[int] = []  # how many runs were finished at each look
+        began, ended = time.monotonic(), False
+        with Store(store.path, store.versions) as own, live or nullcontext():
+            while not ended:
+                ended = done.wait(0.5 if live else 5.0)  # one more look after the end
+                lines = state(own, jobs)
+                counts.append(sum(line.done for line in lines.values()))
+                words = in_words(lines, time.monotonic() - began, counts[-1] - counts[0])
+                if live:
+                    live.update(table(lines, words, console.height - 4), refresh=True)
+                elif say is not None and counts[-2:-1] != counts[-1:]:
+                    say(words)
 
-    console = Console(stderr=True)
-    live = Live(console=console, auto_refresh=False) if console.is_terminal else None
-    began, counts = time.monotonic(), list[int]()  # how many runs were finished at each look
-    with Store(watched.path, watched.versions) as store, live or contextlib.nullcontext():
-        while not counts or not done.is_set():
-            done.wait(0.5 if live else 5.0)
-            lines = state(store, jobs)
-            counts.append(sum(line.done for line in lines.values()))
-            words = in_words(lines, time.monotonic() - began, counts[-1] - counts[0])
-            if live:
-                live.update(table(lines, words, console.height - 4), refresh=True)
-            elif counts[-2:-1] != counts[-1:]:
-                say(words)
+    return beside(watch) if jobs and say is not None else nullcontext()
 
 
 def in_words(lines: Lines, seconds: float, fresh: int) -> str:

@@ -52,17 +52,16 @@ class Batch:
     settings: list[dict[str, Any]]
 
 
-def ask(method: str, trials: Sequence[Trial], count: int, seed: int = 0) -> list[dict[str, Any]]:
+def ask(method: str, trials: Sequence[Trial], count: int) -> list[dict[str, Any]]:
     """The next settings to try: the defaults first, then what Optuna's sampler proposes, each setting once.
 
     Args:
         method: whose space is searched.
         trials: finished trials.
         count: how many settings, at most.
-        seed: of the sampler. (default: ``0``)
     """
     chosen = methods.get(method)
-    study = _study(chosen.space, trials, seed)
+    study = _study(chosen.space, trials)
     known = {_key(trial.settings) for trial in trials}
     new: list[dict[str, Any]] = []
     if not known:
@@ -79,7 +78,7 @@ def ask(method: str, trials: Sequence[Trial], count: int, seed: int = 0) -> list
     return new[:count]
 
 
-def _study(space: Mapping[str, list[Any]], trials: Sequence[Trial], seed: int) -> Any:
+def _study(space: Mapping[str, list[Any]], trials: Sequence[Trial]) -> Any:
     """An Optuna study with the given trials."""
     try:
         import optuna
@@ -87,7 +86,7 @@ def _study(space: Mapping[str, list[Any]], trials: Sequence[Trial], seed: int) -
         raise ImportError("the search needs optuna: pip install 'magnet-gnn[search]'") from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     # Known trials are added again, so the sampler must not repeat the draws that led to them.
-    sampler = optuna.samplers.TPESampler(seed=seed + len(trials), multivariate=True, n_startup_trials=12)
+    sampler = optuna.samplers.TPESampler(seed=len(trials), multivariate=True, n_startup_trials=12)
     study = optuna.create_study(direction="maximize", sampler=sampler)
     spread = {name: optuna.distributions.CategoricalDistribution(choices) for name, choices in space.items()}
     for trial in trials:
