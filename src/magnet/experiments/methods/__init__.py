@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import difflib
 
-from magnet.experiments.methods import networks, paper, repairs, rivals
+from magnet.experiments.methods import gadc, networks, paper, repairs, ugd
 from magnet.experiments.methods.base import PAPER_SPACE, Method, RepairCandidates
 
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
         *(networks.GCN, networks.MLP, networks.APPNP, networks.GNNGUARD, networks.ELASTICGNN, networks.AIRGNN),
-        *(rivals.GADC, rivals.UGD),
+        *(gadc.GADC, ugd.UGD),
         *(paper.ONE, paper.GAE, paper.TRUE),
         *(repairs.COMMITTEE, repairs.WITH_GCN, repairs.WITH_APPNP, repairs.WITH_ELASTIC),
         *(repairs.CONTROL, repairs.FP, repairs.FP_TRUE, repairs.RECONSTRUCTION),

@@ -1,4 +1,4 @@
-"""GADC and UGD against their equations on graphs that can be worked out."""
+"""UGD against its equations on graphs that can be worked out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 
 from magnet.datasets import synthetic
 from magnet.experiments import run_one
-from magnet.experiments.methods import rivals
+from magnet.experiments.methods import ugd
 from magnet.graph import Graph
 from magnet.nn.sparse import self_looped
 
@@ -29,36 +29,22 @@ def two_groups() -> tuple[torch.Tensor, Graph]:
     return x, Graph.from_edges([[0, 0, 1, 2, 3, 3, 4], [1, 2, 2, 3, 4, 5, 5]], 6)
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 0.3])
-def test_the_diffusion_is_the_minimum_of_the_perturbed_problem(small: Any, epsilon: float) -> None:
-    x, graph = small
-    lam, gram = 2.0, x @ x.T
-    smooth = torch.from_numpy(self_looped(graph).toarray())
-    system = (1 + lam) * torch.eye(40, dtype=x.dtype) - lam * (smooth - epsilon * gram / gram.norm())
-    assert torch.allclose(rivals.diffused(x, graph, lam, epsilon, 120), torch.linalg.solve(system, x), atol=1e-8)
-
-
-def test_a_diffusion_without_steps_only_shrinks(small: Any) -> None:
-    x, graph = small
-    assert torch.allclose(rivals.diffused(x, graph, 3.0, 0.1, 0), x / 4)
-
-
 def test_the_edge_between_strangers_goes_first(two_groups: Any) -> None:
     x, graph = two_groups
     # Node 2 beside the mean of the neighbors of 3, two of its own kind and one of the other: cosine 1 / sqrt(5).
     assert torch.sigmoid(torch.tensor(5**-0.5)).item() == pytest.approx(0.61, abs=0.001)
-    assert rivals._pruned(x, graph, 0.605).num_edges == 7
-    cut = rivals._pruned(x, graph, 0.615)
+    assert ugd._pruned(x, graph, 0.605).num_edges == 7
+    cut = ugd._pruned(x, graph, 0.615)
     assert (cut.num_edges, cut.adjacency[2, 3]) == (6, 0)
     # within a triangle that lost nothing the cosine is 1, at the joint 2 / sqrt(5)
-    assert rivals._pruned(x, cut, 0.73).num_edges == 6
+    assert ugd._pruned(x, cut, 0.73).num_edges == 6
 
 
 def test_edges_are_judged_in_pieces_as_at_once(two_groups: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     x, graph = two_groups
-    whole = rivals._pruned(x, graph, 0.615).adjacency.toarray()
-    monkeypatch.setattr(rivals, "CELLS_AT_ONCE", 8)
-    assert np.array_equal(rivals._pruned(x, graph, 0.615).adjacency.toarray(), whole)
+    whole = ugd._pruned(x, graph, 0.615).adjacency.toarray()
+    monkeypatch.setattr(ugd, "CELLS_AT_ONCE", 8)
+    assert np.array_equal(ugd._pruned(x, graph, 0.615).adjacency.toarray(), whole)
 
 
 def dense_loss(x: torch.Tensor, rebuilt: torch.Tensor, graph: Graph, beta: float, gamma: float) -> torch.Tensor:
@@ -68,10 +54,10 @@ def dense_loss(x: torch.Tensor, rebuilt: torch.Tensor, graph: Graph, beta: float
     return torch.linalg.norm(x - new, dim=1).mean() + gamma * (new * (rough @ new)).sum()
 
 
-def refined(x: torch.Tensor, graph: Graph, *amounts: float, rate: float = 1e-3, seed: int = 2) -> rivals.Refining:
+def refined(x: torch.Tensor, graph: Graph, *amounts: float, rate: float = 1e-3, seed: int = 2) -> ugd.Refining:
     """One graph refined by itself."""
-    one = rivals.Refining(x, graph, *amounts, seed)
-    rivals.refine([one], rate)
+    one = ugd.Refining(x, graph, *amounts, seed)
+    ugd.refine([one], rate)
     return one
 
 
@@ -87,7 +73,7 @@ def wide() -> tuple[torch.Tensor, Graph]:
 def test_the_objective_is_the_published_one(
     small: Any, beta: float, share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rivals, "SPARSE_SHARE", share)
+    monkeypatch.setattr(ugd, "SPARSE_SHARE", share)
     x, graph = small
     draw = torch.Generator().manual_seed(3)
     parts = [torch.randn(*size, generator=draw, dtype=x.dtype) for size in ((2, 40, 65), (2, 65, 12))]
@@ -98,7 +84,7 @@ def test_the_objective_is_the_published_one(
             dense = [dense_loss(x, c @ w, graph, beta, 0.01) for c, w in zip(codes, weights, strict=True)]
             loss[way] = torch.stack(dense)
         else:
-            objective = rivals._Objective([rivals.Refining(x, graph, 0.7, beta, 0.01, 0)] * 2)
+            objective = ugd._Objective([ugd.Refining(x, graph, 0.7, beta, 0.01, 0)] * 2)
             objective.rewire([graph, graph])
             loss[way] = objective(codes, weights)
         gradients[way] = torch.autograd.grad(loss[way].sum(), [codes, weights])
@@ -113,7 +99,7 @@ def test_a_row_that_is_rebuilt_exactly_has_no_gradient(two_groups: Any) -> None:
     codes[0, range(6), range(6)] = 1
     weights = torch.zeros(1, 65, 4)
     weights[0, :6] = x
-    objective = rivals._Objective([rivals.Refining(x, graph, 0.7, 0.0, 0.0, 0)])
+    objective = ugd._Objective([ugd.Refining(x, graph, 0.7, 0.0, 0.0, 0)])
     objective.rewire([graph])
     loss = objective(codes.requires_grad_(), weights)
     assert loss.item() < 1e-3
@@ -125,21 +111,21 @@ def test_a_row_that_is_rebuilt_exactly_has_no_gradient(two_groups: Any) -> None:
 def test_refining_is_the_plain_training_of_its_autoencoder(
     wide: Any, beta: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rivals, "MAX_EPOCHS", 120)
+    monkeypatch.setattr(ugd, "MAX_EPOCHS", 120)
     x, graph = wide
     threshold, gamma, rate = 0.7, 1e-3, 1e-3
     made = refined(x, graph, threshold, beta, gamma)
 
-    coder = rivals._Autoencoders(200, [2]).double()
+    coder = ugd._Autoencoders(200, [2]).double()
     optimizer = torch.optim.Adam(coder.parameters(), lr=rate)
-    plain, window, now, epoch, cut = x, rivals.FIRST_WINDOW, rivals.FIRST_THRESHOLD, 0, graph
+    plain, window, now, epoch, cut = x, ugd.FIRST_WINDOW, ugd.FIRST_THRESHOLD, 0, graph
     for rounds in range(100):
-        before, cut = cut.num_edges, rivals._pruned(plain, cut, now)
-        if (rounds >= rivals.MIN_ROUNDS and cut.num_edges == before) or epoch >= rivals.MAX_EPOCHS:
+        before, cut = cut.num_edges, ugd._pruned(plain, cut, now)
+        if (rounds >= ugd.MIN_ROUNDS and cut.num_edges == before) or epoch >= ugd.MAX_EPOCHS:
             break
-        now = threshold if rounds == 0 else min(now + rivals.THRESHOLD_STEP, threshold + rivals.THRESHOLD_RISE)
+        now = threshold if rounds == 0 else min(now + ugd.THRESHOLD_STEP, threshold + ugd.THRESHOLD_RISE)
         smooth, h, losses = torch.from_numpy(self_looped(cut).toarray()), x, []
-        while epoch < rivals.MAX_EPOCHS and (len(losses) <= window or losses[-1] < np.mean(losses[-window:])):
+        while epoch < ugd.MAX_EPOCHS and (len(losses) <= window or losses[-1] < np.mean(losses[-window:])):
             h = x
             for place, (weight, bias) in enumerate(zip(coder.weights, coder.biases, strict=True)):
                 h = smooth @ h @ weight[0] + bias[0]
@@ -150,7 +136,7 @@ def test_refining_is_the_plain_training_of_its_autoencoder(
             optimizer.step()
             losses.append(loss.item())
             epoch += 1
-        plain, window = (beta * x + (1 - beta) * h).detach(), rivals.WINDOW
+        plain, window = (beta * x + (1 - beta) * h).detach(), ugd.WINDOW
     assert rounds >= 1
     assert (made.graph.adjacency != cut.adjacency).nnz == 0
     assert made.graph.num_edges < graph.num_edges
@@ -158,11 +144,11 @@ def test_refining_is_the_plain_training_of_its_autoencoder(
 
 
 def test_graphs_refined_side_by_side_are_those_refined_alone(wide: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rivals, "MAX_EPOCHS", 90)
+    monkeypatch.setattr(ugd, "MAX_EPOCHS", 90)
     x, graph = wide
     amounts = [(x, 0.7, 0.0, 1e-3, 2), (x.flip(0), 0.65, 0.5, 1e-2, 3), (x, 0.6, 0.5, 1e-4, 2)]
-    batch = [rivals.Refining(y, graph, *rest) for y, *rest in amounts]
-    rivals.refine(batch, 3e-3)
+    batch = [ugd.Refining(y, graph, *rest) for y, *rest in amounts]
+    ugd.refine(batch, 3e-3)
     for each, (y, threshold, beta, gamma, seed) in zip(batch, amounts, strict=True):
         alone = refined(y, graph, threshold, beta, gamma, rate=3e-3, seed=int(seed))
         assert (each.rounds, each.done) == (alone.rounds, alone.done)
@@ -172,10 +158,10 @@ def test_graphs_refined_side_by_side_are_those_refined_alone(wide: Any, monkeypa
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_replayed_epochs_refine_like_plain_ones(wide: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rivals, "MAX_EPOCHS", 120)
+    monkeypatch.setattr(ugd, "MAX_EPOCHS", 120)
     x, graph = wide
     replayed = refined(x.cuda(), graph, 0.7, 0.5, 1e-3)
-    monkeypatch.setattr(rivals, "recorded", lambda step: step)
+    monkeypatch.setattr(ugd, "recorded", lambda step: step)
     plain = refined(x.cuda(), graph, 0.7, 0.5, 1e-3)
     assert (replayed.graph.adjacency != plain.graph.adjacency).nnz == 0
     torch.testing.assert_close(replayed.x, plain.x, rtol=1e-5, atol=1e-5)
@@ -191,16 +177,16 @@ def test_refining_cuts_the_joint_and_keeps_what_it_is_told_to(two_groups: Any) -
 
 
 def test_a_network_behind_ugd_sees_the_refined_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rivals, "MAX_EPOCHS", 30)
+    monkeypatch.setattr(ugd, "MAX_EPOCHS", 30)
     calls: list[Graph] = []
 
-    def without_edges(batch: list[rivals.Refining], learning_rate: float) -> None:
+    def without_edges(batch: list[ugd.Refining], learning_rate: float) -> None:
         for each in batch:
             each.graph = Graph.from_edges(np.zeros((2, 0), dtype=int), each.graph.num_nodes)
             calls.append(each.graph)
 
     whole = run_one("digits", "inject-random", "gcn", 0, epochs=30, device="cpu", folder=tmp_path)
-    monkeypatch.setattr(rivals, "refine", without_edges)
+    monkeypatch.setattr(ugd, "refine", without_edges)
     cut = run_one("digits", "inject-random", "ugd", 0, epochs=30, device="cpu", folder=tmp_path)
     assert len(calls) == 1
     assert cut["test_accuracy"] < whole["test_accuracy"] - 0.1
