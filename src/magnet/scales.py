@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
+NORMAL_MAD = 1.4826  # a normal distribution's standard deviation over its median absolute deviation
 MOSTLY = 0.98  # share of the values that a rule must hold for: the others may be wrong
 MIN_VALUES = 20  # fewer values than this do not show a shape
 SMALL_COUNTS = 10  # whole numbers up to here: a log scale would only pull 0 and 1 apart

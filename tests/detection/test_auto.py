@@ -9,7 +9,7 @@ from sklearn.metrics import average_precision_score
 
 from magnet import corruption, datasets, detection
 from magnet.detection.cells.cell import CellModel
-from magnet.detection.rows.context import context_weights, judge_rows
+from magnet.detection.rows.judgment import context_weights, judge_rows
 
 
 def test_contextual_errors_in_a_mixed_table(town_table):

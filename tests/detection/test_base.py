@@ -92,7 +92,7 @@ def test_reference_gives_the_scales_and_the_threshold(fitted):
     assert again.threshold_ == first.threshold_
     assert torch.equal(again.scales_.center, first.scales_.center)
     assert float(again.scores_.median()) > 3 * float(first.scores_.median())
-    with pytest.raises(ValueError, match="knows 6 features"):
+    with pytest.raises(ValueError, match="fitted on 6 features"):
         detection.make("zscore").fit(datasets.synthetic(100, 7, kind="continuous"), reference=first)
 
 

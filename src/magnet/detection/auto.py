@@ -12,7 +12,7 @@ from magnet.detection.cells.bursts import BurstModel
 from magnet.detection.cells.cell import CellModel
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.options import ROWS
-from magnet.detection.rows.context import context_weights, judge_rows
+from magnet.detection.rows.judgment import context_weights, judge_rows
 from magnet.detection.verdict import Verdict, either
 
 

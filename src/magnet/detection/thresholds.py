@@ -12,6 +12,7 @@ from torch import Tensor
 
 from magnet.detection.data.scales import Scales
 from magnet.detection.options import NUMERIC
+from magnet.scales import NORMAL_MAD
 
 _MIN_FLAGGED = 0.01  # nothing less probable than this is flagged for the sake of a false discovery rate
 
@@ -130,7 +131,7 @@ def tail_probability(scores: Tensor) -> tuple[Tensor, float]:
     if known.numel() < 3 or bool(known.min() == known.max()):
         return torch.zeros_like(scores), 0.0
     middle = known.median()
-    spread = 1.4826 * (middle - known)[known <= middle].median()
+    spread = NORMAL_MAD * (middle - known)[known <= middle].median()
     if not float(spread) > 0:
         spread = known.std()
     log_ratio = upper_log_ratio((scores - middle) / spread)

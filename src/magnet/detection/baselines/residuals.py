@@ -14,6 +14,7 @@ from magnet.detection.data.row_vectors import low_rank_rows, unit_rows
 from magnet.detection.thresholds import log_odds, tail_probability, upper_log_ratio
 from magnet.detection.verdict import Verdict
 from magnet.recovery import propagate
+from magnet.scales import NORMAL_MAD
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -41,7 +42,7 @@ class FPResidual(Detector):
         node_probability, share = tail_probability(node_scores)
         sample = torch.cat([residual(*r).flatten()[:: max(1, data.num_nodes // 2000)] for r in data.ranges()])
         middle = sample.median()
-        spread = (1.4826 * (sample - middle).abs().median()).clamp_min(1e-6)
+        spread = (NORMAL_MAD * (sample - middle).abs().median()).clamp_min(1e-6)
         prior = log_odds(max(tail_probability(sample)[1], 1e-6))
         cells = partial(_judge, residual, middle, spread, prior, node_probability)
         return Verdict(data, node_scores, node_probability, share, cells=cells)

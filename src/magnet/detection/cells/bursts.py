@@ -6,13 +6,17 @@ of the cells that the meta attack adds on Cora are in five rows. No neighbor is 
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import torch
 from torch import Tensor
 
 from magnet.detection.cells.context_model import ContextModel
+from magnet.detection.cells.cooccurrence import Cooccurrence
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.options import CELLS
 from magnet.detection.thresholds import empirical_bayes_share, log_odds, upper_log_ratio
+from magnet.scales import NORMAL_MAD
 
 Maxima = tuple[Tensor, Tensor, Tensor]
 
@@ -50,14 +54,11 @@ class BurstModel:
         if not self._found:
             return
         self._words = all(kind == "binary" for kind in data.kinds)
-        self._context = ContextModel(data, torch.ones(data.num_nodes, device=data.device))
-        mass = self._mass()
+        counts, sums, squares = self._sizes()
+        self._mass = mass = counts if self._words else squares.sqrt()
         filled = mass[mass > 0]
-        if filled.numel() < CELLS.min_burst_rows:
-            self._found = False
-            return
-        if not self._words and self._is_normalized():
-            self._found = False
+        if filled.numel() < CELLS.min_burst_rows or (not self._words and (_is_constant(sums) or _is_constant(squares))):
+            self._found = False  # in normalized rows the mass measures how short a row is
             return
         middle = filled.median()
         self.excess = (1 - middle / mass.clamp_min(1e-30)).clamp_min(0)
@@ -81,28 +82,22 @@ class BurstModel:
             moved.scatter_reduce_(0, row, p, "amax")
             self.row_probability = 1 - (1 - self.row_probability) * (1 - moved)
         self.share = float((torch.maximum(self._p_long, moved) > 0.5).float().mean())
-        if self._words:
-            # rows must not confirm words that were added to them, nor long rows each other
-            weights = (middle / mass.clamp_min(1e-30)).clamp_max(1).square()
-            self._context = ContextModel(data, torch.ones_like(mass), support=weights)
 
-    def _mass(self) -> Tensor:
-        total = torch.zeros(self.data.num_nodes, device=self.data.device)
+    @cached_property
+    def _rest_of_row(self) -> Cooccurrence:
+        """Rows must not confirm words that were added to them, nor long rows each other."""
+        mass = self._mass
+        weights = (mass[mass > 0].median() / mass.clamp_min(1e-30)).clamp_max(1).square()
+        context = ContextModel(self.data, torch.ones_like(mass))
+        return Cooccurrence(context.event_matrix(), weights)
+
+    def _sizes(self) -> Tensor:
+        """Of each row the number of words, their sum and the sum of their squares ``[3, n]``."""
+        out = torch.zeros(3, self.data.num_nodes, device=self.data.device)
         for first, last in self.data.ranges():
             block = self.data.block(first, last).nan_to_num()
-            total += (block != 0).sum(dim=1) if self._words else block.square().sum(dim=1)
-        return total if self._words else total.sqrt()
-
-    def _is_normalized(self) -> bool:
-        """Whether most rows have the same sum or the same norm: then the mass of a row measures how short it is."""
-        sums, squares = torch.zeros(2, self.data.num_nodes, device=self.data.device)
-        for first, last in self.data.ranges():
-            block = self.data.block(first, last).nan_to_num()
-            sums += block.sum(dim=1)
-            squares += block.square().sum(dim=1)
-        return any(
-            float(torch.isclose(size, size.median(), rtol=1e-3).float().mean()) > 0.5 for size in (sums, squares)
-        )
+            out += torch.stack([(block != 0).sum(dim=1), block.sum(dim=1), block.square().sum(dim=1)])
+        return out
 
     def probability(self, first: int, last: int) -> Tensor:
         """Probability ``[n, last - first]`` that each cell was added to its row."""
@@ -111,9 +106,7 @@ class BurstModel:
         block = self.data.block(first, last).nan_to_num()
         excess = self.excess[:, None]
         if self._words:
-            rest = self._context.rest_of_row
-            assert rest is not None
-            share = excess / (excess + (1 - excess) * rest.lift(first, last)).clamp_min(1e-12)
+            share = excess / (excess + (1 - excess) * self._rest_of_row.lift(first, last)).clamp_min(1e-12)
         else:
             share = block.abs() / block.abs().amax(dim=0).clamp_min(1e-30)
         share = share * (block != 0)
@@ -167,10 +160,15 @@ def repeated_maxima(data: DetectionData, excess: Tensor) -> Maxima | None:
     return row, column, moved / repeated * (1 - odds / total[column])
 
 
+def _is_constant(sizes: Tensor) -> bool:
+    """Whether most rows have the same size."""
+    return float(torch.isclose(sizes, sizes.median(), rtol=1e-3).float().mean()) > 0.5
+
+
 def _tail_log_ratio(values: Tensor, known: Tensor, least: float) -> Tensor:
     """Log ratio of a wide to a normal density ``[n]``, with the center and the spread of the known values.
 
     The spread is the larger of those of both sides, so that a skewed bulk has no tail, and at least so large."""
     middle = known.median()
     sides = (middle - known)[known <= middle].median(), (known - middle)[known >= middle].median()
-    return upper_log_ratio((values - middle) / (1.4826 * torch.maximum(*sides)).clamp_min(least))
+    return upper_log_ratio((values - middle) / (NORMAL_MAD * torch.maximum(*sides)).clamp_min(least))

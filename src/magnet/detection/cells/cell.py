@@ -225,10 +225,6 @@ class CellModel:
         local = torch.tensor([local for _, local in self._lengths], device=self.data.device)
         return self._posterior[:, 1:, local].sum(dim=(1, 2)).clamp_max(1)
 
-    def wrong_rate(self) -> Tensor:
-        """Expected share ``[n]`` of wrong cells in each row."""
-        return self._posterior.sum(dim=2) @ torch.tensor(self._rates, device=self.data.device)
-
     @property
     def _keeps(self) -> bool:
         data = self.data

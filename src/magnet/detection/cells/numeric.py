@@ -13,6 +13,7 @@ from magnet.detection.cells.tails import Tail, fit_t_dof, fit_tail, log_t_densit
 from magnet.detection.data.dataset import block_width
 from magnet.detection.data.scales import median_size, nan_median
 from magnet.detection.options import DATA, NUMERIC
+from magnet.scales import NORMAL_MAD
 
 
 class NumericModel:
@@ -266,7 +267,7 @@ def _row_scale(u: Tensor) -> Tensor:
     """
     middle = median_size(u)[:, None].nan_to_num()
     ratio = (middle.clamp_min(1e-9) / middle.median().clamp_min(1e-9)).log()
-    variance = (1.4826 * ratio.abs().median()).square().clamp_min(1e-9)
+    variance = (NORMAL_MAD * ratio.abs().median()).square().clamp_min(1e-9)
     chance = 1.36 / u.shape[1]
     level = (1 - chance / variance).clamp_min(0) * ratio
     return torch.where((level > 0) | (level < -2 * chance**0.5), level, torch.zeros_like(level)).exp()
@@ -274,7 +275,7 @@ def _row_scale(u: Tensor) -> Tensor:
 
 def _robust_spread(values: Tensor) -> Tensor:
     """1.4826 times the median absolute value ``[c]``."""
-    return 1.4826 * nan_median(values.abs()).nan_to_num()
+    return NORMAL_MAD * nan_median(values.abs()).nan_to_num()
 
 
 def log_cauchy_density(z: Tensor, scale: float = NUMERIC.wrong_scale) -> Tensor:

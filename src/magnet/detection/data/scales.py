@@ -11,7 +11,7 @@ from torch import Tensor
 
 from magnet.detection.data.scratch import row_ranges
 from magnet.detection.options import DATA
-from magnet.scales import asinh_unit
+from magnet.scales import NORMAL_MAD, asinh_unit
 from magnet.threads import CELLS_PER_THREAD, map_threads
 
 
@@ -66,7 +66,7 @@ def robust_scales(block: Tensor, unit: Tensor, indicator: bool) -> tuple[Tensor,
         return mean, (mean * (1 - mean)).clamp_min(0).sqrt()
     values = _asinh_scale(block, unit)
     center = nan_median(values)
-    spread = 1.4826 * nan_median((values - center).abs())
+    spread = NORMAL_MAD * nan_median((values - center).abs())
     for j in torch.nonzero(~(spread > 0)).flatten().tolist():
         column = values[:, j]
         column = column[~column.isnan()].sort().values

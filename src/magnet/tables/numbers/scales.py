@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from magnet.scales import NORMAL_MAD
 from magnet.tables.numbers.arrays import Floats
 from magnet.tables.numbers.tails import log_far, log_t
 
-NORMAL_MAD = 1.4826  # a normal distribution's standard deviation over its median absolute deviation
 MAX_FIT = 5_000  # values that choose the scale
 POSITIVE = 0.98  # share of non-negative values from which a column counts as a size
 ORDINARY = 0.05  # quantile of the sizes from which one with a minus is taken for a lost sign

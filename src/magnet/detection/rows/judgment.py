@@ -1,0 +1,259 @@
+"""How well each row fits its node: real pairs of nodes and rows against permuted ones, round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.special import expit
+from torch import Tensor
+
+from magnet.detection.base import track
+from magnet.detection.data.dataset import DetectionData
+from magnet.detection.data.row_vectors import duplicate_counts, low_rank_rows, unit_rows
+from magnet.detection.options import ROWS
+from magnet.detection.rows.gate import Gate, GateEvidence, judge_gate, power_and_error
+from magnet.detection.rows.local_fdr import FloatArray, local_fdr, null_overlap, null_proportion, without_overlap
+from magnet.detection.rows.logistic import CrossFit
+from magnet.detection.rows.other_places import compare_with_other_places
+from magnet.detection.rows.pair_features import PairFeatures, permuted_pairs
+from magnet.detection.thresholds import empirical_bayes_share, log_odds
+
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class RowJudgment:
+    """Evidence of the context about the rows.
+
+    Args:
+        p_row_swapped: probability ``[n]`` that the row belongs to another node.
+        ranking: the same with the share of swapped rows floored at 0.001, used for ranking ``[n]``.
+        logit: the evidence itself: how well the row fits ``[n]``.
+        duplicates: how often each row occurs ``[n]``.
+        has_evidence: bool ``[n]``, the row is not empty and has neighbors.
+        share: estimated share of swapped rows.
+        gate: whether the context carries information about the rows.
+    """
+
+    p_row_swapped: Tensor
+    ranking: Tensor
+    logit: Tensor
+    duplicates: Tensor
+    has_evidence: Tensor
+    share: float
+    gate: Gate
+
+    def neutral(self, scores: Tensor) -> Tensor:
+        """Scores ``[n]`` in which rows without evidence get the median."""
+        if not bool(self.has_evidence.any()):
+            return scores
+        return torch.where(self.has_evidence, scores, scores[self.has_evidence].median())
+
+    def gated(self) -> RowJudgment:
+        """The same with no row swapped where the gate is closed; the ranking stays."""
+        if self.gate.open:
+            return self
+        return replace(self, p_row_swapped=torch.zeros_like(self.p_row_swapped), share=0.0)
+
+
+def context_weights(p_row_swapped: Tensor, duplicates: Tensor) -> Tensor:
+    """Weights ``[n]`` of the rows in contexts: suspicious rows and duplicates count less."""
+    return (1 - p_row_swapped).clamp_min(ROWS.min_row_weight) / duplicates
+
+
+def judge_rows(
+    data: DetectionData, rounds: int = 4, probes: int = 128, rank: int = 128, seed: int = 0, progress: bool = False
+) -> RowJudgment:
+    """Compare each row with its context; see :class:`~magnet.detection.rows.context.Context`."""
+    drawn = _Draw.of(data, probes, rank, seed)
+    known, duplicates = drawn.known, drawn.duplicates
+    if int(known.sum()) < ROWS.min_rows or int(drawn.allowed.sum()) < ROWS.min_rows:
+        nothing = torch.zeros(data.num_nodes, device=data.device)
+        return RowJudgment(nothing, nothing, nothing, duplicates, known, 0.0, judge_gate(None))
+    single, *repeated = _strata(duplicates, known)
+    p_row_swapped = torch.zeros(data.num_nodes, device=data.device)
+    for turn in track(range(rounds), "comparing rows with their context", progress):
+        fit = _Fit.of(drawn, p_row_swapped)
+        logit = fit.logit
+        real, null = _values(logit[known]), _values(fit.null_logit[drawn.allowed])
+        shares = [_share_of_single_rows(real[single], null), *(_share_of_repeated_rows(real[m]) for m in repeated)]
+        if turn == 0:
+            at_nodes = torch.where(drawn.allowed, fit.null_logit, torch.nan)[known]
+            power, error = power_and_error(real, _values(at_nodes))
+        if turn + 1 == rounds:
+            logit, of_row = fit.beside_other_places()
+            real[single] = _values(logit[known])[single]
+            null = _values(of_row[known][single][drawn.elsewhere[known][single]])
+            shares[0] = min(shares[0], _share_of_single_rows(real[single], null))  # both nulls must show it
+        p_row_swapped = _posterior(drawn, real, null, (single, *repeated), shares)
+    at_least = [max(ROWS.min_ranking_share, share) for share in shares]
+    ranking = _posterior(drawn, real, null, (single, *repeated), at_least)
+    share = float(np.dot(shares, [members.sum() for members in (single, *repeated)]) / data.num_nodes)
+    gate = judge_gate(GateEvidence(power, error, share))
+    return RowJudgment(p_row_swapped, ranking, logit, duplicates, known, share, gate)
+
+
+@dataclass(frozen=True, eq=False)
+class _Draw:
+    """What stays the same over the rounds.
+
+    Args:
+        pairs: features of pairs by each representation of the rows; its probes are the rows of the permuted pairs.
+        probes: numbers of these rows ``[K]``.
+        allowed: bool ``[n, K]``, which of them are permuted pairs of a node with evidence.
+        places: numbers of the nodes ``[J]`` at which every row is tried in the last round.
+        elsewhere: bool ``[n, J]``, which of them are permuted pairs of a row that is not empty.
+        known: bool ``[n]``, rows with evidence.
+        half: which of two halves each node belongs to ``[n]``.
+        duplicates: how often each row occurs ``[n]``.
+        training: permuted pairs per node that the regressions are fitted on.
+    """
+
+    data: DetectionData
+    pairs: list[PairFeatures]
+    probes: Tensor
+    allowed: Tensor
+    places: Tensor
+    elsewhere: Tensor
+    known: Tensor
+    half: Tensor
+    duplicates: Tensor
+    training: int
+
+    @classmethod
+    def of(cls, data: DetectionData, probes: int, rank: int, seed: int) -> _Draw:
+        generator = torch.Generator().manual_seed(seed)
+
+        def some(candidates: Tensor, count: int) -> Tensor:
+            candidates = torch.nonzero(candidates.cpu()).flatten()
+            return candidates[torch.randperm(candidates.numel(), generator=generator)[:count]].to(data.device)
+
+        representations = [rows for rows in (unit_rows(data), low_rank_rows(data, rank, seed)) if rows is not None]
+        filled = representations[0].square > 0
+        known = (data.num_neighbors > 0) & filled
+        count = min(probes, max(ROWS.min_probes, ROWS.max_pairs // data.num_nodes))
+        chosen = some(filled, count)
+        half = (torch.randperm(data.num_nodes, generator=generator) % 2).to(data.device)
+        places = some(known, max(2, count // 2))
+        return cls(
+            data=data,
+            pairs=[PairFeatures(data, rows, chosen) for rows in representations],
+            probes=chosen,
+            allowed=permuted_pairs(data, chosen) & known[:, None],
+            places=places,
+            elsewhere=permuted_pairs(data, places) & filled[:, None],
+            known=known,
+            half=half,
+            duplicates=duplicate_counts(data),
+            training=min(ROWS.training_probes, max(ROWS.min_training_probes, ROWS.training_pairs // data.num_nodes)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """The regression of one round.
+
+    Args:
+        drawn: what stays the same.
+        w: weights ``[n]`` of the rows in contexts.
+        weight: of the real pairs ``[n]``.
+        amount: amounts of context ``[n, 2]``.
+        model: the cross-fitted regression.
+        logit: of the real pairs ``[n]``.
+        null_logit: of the permuted pairs ``[n, K]``.
+    """
+
+    drawn: _Draw
+    w: Tensor
+    weight: Tensor
+    amount: Tensor
+    model: CrossFit
+    logit: Tensor
+    null_logit: Tensor
+
+    @classmethod
+    def of(cls, drawn: _Draw, p_row_swapped: Tensor) -> _Fit:
+        w = context_weights(p_row_swapped, drawn.duplicates)
+        near, far = drawn.data.neighbor_sums(w[:, None])
+        amount = torch.cat([near.log1p(), far.clamp_min(0).log1p()], dim=1)
+        features = [p.features(w) for p in drawn.pairs]
+        at_home = _expand(torch.cat([f[0] for f in features], dim=1), amount)
+        permuted = torch.cat([f[1] for f in features], dim=2)
+        weight = (1 - p_row_swapped) / drawn.duplicates
+        some = _expand(permuted[:, : drawn.training], amount[:, None]), drawn.allowed[:, : drawn.training]
+        model = CrossFit.of(at_home, weight, [some], drawn.known, drawn.half)
+        null_logit = torch.empty(permuted.shape[:2], device=w.device)
+        for k in range(drawn.probes.numel()):
+            null_logit[:, k] = model.logit(_expand(permuted[:, k], amount), drawn.half)
+        return cls(drawn, w, weight, amount, model, model.logit(at_home, drawn.half), null_logit)
+
+    def beside_other_places(self) -> tuple[Tensor, Tensor]:
+        """Logits ``[n]`` of the real pairs and ``[n, J]`` of every row at other nodes, by the standards of the row."""
+        drawn, nodes = self.drawn, self.drawn.data.num_nodes
+        at_places = torch.cat([p.elsewhere(self.w, drawn.places) for p in drawn.pairs], dim=2)
+        of_row = torch.empty(at_places.shape[:2], device=self.w.device)
+        for j, place in enumerate(drawn.places.tolist()):
+            moved = _expand(at_places[:, j], self.amount[place].expand(nodes, 2))
+            of_row[:, j] = self.model.logit(moved, drawn.half[place].expand(nodes))
+        probes, places = (self.null_logit, drawn.allowed, drawn.probes), (of_row, drawn.elsewhere, drawn.places)
+        return compare_with_other_places(
+            self.logit, probes, places, self.weight, drawn.known, drawn.half, drawn.training
+        )
+
+
+def _values(logits: Tensor) -> FloatArray:
+    return np.asarray(logits.double().cpu().numpy())
+
+
+def _posterior(
+    drawn: _Draw, real: FloatArray, null: FloatArray, strata: Sequence[BoolArray], shares: Sequence[float]
+) -> Tensor:
+    """Probability ``[n]`` that each row is swapped, for a share of swapped rows in each stratum of the known ones."""
+    single, *repeated = strata
+    p = np.zeros(real.size)
+    p[single] = local_fdr(real[single], null, shares[0])
+    for members, share in zip(repeated, shares[1:], strict=True):
+        p[members] = expit(log_odds(share) - real[members])
+    out = torch.zeros(drawn.data.num_nodes, device=drawn.data.device)
+    out[drawn.known] = torch.from_numpy(p).float().to(out.device)
+    if drawn.data.trusted is not None:  # rows of which at least half is known to be right
+        out[drawn.data.trusted.float().mean(dim=1) >= 0.5] = 0.0
+    return out
+
+
+def _share_of_single_rows(real: FloatArray, null: FloatArray) -> float:
+    """The share of swapped rows among those that occur once, without right rows that fit badly. The lower limit (one
+    standard error) counts, so that small graphs must show more."""
+    found = null_proportion(real, null)
+    share = without_overlap(found.share, null_overlap(real, null, found.share, found.quantile))
+    return max(0.0, share - found.error)
+
+
+def _share_of_repeated_rows(real: FloatArray) -> float:
+    """The share of swapped rows among those that occur equally often. Copies of one row may be neighbors, and then
+    agree better than a null of random places. So the logit itself, the log ratio of real to permuted pairs, decides."""
+    return empirical_bayes_share(
+        lambda share: float(expit(log_odds(share) - real).mean()), start=ROWS.start_share, bounds=(1e-4, 1 - 1e-4)
+    )
+
+
+def _strata(duplicates: Tensor, known: Tensor) -> list[BoolArray]:
+    """Which of the known rows occur once, twice, more often; strata that are too small are merged."""
+    times = duplicates[known].cpu().numpy()
+    parts = [times < 1.5, (times > 1.5) & (times < 2.5), times > 2.5]
+    large = [part for part in parts if part.sum() >= ROWS.min_stratum]
+    rest = ~np.any(large, axis=0) if large else np.ones(times.size, bool)
+    if rest.sum() and large:
+        large[0] = large[0] | rest
+    return large or [rest]
+
+
+def _expand(features: Tensor, amount: Tensor) -> Tensor:
+    """The features of pairs, the amounts of context, products of both, and squares."""
+    amount = amount.expand(*features.shape[:-1], 2)
+    products = [features * amount[..., :1], features * amount[..., 1:]]
+    return torch.cat([features, amount, *products, features.square()], dim=-1)
