@@ -254,6 +254,8 @@ class Verdict:
     @cached_property
     def flagged_nodes(self) -> Tensor:
         """Bool ``[n]``: rows judged to be swapped, and rows with a cell judged wrong."""
+        if self.cells is None:  # every flagged cell is one of a flagged row
+            return self.flagged_rows
         flagged = self.flagged_rows.to(self.data.device)
         for _, _, block in self.data.over_ranges(self.block):
             flagged = flagged | block.flagged.any(dim=1)

@@ -146,6 +146,18 @@ class DetectionData:
         two = self.adjacency @ one
         return one, two.sub_(self.return_weight[:, None] * values)
 
+    def neighbor_sums_at(self, nodes: Tensor) -> Callable[[Tensor], tuple[Tensor, Tensor]]:
+        """:meth:`neighbor_sums` of some nodes only, ``[nodes, c]`` each."""
+        a = self.graph.adjacency
+        near = a[nodes.cpu().numpy()]
+        between = np.unique(near.indices)
+        first, to, on = (csr_tensor(m, torch.float32, self.device) for m in (near, a[between], near[:, between]))
+
+        def sums(values: Tensor) -> tuple[Tensor, Tensor]:
+            return first @ values, (on @ (to @ values)).sub_(self.return_weight[nodes, None] * values[nodes])
+
+        return sums
+
     @cached_property
     def num_neighbors(self) -> Tensor:
         """Number of neighbors ``[n]``, whatever their weights."""

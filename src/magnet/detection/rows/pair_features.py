@@ -12,6 +12,9 @@ from magnet.detection.data.edges import neighbor_max, segment_max
 from magnet.detection.data.row_vectors import RowVectors
 from magnet.detection.options import DATA
 
+#: Numbers of a product that stay in cache (512 kB) until they are summed.
+CACHED_CELLS = 1 << 17
+
 
 @dataclass(eq=False)
 class PairFeatures:
@@ -60,10 +63,10 @@ class PairFeatures:
         for first, block in self.rows.blocks():
             z = block - mean[first : first + block.shape[1]]
             c1, c2 = data.neighbor_sums(w[:, None] * z)
-            norm1 += c1.square().sum(dim=1)
-            norm2 += c2.square().sum(dim=1)
-            dot1 += (c1 * z).sum(dim=1)
-            dot2 += (c2 * z).sum(dim=1)
+            norm1 += _row_dots(c1, c1)
+            norm2 += _row_dots(c2, c2)
+            dot1 += _row_dots(c1, z)
+            dot2 += _row_dots(c2, z)
         norm1, norm2 = norm1.sqrt().clamp_min(1e-9), norm2.sqrt().clamp_min(1e-9)
 
         left, right = data.edges
@@ -85,11 +88,12 @@ class PairFeatures:
         mean, along, offset, length = self._centering(w)
         out = torch.zeros(data.num_nodes, nodes.numel(), 3, device=data.device)
         norms = torch.zeros(nodes.numel(), 2, device=data.device)
+        sums_at_nodes = data.neighbor_sums_at(nodes)
         for first, block in self.rows.blocks():
             z = block - mean[first : first + block.shape[1]]
-            for hop, sums in enumerate(data.neighbor_sums(w[:, None] * z)):
-                out[:, :, hop] += z @ sums[nodes].T
-                norms[:, hop] += sums[nodes].square().sum(dim=1)
+            for hop, sums in enumerate(sums_at_nodes(w[:, None] * z)):
+                out[:, :, hop] += z @ sums.T
+                norms[:, hop] += sums.square().sum(dim=1)
         out[:, :, :2] /= norms.sqrt().clamp_min(1e-9) * length[:, None, None]
         start, width = data.graph.adjacency.indptr, max(1, DATA.cells_per_block // data.num_nodes)
         for place, node in enumerate(nodes.tolist()):
@@ -109,6 +113,12 @@ class PairFeatures:
         lengths = self.data.num_neighbors.long()
         width = max(1, DATA.cells_per_block // max(1, right.numel()))
         return torch.cat([segment_max(part[right], lengths) for part in values.split(width, dim=1)], dim=1)
+
+
+def _row_dots(a: Tensor, b: Tensor) -> Tensor:
+    """``a_i . b_i`` ``[n]``, a block of rows that stays in cache at a time."""
+    step = max(1, CACHED_CELLS // a.shape[1]) if a.device.type == "cpu" else a.shape[0]
+    return torch.cat([(x * y).sum(dim=1) for x, y in zip(a.split(step), b.split(step), strict=True)])
 
 
 def permuted_pairs(data: DetectionData, probes: Tensor) -> Tensor:
