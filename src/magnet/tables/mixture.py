@@ -10,10 +10,10 @@ import numpy as np
 from magnet.tables.channels.base import UNKNOWN, Channel, ChannelContext
 from magnet.tables.channels.typo import DIGIT, Typo
 from magnet.tables.coded import Codes, Floats
+from magnet.tables.experts.base import Point
 from magnet.tables.experts.groups import Groups
 from magnet.tables.experts.links import Links
 from magnet.tables.experts.novelty import tokens_of
-from magnet.tables.experts.point import Point
 from magnet.tables.findings import Finding
 from magnet.tables.prior import ColumnPrior
 from magnet.tables.roles.patterns import number

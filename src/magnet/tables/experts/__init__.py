@@ -4,8 +4,7 @@ To add one, write a file with a ``fit`` function (see :class:`~magnet.tables.exp
 """
 
 from magnet.tables.experts import groups, links, sequence, template
-from magnet.tables.experts.base import Expert, Fit, FitContext
-from magnet.tables.experts.frequency import Frequency
+from magnet.tables.experts.base import Expert, Fit, FitContext, Frequency
 from magnet.tables.experts.novelty import Novelty
 
 EXPERTS: dict[str, Fit] = {

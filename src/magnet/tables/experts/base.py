@@ -1,4 +1,4 @@
-"""Interface of an expert: the probability of a value given the context of a row."""
+"""Interface of an expert, the probability of a value given the context of a row; and the two simplest experts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from magnet.tables.coded import CodedTable, Codes, Floats
+import numpy as np
+
+from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats
 from magnet.tables.options import TableOptions
 
 
@@ -59,3 +61,64 @@ class FitContext:
 
 
 Fit = Callable[[FitContext], list[Expert]]
+
+
+class Frequency:
+    r"""Leave-one-out column frequency.
+
+    .. math:: F_{-i}(v) = \frac{n_v - [w_i = v]}{n - 1}
+
+    where :math:`w_i` is the current value of row i.
+    """
+
+    name = "frequency"
+    strict = False
+
+    def __init__(self, column: CodedColumn) -> None:
+        self._current, self._counts, self._values = column.current, column.counts(), column.values
+        self._others = max(len(column.current) - 1, 1)
+
+    def own(self) -> Floats:
+        return (self._counts[self._current] - 1) / self._others
+
+    def probability(self, rows: Codes, codes: Codes) -> Floats:
+        known = codes < len(self._counts)
+        held = np.where(known, self._counts[np.where(known, codes, 0)], 0)
+        return (held - (self._current[rows] == codes)) / self._others
+
+    def proposals(self) -> Codes:
+        return np.empty((len(self._current), 0), dtype=np.int64)
+
+    def evidence(self, row: int, code: int) -> str:
+        count = int(self._counts[code]) if code < len(self._counts) else 0
+        return f"{count} rows have {self._values[code]!r}" if count else f"{self._values[code]!r} fits the column"
+
+
+class Point:
+    r"""All probability on one predicted value: :math:`P(v \mid i) = [v = t_i]`.
+
+    Args:
+        name: what predicts.
+        column: the column.
+        predicted: code of the predicted value per row, -1 for none.
+        says: the evidence, with ``{value}`` for the predicted text.
+        doubtful: the prediction is made of other cells of the row, which may be wrong themselves.
+    """
+
+    strict = False
+
+    def __init__(self, name: str, column: CodedColumn, predicted: Codes, says: str, doubtful: bool = False) -> None:
+        self.name, self.predicted, self.doubtful = name, predicted, doubtful
+        self._column, self._current, self._says = column, column.current, says
+
+    def own(self) -> Floats:
+        return (self.predicted == self._current).astype(np.float64)
+
+    def probability(self, rows: Codes, codes: Codes) -> Floats:
+        return (self.predicted[rows] == codes).astype(np.float64)
+
+    def proposals(self) -> Codes:
+        return self.predicted[:, None]
+
+    def evidence(self, row: int, code: int) -> str:
+        return self._says.replace("{value}", repr(self._column.values[code]))

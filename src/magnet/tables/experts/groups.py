@@ -8,8 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats, joint
-from magnet.tables.experts.base import Expert, FitContext
-from magnet.tables.experts.frequency import Frequency
+from magnet.tables.experts.base import Expert, FitContext, Frequency
 
 TOP = 3  # values proposed per group: the leading one and two rivals
 RIGHT_ODDS = 9.0  # odds that a row is correct if a rule requires one value per group

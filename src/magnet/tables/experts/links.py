@@ -6,8 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from magnet.tables.coded import CodedColumn
-from magnet.tables.experts.base import Expert, FitContext
-from magnet.tables.experts.frequency import Frequency
+from magnet.tables.experts.base import Expert, FitContext, Frequency
 from magnet.tables.experts.groups import Votes
 
 TINY = 1e-9  # probability of a value that occurs nowhere else

@@ -10,8 +10,7 @@ from datetime import date
 import numpy as np
 
 from magnet.tables.coded import CodedColumn, Floats
-from magnet.tables.experts.base import Expert, FitContext
-from magnet.tables.experts.point import Point
+from magnet.tables.experts.base import Expert, FitContext, Point
 from magnet.tables.roles.dates import Moment, Style, parse_moment, write_moment
 
 LAST_NUMBER = re.compile(r"(?P<head>.*?)(?P<digits>\d{1,15})", re.S)

@@ -8,8 +8,7 @@ from collections import Counter
 import numpy as np
 
 from magnet.tables.coded import CodedColumn, CodedTable, Codes
-from magnet.tables.experts.base import Expert, FitContext
-from magnet.tables.experts.point import Point
+from magnet.tables.experts.base import Expert, FitContext, Point
 
 PART = re.compile(r"-?\d+\.?\d*|[^\W\d_]+")
 SAMPLE = 1_000  # rows on which a template is searched

@@ -64,9 +64,6 @@ class Delimited:
         """What makes a cell of a column of a text."""
         return self.checked
 
-    def where(self, row: int) -> str:
-        return f"{self.path.name} line {int(self.first[row]) + 1}"
-
     def write(self, target: Path, changes: Mapping[str, Change]) -> None:
         """The file again, with other text in some cells and every other byte as it was."""
         rows: dict[int, dict[int, str]] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import lru_cache
 
 NUMBER = re.compile(r"[-+]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
@@ -46,12 +46,8 @@ def shortest(text: str) -> str:
         >>> shortest("12.0"), shortest("1,250.50"), shortest("7000"), shortest("12345678901234567890")
         ('12', '1250.5', '7000', '12345678901234567890')
     """
-    try:
-        exact = Decimal(text.replace(",", ""))
-    except InvalidOperation:
-        return text
-    plain = format(exact, "f")
-    return (plain.rstrip("0").rstrip(".") if "." in plain else plain) or "0"
+    plain = format(Decimal(text.replace(",", "")), "f")
+    return plain.rstrip("0").rstrip(".") if "." in plain else plain
 
 
 def without_noise(text: str) -> str:

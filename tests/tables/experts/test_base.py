@@ -1,7 +1,7 @@
 import numpy as np
 
 from magnet.tables.coded import CodedColumn
-from magnet.tables.experts.frequency import Frequency
+from magnet.tables.experts.base import Frequency
 
 
 def test_the_row_itself_is_left_out() -> None:
