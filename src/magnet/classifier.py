@@ -300,7 +300,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if facts.get("format") != FORMAT:
                 raise ValueError(f"its format is {facts.get('format')!r}, not {FORMAT!r}")
             given: dict[str, Any] = facts["parameters"]
-            for name in ("lambdas", "strengths"):  # JSON knows no tuples
+            for name in ("lambdas", "strengths"):  # JSON has no tuples
                 given[name] = tuple(given[name])
             self = cls(**given)
             self.classes_, self.probability_ = arrays["classes"], arrays["probability"]

@@ -49,7 +49,7 @@ class _Job:
 
 @dataclass(frozen=True, eq=False)
 class _Made:
-    """Features as networks take them, and what they were multiplied with (None: nothing)."""
+    """Network inputs, and the basis they were multiplied with (None: not reduced)."""
 
     x: Any
     basis: Tensor | None = None
@@ -64,7 +64,7 @@ class Committee:
     """Trains the members of one or several problems, as many at once as fit.
 
     Args:
-        problems: on graphs of one size; what they share is computed together.
+        problems: problems on graphs of one size; shared values are computed once.
         device: where to compute.
         initializations: networks of each kind on each candidate, with different random numbers. (default: ``1``)
         prune: the first kind of network tries every candidate, the others only the first and the best one.
@@ -124,7 +124,7 @@ class Committee:
         return taught
 
     def _cross_validate(self, numbers: Sequence[int]) -> None:
-        """Train every member again on folds of the labelled nodes, for what it says of those that are left out."""
+        """Cross-validation: train every member again on folds of the labeled nodes, to predict the held-out ones."""
         folds = [(p, fold) for p in numbers for fold in folded(self.problems[p])]
         if not folds:
             return

@@ -29,7 +29,7 @@ class Features:
             that its product with weights ``[d, R, ...]`` is the layer's output ``[n, R, ...]`` as it lies in memory.
         count: R.
         shared: keep ``x @ weight`` of an evaluation for the training step that follows with the same weight.
-        known: what is kept; None before the first evaluation.
+        known: cached values; None before the first evaluation.
     """
 
     dense: Tensor | None
@@ -152,7 +152,7 @@ class _Known(torch.autograd.Function):
 
 @dataclass(frozen=True, eq=False)
 class _Blocks:
-    """The sparse features of all models as one block-diagonal matrix ``[S n, S d]``: each drops cells of its own."""
+    """The sparse features of all models as one block-diagonal matrix ``[S n, S d]``: each drops different cells."""
 
     models: int
     nodes: int
@@ -288,12 +288,12 @@ def unit_scaled(x: Any) -> Any:
 
 
 def principal(x: Tensor, count: int) -> Tensor:
-    r"""An orthonormal basis ``[d, count]`` of the subspace in which features vary most, turned at random.
+    r"""An orthonormal basis ``[d, count]`` of the subspace in which features vary most, rotated at random.
 
-    Networks learn as well from :math:`X B` as from repaired features :math:`X`, with a tenth of the work: what is left
-    out is what smoothing has damped. The basis is turned since Adam treats every coordinate alike: in the coordinates
-    of the principal components themselves it learns the last one as fast as the first (Cora, random rows, propagation
-    10, GCN with weak decay, two seeds: 78.1 %; turned 81.6 %; all features 79.7 %).
+    Networks learn as well from :math:`X B` as from repaired features :math:`X`, with a tenth of the work: the part
+    left out is damped by the smoothing. The basis is rotated since Adam scales every coordinate separately: in the
+    coordinates of the principal components it learns the last one as fast as the first (Cora, random rows, propagation
+    10, GCN with weak decay, two seeds: 78.1 %; rotated 81.6 %; all features 79.7 %).
 
     The subspace is found by iteration from random directions ("Finding structure with randomness", Halko et al., SIAM
     Review 2011).

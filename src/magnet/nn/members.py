@@ -7,12 +7,12 @@ r"""Members of a committee: networks on candidate features, weighted by their pr
 with :math:`a_m` the accuracy of member m on the validation nodes and :math:`\ell_m` the mean logarithm of its
 probability for their classes. The temperatures :math:`s` are standard errors of the difference of two members, which
 fall with the number of validation nodes: with few of them the members are averaged, with many the best decide. Each
-member is calibrated first (:func:`calibration`), so that :math:`\ell_m` tells what it knows, not how sure it sounds:
+member is calibrated first (:func:`calibration`), so that :math:`\ell_m` measures its information, not its confidence:
 otherwise networks that have learned from sure predictions win on PubMed, where they are not better (random rows, two
 repetitions: 78.4 % without, 79.5 % with calibration; Cora and CiteSeer stay as they are).
 
 Where validation nodes are few (:data:`FEW_VALIDATION`), every member is trained again on folds of all labelled nodes,
-and what it says of those it was not trained on adds the same two terms.
+and its predictions on held-out nodes add the same two terms.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Recipe:
         settings: options of the model, and ``learning_rate, weight_decay, weight_decay_on, epochs, patience,
             scaling``. The last is ``"none"``, ``"rows"`` (rows divided by their sum) or ``"unit"`` (one factor for
             the whole matrix, after which rows have a total variance of 1). With ``components`` repaired features are
-            reduced to so many for the training (:func:`magnet.nn.features.principal`).
+            reduced to this many for the training (:func:`magnet.nn.features.principal`).
     """
 
     name: str
@@ -158,7 +158,7 @@ class Member:
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """What tells it from the other members of its problem."""
+        """Identifies it among the members of its problem."""
         return self.candidate, self.recipe, self.seed
 
     def probability(self, x: Any, graph: Graph, device: torch.device) -> Tensor:
@@ -168,7 +168,7 @@ class Member:
         return self.probability_of(logits)
 
     def probability_of(self, logits: Tensor) -> Tensor:
-        """Calibrated class probabilities in double precision; all alike where a network that diverged has no scores."""
+        """Calibrated class probabilities in double precision; uniform for a network that diverged."""
         return torch.softmax(logits.double() / self.temperature, dim=1).nan_to_num(nan=1.0 / logits.shape[1])
 
     def described(self) -> dict[str, Any]:
@@ -263,7 +263,7 @@ def weights(members: Sequence[Member], y: Tensor, val_mask: Tensor) -> NDArray[n
 
 
 def _evidence(probability: Sequence[Tensor], y: Tensor) -> Tensor:
-    """How much speaks for each member, by what it says of nodes with known classes."""
+    """Evidence for each member from its predictions on nodes with known classes."""
     target = y.unsqueeze(1)
     right = torch.stack([each.argmax(dim=1) == y for each in probability]).double()
     said = torch.stack([each.gather(1, target)[:, 0].clamp(min=MIN_PROBABILITY).log() for each in probability])
@@ -337,7 +337,7 @@ def average(members: Sequence[Member], weight: NDArray[np.float64]) -> Tensor:
 
 
 def calibration(probability: Tensor, y: Tensor) -> float:
-    r"""The temperature T for which :math:`p^{1/T}`, normalized, says best what labelled nodes are ("On Calibration of
+    r"""The temperature T for which :math:`p^{1/T}`, normalized, fits labeled nodes best ("On Calibration of
     Modern Neural Networks", Guo et al., ICML 2017): above 1 where the committee is too sure of itself.
 
     Args:

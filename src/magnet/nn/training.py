@@ -174,7 +174,7 @@ class _Part:
             )
         if not masks.any(dim=-1).all():
             raise ValueError(f"{name}_mask selects no node; at least one is needed")
-        # Where the models have splits of their own every node is computed, so that what is drawn for dropout
+        # If the models have different splits, every node is computed, so that the draws for dropout
         # does not depend on the splits of the other models.
         nodes = masks.nonzero().ravel().numpy() if masks.dim() == 1 else None
         model.train(training)

@@ -1,4 +1,4 @@
-r"""Tables: read a file, find its wrong cells, suggest what they should hold, and write it back.
+r"""Tables: read a file, find wrong cells, suggest corrections, and write it back.
 
 The engine treats a table as the output of a noisy channel: every cell had a right value, and some were damaged. For the
 observed text o of a cell and a candidate v, the posterior is
@@ -12,18 +12,18 @@ step       files                                      what happens
 ========== ========================================== ==========================================================
 read       ``readers/``, ``frames.py``, ``links.py``  any file or data frame becomes a :class:`Table`
 encode     ``coded.py``                               every column becomes distinct texts and one code per row
-roles      ``roles/``                                 what a column holds: quantity, date, code, category, ...
+roles      ``roles/``                                 roles of columns: quantity, date, code, category, ...
 rewrites   ``channels/`` (``REWRITES``)               whole columns: units, formats, disguised blanks, sources
 posterior  ``posterior.py``, ``mixture.py``,          a few passes over the columns, each on the table as repaired
            ``prior.py``, ``experts/``                 so far: experts are fitted, error rates estimated
 audits     ``channels/`` (``AUDITS``), ``numbers/``   what only shows beside repaired columns: outliers, blanks
-rules      ``rules.py``                               what the user knows: dependencies, patterns, ranges
+rules      ``rules.py``                               given by the user: dependencies, patterns, ranges
 graph      ``graph_findings.py``, ``suggest.py``      where rows are linked: rows that belong to another node
 list       ``findings.py``, ``review.py``             listed cells with probability, suggestion and reason
 write      ``write.py``, ``readers/``                 the file again, with the accepted changes and no others
 ========== ========================================== ==========================================================
 
-``options.py`` holds the constants of the posterior, each with its reason; a constant of one channel stands in its file.
+``options.py`` holds the constants of the posterior, each with its reason; constants of one channel are in its file.
 ``fields.py``, ``schema.py`` and ``encoding.py`` turn columns into numbers for the detectors of graphs.
 """
 

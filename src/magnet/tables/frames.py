@@ -63,7 +63,7 @@ def _arrow(frame: Any) -> ArrowTable | None:
 
 def native_frame(frame: Any, changes: Mapping[str, Change]) -> Any:
     """A copy of a frame of another library with other values in some cells, every column with the type it had; of what
-    only hands over Arrow, an Arrow table."""
+    only provides an Arrow stream, an Arrow table."""
     import narwhals as nw
 
     try:

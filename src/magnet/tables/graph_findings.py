@@ -124,7 +124,7 @@ def _unreadable(f: Field, observed: str) -> str:
 def swapped_rows(table: Table, seed: int = 0, cluster: str | None = None) -> list[CellFinding]:
     """Cells of rows that belong to another node, judged by their linked rows.
 
-    Only links given by the user say that: rows are compared with their neighbors by
+    Only links given by the user are evidence: rows are compared with their neighbors by
     :class:`~magnet.detection.rows.context.Context`, whose gate must be open.
     """
     if table.links.kind != "given" or len(table.used) < 2:

@@ -55,7 +55,7 @@ class Links:
     num_nodes: int | None = None
 
     def matrix(self, rows: int, before: int = 0) -> sp.csr_matrix | None:
-        """The links that were given as a sparse matrix of so many rows, behind ``before`` rows without links; None
+        """The given links as a sparse matrix of this many rows, after ``before`` rows without links; None
         where none were given."""
         if self.kind != "given":
             return None

@@ -253,7 +253,7 @@ def infer_fields(
 
 
 def _told_field(series: pd.Series, missing: tuple[str, ...], told: Mapping[str, Any]) -> Field:
-    """The field of a column of which the user may have told something."""
+    """The field of a column, with the user's settings if any."""
     field = infer_field(series, words_of(told.get("missing")) or missing, told.get("kind"))
     field = replace(field, told="kind" in told)
     if field.kind in ("count", "continuous") and told.get("log", field.log) != field.log:

@@ -38,7 +38,7 @@ def suggest(x: Tensor, trust: Tensor, graph: Graph, columns: Sequence[Column], c
     their harmonic extension and take the latest predictions.
 
     Args:
-        x: scaled features ``[n, d]``, NaN where there is none.
+        x: scaled features ``[n, d]``, NaN if missing.
         trust: ``[n, d]``, 1 = trusted, 0 = to be predicted; the same within a categorical column.
         graph: the graph.
         columns: what the columns of x are.

@@ -63,7 +63,7 @@ def _judge(
 
 @dataclass(eq=False)
 class _HeldOutResidual:
-    """Distances ``[n, c]``, in spreads, between the values of a range of features and what is filled in for them when
+    """Distances ``[n, c]``, in spreads, between the values of a range of features and their imputed values when
     their fold ``[n]`` is hidden; kept for dense data."""
 
     data: DetectionData

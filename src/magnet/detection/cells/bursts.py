@@ -32,10 +32,10 @@ class BurstModel:
     .. math::
         q_{ij} = \frac{\epsilon_i}{\epsilon_i + (1 - \epsilon_i) \lambda_{ij}} ;
 
-    for weights, those near the end of their column, :math:`q_{ij} = |x_{ij}| / \max_k |x_{kj}|`. Long rows are no
-    error as such. A row is a burst with the probability :math:`P_i` that its mass comes from a Cauchy distribution and
-    not from the normal bulk, on the plain or on the log scale, whichever says less; their share is an empirical-Bayes
-    estimate, so that data without bursts have none. Where many rows are long, that is how the data are.
+    for weights, those near the end of their column, :math:`q_{ij} = |x_{ij}| / \max_k |x_{kj}|`. Long rows are not
+    errors in themselves. A row is a burst with the probability :math:`P_i` that its mass comes from a Cauchy distribution and
+    not from the normal bulk, on the plain or on the log scale, the less significant; their share is an empirical-Bayes
+    estimate, so that data without bursts have none. Many long rows count as genuine variation.
     :math:`P(\text{cell } ij \text{ is wrong}) = P_i q_{ij}`. Weights that were moved to the end of their column are
     known by each other: see :func:`repeated_maxima`.
 
@@ -134,7 +134,7 @@ def repeated_maxima(data: DetectionData, excess: Tensor) -> Maxima | None:
         excess: the share of each row ``[n]`` that its mass does not explain.
 
     Returns:
-        None where there is no such cell.
+        None without such a cell.
     """
     rows, columns, repeated, by_chance = [], [], 0, 0
     for first, last in data.ranges():

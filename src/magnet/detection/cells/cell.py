@@ -114,7 +114,7 @@ class CellModel:
 
     def _doubted(self, p_cell_wrong: Tensor, before: Tensor | None) -> Tensor:
         """Bool ``[n, d]``: cells that the others are no longer predicted from. One joins per row and round, the one
-        with the largest ratio, weighed by how far it is from its column, so that a wrong cell does not convict the
+        with the largest ratio, weighted by its distance from its column, so that a wrong cell does not implicate the
         cells that are predicted from it."""
         data = self.data
         suspicion = torch.empty_like(p_cell_wrong)

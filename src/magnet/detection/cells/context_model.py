@@ -154,7 +154,7 @@ class ContextModel:
         return leave_one_out_ridge(z, one, two, data.columns, unclipped=unclipped, empty=data.empty)
 
     def _believed(self, z: Tensor, first: int, last: int) -> Tensor:
-        """Standardized values ``[n, c]``, those that are probably wrong replaced by what was expected of them."""
+        """Standardized values ``[n, c]``, those that are probably wrong replaced by their predictions."""
         if self.p_cell_wrong is None:
             return z
         expected = self.expected if self.expected.dim() == 0 else self.expected[:, first:last]

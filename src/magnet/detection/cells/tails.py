@@ -50,7 +50,7 @@ def fit_tail(u: Tensor, log_wrong: Tensor, max_dof: Tensor) -> Tail:
     middle promises.)
 
     Args:
-        u: residuals over their spread ``[n, c]``, NaN where there is none.
+        u: residuals over their spread ``[n, c]``, NaN if missing.
         log_wrong: log density of wrong values, in units of u.
         max_dof: of each column ``[c]``.
     """
@@ -77,7 +77,7 @@ def fit_tail(u: Tensor, log_wrong: Tensor, max_dof: Tensor) -> Tail:
 
 
 def _farthest_and_some(u: Tensor, log_wrong: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Sizes ``[m, c]`` that stand for all residuals, how many each stands for, and their ``log_wrong``: the farthest
+    """Representative sizes ``[m, c]`` of the residuals, their counts, and their ``log_wrong``: the farthest
     for themselves, the others in bins of equal numbers."""
     size, order = u.abs().nan_to_num(nan=-1.0).sort(dim=0, descending=True)
     n = size.shape[0]

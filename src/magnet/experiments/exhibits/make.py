@@ -28,7 +28,7 @@ class Where:
     Args:
         jobs: worker processes. (default: ``1``)
         ray: address of a Ray cluster, instead of processes.
-        device: ``"cpu"`` or ``"cuda"``. (default: a GPU where there is one)
+        device: ``"cpu"`` or ``"cuda"``. (default: a GPU if available)
         folder: where corrupted graphs and the like are kept. (default: the user's cache)
     """
 

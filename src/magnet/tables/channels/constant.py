@@ -25,7 +25,7 @@ COLLISIONS = 3.0  # times as many equal pairs of exceptions as a normal distribu
 EXPLAINED = 0.15  # share of the uncertainty about where exceptions are that another column may remove
 RELATED, P_VALUE = 0.5, 0.01  # rank correlation of the exceptions with another number, and its significance
 NUMERIC = 0.95  # share of the cells that are numbers
-FEW_LEVELS = 8  # up to so many different numbers a column is one of categories
+FEW_LEVELS = 8  # a column with up to this many different numbers is categorical
 PROBABILITY, CONFIDENCE = 0.95, 0.93
 
 

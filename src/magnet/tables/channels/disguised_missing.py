@@ -1,4 +1,4 @@
-"""Disguised missing values (Pearson 2006): texts and numbers that mean that there is no value, such as ``N/A``."""
+"""Disguised missing values (Pearson 2006): texts and numbers that mean "no value", such as ``N/A``."""
 
 from __future__ import annotations
 

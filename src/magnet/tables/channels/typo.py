@@ -34,7 +34,7 @@ class Typo:
 
     def __init__(self, digit_discount: float) -> None:
         self._discount = digit_discount
-        self._near: dict[str, tuple[bytes, list[tuple[int, int]]]] = {}  # by column: what was compared, near pairs
+        self._near: dict[str, tuple[bytes, list[tuple[int, int]]]] = {}  # by column: compared values, near pairs
         self.learn([])
 
     def learn(self, pairs: list[tuple[str, str]]) -> None:

@@ -1,4 +1,4 @@
-"""One column of numbers: what is judged in it, on which scale, and what was found."""
+"""One column of numbers: judged cells, scale and verdict."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ COMMON_COUNT, COMMON_SHARE = 5, 0.01  # a value that more cells hold is one that
 SPIKE_SHARE = 0.1  # a value that fills more of the column, and thrice as much as the next, is a state, not a size
 SPIKE_LEAD = 3.0
 LEAST_SPREAD, LEAST_STEPS = 1e-6, 0.3  # of a prediction: on the common scale, and in steps of the column
-# A slip explains a far value only if what it leads to is an ordinary one: a value among the outer tenth of its
-# predictive distribution counts less. (A reading of 900 among 15 to 25 is no 9.00 written a hundred times as large.)
+# A slip explains a far value only if the corrected value is ordinary: one among the outer tenth of its
+# predictive distribution counts less. (A reading of 900 among 15 to 25 is not 9.00 with a shifted decimal point.)
 PLAUSIBLE_TAIL = 0.1
 ORDER_CONFIDENCE = 0.5  # of a value taken from the rows before and after: rows may be out of order, not their values
 STEP_MASS = 0.375  # height of the t distribution of 4 degrees at its center: mass of one step there
@@ -26,7 +26,7 @@ STEP_MASS = 0.375  # height of the t distribution of 4 degrees at its center: ma
 
 @dataclass(eq=False)
 class ColumnVerdict:
-    """What was found about one column.
+    """The verdict on one column.
 
     Args:
         wrong: probability that each cell is wrong ``[n]``; 0 where nothing was judged.

@@ -170,7 +170,7 @@ def beyond_bounds(x: Floats, name: str = "") -> Floats:
     multiplied by :math:`1 + 2 \exp(e)`.
 
     Args:
-        x: numbers, NaN where there is none.
+        x: numbers, NaN if missing.
         name: header; only columns named like a share are bounded by 100.
 
     Example:

@@ -23,12 +23,12 @@ PASSES = 5  # doubted cells join one per row and pass, so that one wrong cell do
 SETTLED = 2  # passes after which a column is judged as a whole
 RATE = 0.01  # share of wrong cells before any is seen
 RATE_ROWS = 50.0  # rows that this share, and that of the table for a column, counts for
-FEW_VALUES = 8  # distinct values below which only far ones are judged, since context tells labels apart as well
+FEW_VALUES = 8  # distinct values below which only far ones are judged, since context also separates labels
 MAX_CONTEXT_SHARE = 0.025  # of usual values that disagree with their context; more are another kind of row, not errors
 MAX_ORDER_SHARE = 0.02  # the same for rows predicted from those before and after: some are out of order
 MAX_FAR_SHARE = 0.05  # of far values, unless a gap separates them from the others
 GAP = 1.5  # ratio of the nearest far value to the farthest near one
-SURE = 0.8  # probability from which a wrong cell tells which kinds of errors happen
+SURE = 0.8  # probability from which a wrong cell counts for the rates of error types
 SLIP = 4.0  # nats for a value that one slip of the pen turns into the exact one: one number in 50 is so by chance
 PROOF = 0.9  # an exact value is suggested unless the cell is much more likely wrong for another reason
 
@@ -99,8 +99,8 @@ def judge_numbers(
 
 @dataclass(eq=False)
 class _Passes:
-    """Passes over all columns that are judged: predict every cell from the cells that are not doubted, weigh whether it
-    is wrong, and doubt one more cell of each row.
+    """Passes over all columns that are judged: predict every cell from cells that are not suspected, test whether it
+    is wrong, and suspect one more cell of each row.
 
     Args:
         columns: the ``q`` columns.
@@ -127,7 +127,7 @@ class _Passes:
         self.reasons: dict[int, str] = {}
 
     def trust_arithmetic(self, wrong: Sequence[Floats], value: Sequence[Floats]) -> None:
-        """Doubt cells that break exact relations; they hold the exact value from now on."""
+        """Suspect cells that break exact relations, and replace them by the exact value."""
         for k, column in enumerate(self.columns):
             self.doubt[:, k] = wrong[k] > DOUBTED
             self.center[self.doubt[:, k], k] = column.scale.forward(value[k][self.doubt[:, k]])
@@ -169,7 +169,7 @@ class _Passes:
             self.doubt = doubted(self.wrong, distance, self.doubt) | self.exact
 
     def _context(self) -> Context:
-        """What the columns are predicted from: doubted and missing cells hold what is expected of them."""
+        """The predictors: suspected and missing cells are replaced by their predictions."""
         likely = self.center.copy()
         likely[self.exact] = self.exact_values
         cells, whole = np.empty(likely.shape), np.empty(likely.shape)
@@ -219,7 +219,7 @@ class _Passes:
         return density.counts(fit.wrong > SURE)
 
     def verdicts(self) -> list[ColumnVerdict]:
-        """What was found in each column."""
+        """The verdict on each column."""
         out = []
         for k, column in enumerate(self.columns):
             density = self.densities[k]

@@ -46,7 +46,7 @@ def predict(
     Args:
         context: its predictors.
         j: the column.
-        y: its values on the common scale, NaN where there is none.
+        y: its values on the common scale, NaN if missing.
         judged: rows that the regression is fitted on.
         blocks: blocks of features to use; None chooses those that lower the leave-one-out loss.
         floor: the least spread ``[n]``: half of the last digit written.

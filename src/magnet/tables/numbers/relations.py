@@ -106,7 +106,7 @@ def find_relations(x: Floats, steps: Sequence[float]) -> list[Relation]:
     """Relations that hold exactly (within rounding) in nearly all rows and not by chance.
 
     Args:
-        x: values ``[n, q]``, NaN where there is none.
+        x: values ``[n, q]``, NaN if missing.
         steps: distance of neighboring values as written.
 
     Example:

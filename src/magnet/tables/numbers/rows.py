@@ -30,7 +30,7 @@ def to_blame(
     by that of the replaced cell; if none is wrong, :math:`\prod_k t_4((y_k - \hat y_k) / s_k)`.
 
     Args:
-        u: residuals over their spreads, NaN where there is none.
+        u: residuals over their spreads, NaN if missing.
         cells: values that the predictions were made from.
         doubt: cells that already equal their prediction.
         center, spread: predictions.

@@ -86,7 +86,7 @@ def fit_scale(x: Floats, step: float = 0.0, linear: bool = False) -> Scale | Non
     """The scale on which the values of a column are most likely: a t distribution and a few far values.
 
     Args:
-        x: values, NaN where there is none.
+        x: values, NaN if missing.
         step: distance of neighboring values as written, the least spread (default: ``0.0``).
         linear: allow no other scale, as for dates, which have no zero (default: ``False``).
 

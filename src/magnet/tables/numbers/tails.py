@@ -62,7 +62,7 @@ def judge_tails(u: Floats, log_wrong: Floats, rate: float, prior_rows: float, mi
     tail and its far values are right; only values that no likely tail reaches are wrong.
 
     Args:
-        u: residuals over their expected spread, NaN where there is none.
+        u: residuals over their expected spread, NaN if missing.
         log_wrong: log density of the wrong values, in the units of u.
         rate: error rate of the table, the prior mean.
         prior_rows: rows that the prior counts for.
@@ -162,7 +162,7 @@ def row_spread(u: Floats) -> Floats:
     Shrunk by the part of its variance that the median of so few numbers has anyway (1.36 / d for its logarithm).
 
     Args:
-        u: residuals over their spreads ``[n, d]``, NaN where there is none.
+        u: residuals over their spreads ``[n, d]``, NaN if missing.
     """
     count = np.isfinite(u).sum(axis=1)
     out = np.ones(len(u))

@@ -26,7 +26,7 @@ _FORBIDDEN = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 @dataclass(frozen=True)
 class Place:
-    """Where the text of an element stands in the file, in bytes of UTF-8: ``[start, stop)``; ``tag`` is set where the
+    """Byte range ``[start, stop)`` of an element's text in the UTF-8 file; ``tag`` is set where the
     element is empty (``<data key="d0"/>``) and has to be opened to hold text."""
 
     start: int

@@ -77,7 +77,7 @@ def _rules_of(column: str, entry: dict[str, Any], where: str) -> list[Rule]:
 
 
 def texts_of(texts: Any, where: str) -> list[str]:
-    """A list of texts of a schema file, empty where there is none."""
+    """A list of strings of a schema file, empty if missing."""
     if not isinstance(texts, list | None) or not all(isinstance(text, str) for text in texts or ()):
         raise ValueError(f"{where} is {texts!r}; it must be a list of strings")
     return texts or []

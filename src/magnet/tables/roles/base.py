@@ -1,4 +1,4 @@
-"""What a column holds."""
+"""Roles of columns."""
 
 from __future__ import annotations
 

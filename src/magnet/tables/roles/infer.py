@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MOST = 0.7  # share of filled cells that must agree with a role; leaves room for the 25 % errors of rate_cap
 UNIQUE = 0.95  # different values per filled cell from which values hardly repeat
-FIXED_WIDTH = 0.85  # share of the cells of one length from which numbers are written alike
+FIXED_WIDTH = 0.85  # share of the cells of one length from which numbers have a fixed width
 DETERMINED = 0.9  # share of the rows of repeated texts that hold the leading number of their text
 REPEATED = 0.3  # share of the rows whose text must repeat for that
 MIN_LABELS = 10  # different texts that it is judged by
