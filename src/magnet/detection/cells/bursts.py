@@ -33,9 +33,9 @@ class BurstModel:
         q_{ij} = \frac{\epsilon_i}{\epsilon_i + (1 - \epsilon_i) \lambda_{ij}} ;
 
     for weights, those near the end of their column, :math:`q_{ij} = |x_{ij}| / \max_k |x_{kj}|`. Long rows are not
-    errors in themselves. A row is a burst with the probability :math:`P_i` that its mass comes from a Cauchy distribution and
-    not from the normal bulk, on the plain or on the log scale, the less significant; their share is an empirical-Bayes
-    estimate, so that data without bursts have none. Many long rows count as genuine variation.
+    errors in themselves. A row is a burst with the probability :math:`P_i` that its mass comes from a Cauchy
+    distribution and not from the normal bulk, on the plain or on the log scale, the less significant; their share is an
+    empirical-Bayes estimate, so that data without bursts have none. Many long rows count as genuine variation.
     :math:`P(\text{cell } ij \text{ is wrong}) = P_i q_{ij}`. Weights that were moved to the end of their column are
     known by each other: see :func:`repeated_maxima`.
 
