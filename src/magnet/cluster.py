@@ -54,7 +54,11 @@ def connected(address: str | None) -> Iterator[None]:
 
 
 def run_tasks(
-    work: Callable[..., Any], shared: Any, pieces: Iterable[tuple[Key, tuple[Any, ...]]], address: str
+    work: Callable[..., Any],
+    shared: Any,
+    pieces: Iterable[tuple[Key, tuple[Any, ...]]],
+    address: str,
+    gpus: float = 0.0,
 ) -> Iterator[tuple[Key, Any]]:
     """``work(shared, *arguments)`` of every piece; yields their keys and results in the order in which they are done.
 
@@ -63,11 +67,12 @@ def run_tasks(
         shared: what all pieces need; the nodes keep a copy.
         pieces: keys and arguments, asked for when there is a core for them.
         address: see :func:`connected`.
+        gpus: GPUs that one piece needs. (default: ``0``)
     """
     with connected(address):
         import ray
 
-        task = ray.remote(num_cpus=1, max_retries=RETRIES)(_with_one_thread)
+        task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=RETRIES)(_with_one_thread)
         stored = ray.put((work, shared))
         most = UNDER_WAY * max(1, int(ray.cluster_resources().get("CPU", 1)))
         waiting = iter(pieces)
@@ -83,6 +88,9 @@ def run_tasks(
                 result = ray.get(done)
             except ray.exceptions.RayTaskError as error:
                 raise error.cause from None
+            except ray.exceptions.RayError as error:
+                lines = str(error).splitlines() or [type(error).__name__]
+                raise RuntimeError(f"the Ray cluster gave up a task after {RETRIES} retries: {lines[0]}") from None
             yield key, result
 
 

@@ -67,7 +67,7 @@ def test_edges_of_another_table_are_refused(tmp_path: Path) -> None:
     (tmp_path / "most.csv").write_text("\n".join([*right, *wrong]) + "\n")
     code, _, error = run("clean", nodes, "--edges", tmp_path / "few.csv", "--dry-run")
     assert (code, error.count("\n")) == (0, 1)
-    assert "warning: 5 of the 65 edges (8%) name ids such as 'x0'" in error
+    assert "warning: 5 of the 65 edges (8%) have unknown ids such as 'x0'" in error
     code, _, error = run("clean", nodes, "--edges", tmp_path / "most.csv", "--dry-run")
     assert code == errors.FAILED
     assert "100 of the 160 edges" in error

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 import functools
+import os
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
+import magnet
 from magnet.experiments.store import Store
 from magnet.experiments.store.jobs import Job
 
+SOURCE = Path(magnet.__file__).parents[1]
 PRETEND = """
 import os, time
 from pathlib import Path
@@ -49,7 +52,7 @@ def test_a_node_is_killed_and_its_work_is_done_elsewhere(tmp_path: Path, monkeyp
     dies = cluster.add_node(num_cpus=1)
     ray.init(
         address=cluster.address,
-        runtime_env={"env_vars": {"PYTHONPATH": str(tmp_path)}},
+        runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join(map(str, (tmp_path, SOURCE)))}},
         log_to_driver=False,
         configure_logging=False,
     )

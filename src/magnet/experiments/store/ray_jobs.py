@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from magnet.cluster import connected, run_tasks
 from magnet.experiments.store import RESULT_VERSIONS, Store
 from magnet.experiments.store.jobs import NO_RESULT, Config, Job, Runner, heartbeat, message_of, missing
-
-#: How often Ray tries a job again whose node or process was lost.
-RETRIES = 5
 
 
 def execute_on_ray(store: Store, jobs: Sequence[Job], run: Runner, address: str, gpus: float = 0.0) -> None:
@@ -23,65 +21,42 @@ def execute_on_ray(store: Store, jobs: Sequence[Job], run: Runner, address: str,
         store: the store; only this process touches it.
         jobs: what should be in it.
         run: computes one job; the nodes must be able to import it.
-        address: of the cluster, as ``ray.init`` takes it (``"auto"``, ``"ray://host:10001"``, ``"local"``).
+        address: of the cluster, see :func:`magnet.cluster.connected`.
         gpus: GPUs that one job needs. (default: ``0``)
     """
-    try:
-        import ray
-    except ImportError:
-        raise ImportError("--ray needs ray: pip install 'magnet-gnn[cluster]'") from None
-    started = not ray.is_initialized()
-    if started:
-        ray.init(address=None if address == "local" else address, log_to_driver=False, configure_logging=False)
-    remote = ray.remote(_compute).options(num_cpus=1, num_gpus=gpus, max_retries=RETRIES)
     tried: set[str] = set()
-    flying: dict[Any, dict[str, Config]] = {}
+
+    def claimed() -> Iterator[tuple[dict[str, Config], tuple[list[Config]]]]:
+        """Jobs that nobody else works on, each claimed when the cluster has room for it."""
+        for job in missing(store, jobs):
+            configs = {store.key(config): config for config in job.configs}
+            granted = store.claim(key for key in configs if key not in tried)
+            tried.update(granted)
+            if granted:
+                yield {key: configs[key] for key in granted}, ([configs[key] for key in granted],)
+
     try:
-        with heartbeat(store):
-            while True:
-                left = missing(store, jobs)
-                slots = 2 * max(1, int(ray.cluster_resources().get("CPU", 1))) - len(flying)
-                for job in left:
-                    if slots <= 0:
-                        break
-                    configs = {store.key(config): config for config in job.configs}
-                    granted = store.claim(key for key in configs if key not in tried)
-                    if granted:
-                        tried.update(granted)
-                        chosen = {key: configs[key] for key in granted}
-                        flying[remote.remote(run, list(chosen.values()), dict(RESULT_VERSIONS))] = chosen
-                        slots -= 1
-                if flying:
-                    ready, _ = ray.wait(list(flying), timeout=1.0)
-                    for future in ready:
-                        _collect(store, flying.pop(future), future, ray)
-                elif any(store.key(config) not in tried for job in left for config in job.configs):
-                    time.sleep(0.2)
-                else:
-                    return
+        with connected(address), heartbeat(store):
+            while any(store.key(config) not in tried for job in missing(store, jobs) for config in job.configs):
+                before = len(tried)
+                shared = (run, dict(RESULT_VERSIONS))
+                for waiting, (results, message) in run_tasks(_compute, shared, claimed(), address, gpus):
+                    for config, result in results:
+                        store.add(config, result)
+                        waiting.pop(store.key(config), None)
+                    for config in waiting.values():
+                        store.fail(config, message or NO_RESULT)
+                if len(tried) == before:
+                    time.sleep(0.2)  # the rest is in other processes' hands; should they die, it is ours
     finally:
-        for configs in flying.values():
-            store.release(configs)
-        if started:
-            ray.shutdown()
-
-
-def _collect(store: Store, waiting: dict[str, Config], future: Any, ray: Any) -> None:
-    try:
-        results, message = ray.get(future)
-    except ray.exceptions.RayError as error:
-        results, message = [], f"{type(error).__name__}: {str(error).splitlines()[0]}"
-    for config, result in results:
-        store.add(config, result)
-        waiting.pop(store.key(config), None)
-    for config in waiting.values():
-        store.fail(config, message or NO_RESULT)
+        store.release(tried)
 
 
 def _compute(
-    run: Runner, configs: Sequence[Config], versions: dict[str, int]
+    shared: tuple[Runner, dict[str, int]], configs: Sequence[Config]
 ) -> tuple[list[tuple[Config, dict[str, Any]]], str]:
     """On a node: what could be computed, and the error that ended it, if any."""
+    run, versions = shared
     if versions != dict(RESULT_VERSIONS):
         return [], f"this node has result versions {dict(RESULT_VERSIONS)}, the driver {versions}"
     results = []
