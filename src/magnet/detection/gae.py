@@ -113,12 +113,12 @@ class GAE(Detector):
         node_scores = total.sqrt() if self.loss == "mse" else total
         p_row = torch.ones_like(worst) if self.tau is not None else tail_probability(node_scores)[0]
         worst = p_row * worst
-
-        def judge(first: int, last: int) -> tuple[Tensor, Tensor]:
-            return self._score(data, first, last), p_row[:, None] * self._distrust(data, first, last)
-
         share = float((worst > 0.5).float().mean())
+        judge = partial(self._judge, data, p_row)  # no local function: fitted detectors can be stored
         return Verdict(data, node_scores, worst, share, cells=judge, distrust=partial(self._distrust, data))
+
+    def _judge(self, data: DetectionData, p_row: Tensor, first: int, last: int) -> tuple[Tensor, Tensor]:
+        return self._score(data, first, last), p_row[:, None] * self._distrust(data, first, last)
 
     def _score(self, data: DetectionData, first: int, last: int) -> Tensor:
         with torch.no_grad():
