@@ -53,18 +53,17 @@ def encode(table: Table, fields: tuple[Field, ...] | None = None) -> Encoded:
             "no column can be cleaned: every column is an id, label, date, free text, constant or empty "
             "(a schema file can override this)"
         )
-    blocks, columns, missing, unreadable = [], [], [], []
+    x = np.empty((table.num_nodes, sum(f.width for f in used)), dtype=np.float32)
+    columns, missing, unreadable = [], [], []
     start = 0
     for f in used:
-        block, gone, bad = f.encode(table.frame[f.name])
+        x[:, start : start + f.width], gone, bad = f.encode(table.frame[f.name])
         kind = "continuous" if f.kind == "count" else f.kind  # scaled, it is no longer an integer
         columns.append(Column(f.name, kind, start, start + f.width))  # type: ignore[arg-type]
         start += f.width
-        blocks.append(block)
         missing.append(gone)
         unreadable.append(bad)
-    x = torch.from_numpy(np.concatenate(blocks, axis=1).astype(np.float32))
-    return Encoded(x, columns, used, np.stack(missing, axis=1), np.stack(unreadable, axis=1))
+    return Encoded(torch.from_numpy(x), columns, used, np.stack(missing, axis=1), np.stack(unreadable, axis=1))
 
 
 @dataclass(frozen=True, eq=False)

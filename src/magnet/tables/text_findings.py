@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from magnet.arrays import return_freed_memory
 from magnet.tables.findings import CellFinding, TableVerdict
 from magnet.tables.posterior import Decision, judge_table
 from magnet.tables.table import Table
@@ -84,6 +85,7 @@ def judge_as_text(
     if links is not None:
         from magnet.tables.graph_findings import swapped_rows  # needs torch, which a table without links does not
 
+        return_freed_memory()
         seen = {(c.row, c.column) for c in findings}
         findings += [c for c in swapped_rows(table, seed, cluster) if (c.row, c.column) not in seen]
     if trusted is not None:
