@@ -65,6 +65,7 @@ class RowOptions:
     Args:
         min_row_weight: floor of ``1 - p_row_swapped`` as the weight of a row in contexts, so that neighborhoods of
             suspicious rows keep a context. From design.md 2.6; also the floor in every context model.
+        max_probes: rows that serve as the permuted ones, at every node. By hand.
         max_pairs: permuted pairs in all; large graphs get fewer probes per node. Set by memory.
         min_probes: but at least this many. Heuristic.
         min_rows: rows with evidence that are needed at all.
@@ -90,6 +91,7 @@ class RowOptions:
     """
 
     min_row_weight: float = 0.02
+    max_probes: int = 128
     max_pairs: int = 4_000_000
     min_probes: int = 16
     min_rows: int = 10

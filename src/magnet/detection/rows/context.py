@@ -35,8 +35,6 @@ class Context(Detector):
 
     Args:
         rounds: how often the weights are renewed. (default: ``4``)
-        probes: rows that serve as the permuted ones, at every node. (default: ``128``, fewer for large graphs)
-        rank: of ``S``. (default: ``128``)
         gated: flag nothing where the context carries no information about the rows. (default: ``True``; ``False`` is
             for measuring the gate itself, see ``benchmarks/gate.py``)
 
@@ -49,12 +47,10 @@ class Context(Detector):
     """
 
     rounds: int = 4
-    probes: int = 128
-    rank: int = 128
     gated: bool = True
 
     def _detect(self, data: DetectionData) -> Verdict:
-        rows = judge_rows(data, self.rounds, self.probes, self.rank, self.seed, self.progress)
+        rows = judge_rows(data, self.rounds, self.seed, self.progress)
         if self.gated:
             rows = rows.gated()
         odds = torch.log((rows.ranking + 1e-6) / (1 - rows.ranking + 1e-6)) - ROWS.tie_break * rows.logit

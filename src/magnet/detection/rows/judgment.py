@@ -65,11 +65,9 @@ def context_weights(p_row_swapped: Tensor, duplicates: Tensor) -> Tensor:
     return (1 - p_row_swapped).clamp_min(ROWS.min_row_weight) / duplicates
 
 
-def judge_rows(
-    data: DetectionData, rounds: int = 4, probes: int = 128, rank: int = 128, seed: int = 0, progress: bool = False
-) -> RowJudgment:
+def judge_rows(data: DetectionData, rounds: int = 4, seed: int = 0, progress: bool = False) -> RowJudgment:
     """Compare each row with its context; see :class:`~magnet.detection.rows.context.Context`."""
-    drawn = _Draw.of(data, probes, rank, seed)
+    drawn = _Draw.of(data, seed)
     known, duplicates = drawn.known, drawn.duplicates
     if int(known.sum()) < ROWS.min_rows or int(drawn.allowed.sum()) < ROWS.min_rows:
         nothing = torch.zeros(data.num_nodes, device=data.device)
@@ -125,17 +123,17 @@ class _Draw:
     training: int
 
     @classmethod
-    def of(cls, data: DetectionData, probes: int, rank: int, seed: int) -> _Draw:
+    def of(cls, data: DetectionData, seed: int) -> _Draw:
         generator = torch.Generator().manual_seed(seed)
 
         def some(candidates: Tensor, count: int) -> Tensor:
             candidates = torch.nonzero(candidates.cpu()).flatten()
             return candidates[torch.randperm(candidates.numel(), generator=generator)[:count]].to(data.device)
 
-        representations = [rows for rows in (unit_rows(data), low_rank_rows(data, rank, seed)) if rows is not None]
+        representations = [rows for rows in (unit_rows(data), low_rank_rows(data, seed=seed)) if rows is not None]
         filled = representations[0].square > 0
         known = (data.num_neighbors > 0) & filled
-        count = min(probes, max(ROWS.min_probes, ROWS.max_pairs // data.num_nodes))
+        count = min(ROWS.max_probes, max(ROWS.min_probes, ROWS.max_pairs // data.num_nodes))
         chosen = some(filled, count)
         half = (torch.randperm(data.num_nodes, generator=generator) % 2).to(data.device)
         places = some(known, max(2, count // 2))
