@@ -40,9 +40,7 @@ class Affix:
         found: list[tuple[int, int, float, float]] = []
         for k in np.flatnonzero(context.read_counts).tolist():
             text = column.values[k]
-            if not text or text[-1].isalnum():
-                continue
-            match = JUNK.fullmatch(text)
+            match = None if text[-1:].isalnum() else JUNK.fullmatch(text)
             if not match or not match["core"]:
                 continue
             chance = self._chance(match["junk"])

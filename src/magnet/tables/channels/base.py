@@ -14,6 +14,7 @@ from magnet.tables.experts.novelty import Novelty
 from magnet.tables.findings import Finding
 from magnet.tables.options import TableOptions
 from magnet.tables.roles.base import ROLES
+from magnet.tables.roles.patterns import number
 
 UNKNOWN = -1  # the code of "some value that we cannot name"
 
@@ -52,6 +53,12 @@ class ChannelContext:
     read_counts: Codes
     novelty: Novelty
     options: TableOptions
+
+    def suspects(self) -> list[int]:
+        """Codes of the texts that were read, without blanks and without the numbers of a column of numbers."""
+        values, arithmetic = self.column.values, self.column.role.arithmetic
+        read = np.flatnonzero(self.read_counts).tolist()
+        return [k for k in read if values[k] and not (arithmetic and number(values[k]) is not None)]
 
 
 class Channel(Protocol):

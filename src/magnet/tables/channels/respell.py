@@ -9,9 +9,9 @@ import numpy as np
 from magnet.tables.channels.base import UNKNOWN, ChannelContext, Proposals
 from magnet.tables.channels.typo import ALPHABET, Typo, near_pairs
 from magnet.tables.experts.novelty import Novelty, tokens_of
-from magnet.tables.roles.patterns import number
 
 LONGEST = 80  # characters; the corrections of longer texts are found by their words only
+MARKS = 4  # most frequent punctuation marks of the column that may have been left out
 MAX_TEXTS = 5_000  # odd texts examined per column
 SMALL = 1e-3  # corrections with less than this share of the best one are dropped
 FIXED_WIDTH = 0.95  # share of one length from which digit strings have a fixed width
@@ -38,41 +38,21 @@ class Respell:
     def propose(self, context: ChannelContext) -> Proposals:
         column, novelty = context.column, context.novelty
         values = column.values
-        lonely = [
-            k
-            for k in np.flatnonzero(context.read_counts).tolist()
-            if context.counts[k] <= 1
-            and len(values[k]) >= 2
-            and not (column.role.arithmetic and number(values[k]) is not None)
-        ]
-        marks = [
-            c
-            for c, _ in Counter(
-                c for k in np.flatnonzero(context.counts >= 2) for c in set(values[k]) if not c.isalnum()
-            ).most_common(4)
-        ]
+        lonely = [k for k in context.suspects() if context.counts[k] <= 1 and len(values[k]) >= 2]
+        repeated = np.flatnonzero(context.counts >= 2).tolist()
+        usual = Counter(c for k in repeated for c in set(values[k]) if not c.isalnum())
+        marks = [mark for mark, _ in usual.most_common(MARKS)]
         words = self._known_words(values, lonely, novelty)
-        fixed = self._fixed_width(context)
-        found: list[tuple[int, int, float, float]] = []
-        examined = 0
+        widths = column.texts(repaired=True).only(str.isdigit).tally(len)
+        fixed = bool(widths) and max(widths.values()) >= FIXED_WIDTH * widths.total()  # else a longer number is not odd
+        suspects: list[tuple[int, bool]] = []
         for k in lonely:
             odd = len(values[k]) <= LONGEST and novelty.odd(values[k]) and (fixed or not values[k].isdigit())
-            if not odd and not any(t in words for t in tokens_of(values[k])[0]):
-                continue
-            examined += 1
-            if examined > MAX_TEXTS:
-                break
-            found += self._corrections(k, context, marks, words, odd)
-        return Proposals.of(found)
-
-    @staticmethod
-    def _fixed_width(context: ChannelContext) -> bool:
-        """Whether digit strings of this column have one length; otherwise a longer number is not odd."""
-        widths: Counter[int] = Counter()
-        for k in np.flatnonzero(context.counts):
-            if context.column.values[k].isdigit():
-                widths[len(context.column.values[k])] += int(context.counts[k])
-        return bool(widths) and max(widths.values()) >= FIXED_WIDTH * sum(widths.values())
+            if odd or any(t in words for t in tokens_of(values[k])[0]):
+                suspects.append((k, odd))
+        return Proposals.of(
+            [found for k, odd in suspects[:MAX_TEXTS] for found in self._corrections(k, context, marks, words, odd)]
+        )
 
     @staticmethod
     def _known_words(values: list[str], lonely: list[int], novelty: Novelty) -> dict[str, list[str]]:

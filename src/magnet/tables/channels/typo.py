@@ -10,7 +10,6 @@ from rapidfuzz.distance import OSA
 from rapidfuzz.process import cdist
 
 from magnet.tables.channels.base import ChannelContext, Proposals
-from magnet.tables.roles.patterns import number
 
 ALPHABET = 36.0  # letters and digits: the characters a slip may write before any are learned
 PRIOR = {"insert": 2.0, "delete": 2.0, "replace": 2.0, "exchange": 2.0, "case": 0.5, "space": 0.5}
@@ -107,12 +106,7 @@ class Typo:
         """Values of the column within one operation (or two edits, in small columns) of a rarer observed text."""
         column, counts = context.column, context.counts
         values = column.values
-        arithmetic = column.role.arithmetic
-        heard = [
-            k
-            for k in np.flatnonzero(context.read_counts).tolist()
-            if values[k] and len(values[k]) <= LONGEST and not (arithmetic and number(values[k]) is not None)
-        ]
+        heard = [k for k in context.suspects() if len(values[k]) <= LONGEST]
         known = [k for k in np.flatnonzero(counts >= 2).tolist() if values[k] and len(values[k]) <= LONGEST]
         found: list[tuple[int, int, float, float]] = []
         state = np.array([len(heard), *heard, *known]).tobytes()
