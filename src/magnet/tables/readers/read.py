@@ -39,14 +39,23 @@ def read(
     allow_unknown_ids: bool = False,
     encoding: str | None = None,
 ) -> Table:
-    """Read a graph from files.
+    """Read a table, and its links, from files.
 
     Args:
         nodes: one row per node (``.csv .tsv .parquet``, or a table of a database: ``shop.sqlite::customers``); or a
             whole graph (``.graphml``, ``.npz`` with ``x`` and ``edge_index``, a PyG ``Data`` in a ``.pt``); or a folder
             with one of them, or with ``nodes.*`` and ``edges.*``.
         edges: a table in the same formats with two columns of node ids and optionally a weight.
-        id, label, source, target, weight, columns, exclude, override, allow_unknown_ids: see :func:`from_frames`.
+        id: the id column. (default: detected by its values and name; else rows are numbered)
+        label: a column that is never changed, such as the prediction target.
+        source: source column of ``edges``. (default: detected by name, else the first)
+        target: target column of ``edges``. (default: detected by name, else the second)
+        weight: weight column of ``edges``. (default: detected by name)
+        columns: judge only these columns.
+        exclude: columns that are not judged.
+        override: column kinds as :func:`magnet.tables.read_override` returns them.
+        allow_unknown_ids: accept edges of which more than half have ids that are not in the table.
+            (default: ``False``)
         encoding: encoding of text files. (default: detected)
     """
     path, edge_path = find_files(Path(nodes), Path(edges) if edges is not None else None)
