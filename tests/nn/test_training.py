@@ -12,7 +12,7 @@ from torch_geometric.nn import GCNConv
 
 from magnet import nn
 from magnet.graph import Graph
-from magnet.nn import features
+from magnet.nn import features, training
 from magnet.nn.adam import Adam
 
 MODELS: list[tuple[Any, dict[str, Any]]] = [
@@ -297,3 +297,28 @@ def test_a_model_that_diverged_does_not_stop_those_beside_it() -> None:
     assert torch.isnan(weight[:, 0]).all()
     assert torch.equal(weight[0, 1], torch.zeros(4))
     assert torch.allclose(weight[1:, 1], torch.full((2, 4), -0.6), atol=1e-5)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize(("kind", "options"), MODELS)
+def test_recorded_epochs_are_those_one_by_one(
+    small: Any, kind: Any, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, graph = small
+    results = []
+    for recorded in (True, False):
+        monkeypatch.setattr(training, "CUDA_GRAPHS", recorded)
+        model = kind(40, 3, hidden=8, seeds=[3, 4], **options).to("cuda")
+        results.append(train(model, data, graph, epochs=30, weight_decay=[1e-3, 1e-2]))
+    assert np.allclose(results[0].train_loss, results[1].train_loss, atol=1e-3)
+    assert np.abs(results[0].val_history - results[1].val_history).mean() < 0.01
+
+
+def test_random_numbers_go_on_from_where_they_were() -> None:
+    model = nn.GCN(4, 2, seeds=[1, 2])
+    states = [generator.get_state() for generator in model.generators]
+    drawn = [torch.rand(3, generator=generator) for generator in model.generators]
+    model.continue_from(states)
+    again = [torch.rand(3, generator=generator) for generator in model.generators]
+    assert all(torch.equal(left, right) for left, right in zip(drawn, again, strict=True))
+    assert not torch.equal(drawn[0], drawn[1])
