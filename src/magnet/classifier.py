@@ -22,8 +22,9 @@ from magnet.datasets.npz import save_arrays
 from magnet.features import with_edge_tensors
 from magnet.files import damaged
 from magnet.graph import Graph
-from magnet.nn import members as voting
+from magnet.nn import voting
 from magnet.nn.committee import Committee
+from magnet.nn.members import Problem, restored
 from magnet.nn.recipes import MODELS, recipes_of
 from magnet.recovery import propagate
 from magnet.recovery.candidates import AS_IT_IS, LAMBDAS, Candidate, repair_candidates
@@ -43,7 +44,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     With ``model="auto"`` GCN, APPNP, ElasticGNN, AirGNN and MLP are trained on repairs, and once more with their
     most confident predictions as pseudo-labels (:class:`magnet.nn.committee.Committee`); their probabilities are
-    averaged with validation weights (:mod:`magnet.nn.members`). A single network uses the repair and, unless it is
+    averaged with validation weights (:mod:`magnet.nn.voting`). A single network uses the repair and, unless it is
     given, the weight decay with the best validation accuracy. If the detector's gate is closed, nothing is repaired.
 
     Args:
@@ -144,7 +145,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         recipes = recipes_of(self.model, given, self.model_options, int(train.sum()))
         x, candidates = self._candidates(data, graph)
         self.n_features_in_, classes = int(x.shape[1]), len(self.classes_)
-        problem = voting.Problem(graph, codes, train, val, self.n_features_in_, classes, self.seed, candidates, recipes)
+        problem = Problem(graph, codes, train, val, self.n_features_in_, classes, self.seed, candidates, recipes)
         committee = Committee([problem], self._place(), self.initializations, keep_models=True, progress=self.progress)
         members = committee.train().members[0]
         self.val_accuracy_ = voting.mean_accuracy(members)
@@ -317,7 +318,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 state = {
                     name[len(prefix) :]: torch.from_numpy(arrays[name]) for name in arrays if name.startswith(prefix)
                 }
-                self.members_.append(voting.restored(each, state, MODELS, self.n_features_in_, len(self.classes_)))
+                self.members_.append(restored(each, state, MODELS, self.n_features_in_, len(self.classes_)))
         return self
 
 

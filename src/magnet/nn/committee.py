@@ -15,20 +15,10 @@ from torch import Tensor
 
 from magnet.arrays import is_sparse
 from magnet.nn.features import principal
-from magnet.nn.members import (
-    FEW_VALIDATION,
-    SCALINGS,
-    SIDE_BY_SIDE,
-    TRAINING,
-    Member,
-    Problem,
-    calibration,
-    folded,
-    self_taught,
-    single,
-)
+from magnet.nn.members import SCALINGS, SIDE_BY_SIDE, TRAINING, Member, Problem, single
 from magnet.nn.memory import NotEnoughMemory, available
 from magnet.nn.training import fit
+from magnet.nn.voting import FEW_VALIDATION, calibration, folded, self_taught
 from magnet.recovery.candidates import AS_IT_IS, Candidate
 
 #: Of what is free on a GPU the feature matrices of one batch take at most this part: training makes several copies.
@@ -70,10 +60,9 @@ class Committee:
         prune: the first kind of network tries every candidate, the others only the first and the best one.
             (default: ``True``)
         teach: train every network on the two best candidates once more, with the most confident predictions as labels
-            (:func:`magnet.nn.members.self_taught`), or cross-validate where that is not worth it and validation nodes
+            (:func:`magnet.nn.voting.self_taught`), or cross-validate where that is not worth it and validation nodes
             are few; only where there are several kinds. (default: ``True``)
         keep_models: keep the networks.
-        batch: feature matrices at once. (default: as many as fit on a GPU, on a CPU one for each problem)
         progress: show a progress bar over the members.
 
     After :meth:`train`: ``members[problem]``, and ``make_seconds[problem]``, the time spent on features.
@@ -85,7 +74,6 @@ class Committee:
     prune: bool = True
     teach: bool = True
     keep_models: bool = False
-    batch: int | None = None
     progress: bool = False
     members: list[list[Member]] = field(default_factory=list)
     make_seconds: list[float] = field(default_factory=list)
@@ -116,7 +104,7 @@ class Committee:
             if (found := self_taught(self.problems[p], self.members[p], chosen)) is not None:
                 taught[p] = found
         if taught:
-            options = (self.initializations, False, False, self.keep_models, self.batch, self.progress)
+            options = (self.initializations, False, False, self.keep_models, self.progress)
             second = Committee(list(taught.values()), self.device, *options, _kept=self._kept).train()
             for p, members, seconds in zip(taught, second.members, second.make_seconds, strict=True):
                 self.members[p] += members
@@ -128,7 +116,7 @@ class Committee:
         folds = [(p, fold) for p in numbers for fold in folded(self.problems[p])]
         if not folds:
             return
-        other = Committee([fold for _, fold in folds], self.device, self.initializations, batch=self.batch)
+        other = Committee([fold for _, fold in folds], self.device, self.initializations)
         other._kept, other.progress = self._kept, self.progress
         other.members, other.make_seconds = [[] for _ in folds], [0.0] * len(folds)
         other._train([self._jobs_again(number, p) for number, (p, _) in enumerate(folds)])
@@ -204,8 +192,6 @@ class Committee:
     def _most(self, problems: set[int], width: int) -> int:
         """How many feature matrices to hold at once: as many as fit on a GPU, where launching kernels takes the time,
         and of reduced ones everywhere; otherwise one for each problem."""
-        if self.batch is not None:
-            return self.batch
         first = self.problems[0]
         if self.device.type == "cpu" and width == first.inputs:
             return len(problems)

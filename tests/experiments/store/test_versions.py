@@ -22,8 +22,9 @@ from magnet.experiments.store.versions import components
 from magnet.framelets import FrameletTransform
 from magnet.graph import Graph
 from magnet.nn.committee import Committee
-from magnet.nn.members import Problem, average, weights
+from magnet.nn.members import Problem
 from magnet.nn.recipes import default_recipes
+from magnet.nn.voting import average, weights
 from magnet.recovery import propagate, recover
 from magnet.recovery.candidates import Candidate
 

@@ -16,8 +16,9 @@ from magnet.experiments.methods.base import Method, RepairCandidates, untouched
 from magnet.experiments.protocol.data import Repetition
 from magnet.experiments.protocol.measure import accuracy, auroc, device_name, peak_memory, reset_peak_memory
 from magnet.nn.committee import Committee
-from magnet.nn.members import Member, Problem, average, best, weights
+from magnet.nn.members import Member, Problem
 from magnet.nn.memory import available
+from magnet.nn.voting import average, best, weights
 
 Row = dict[str, Any]
 
