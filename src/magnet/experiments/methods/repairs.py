@@ -72,41 +72,34 @@ _OURS = {**_DETECTOR, "lambdas": LAMBDAS, "strengths": (1.0,), "max_iter": 20, "
 _PAPERS = "the paper's Table 3"
 _SMOOTHING = "; the kind and amount of smoothing on validation"
 
-COMMITTEE = Method(
-    name="magnet",
-    title="MAGnet (ours)",
-    defaults={"epochs": None, "initializations": 1, **_OURS},
-    space={},
-    repair=_ours,
-    repairs=tuple(_OURS),
-    committee=_committee,
-    source="no search: the default settings of every network",
-)
-WITH_GCN = Method(
-    name="magnet-gcn",
-    title="MAGnet (ours), GCN only",
-    defaults={**PAPER_GCN, **_OURS},
-    repair=_ours,
-    repairs=tuple(_OURS),
-    source=_PAPERS + _SMOOTHING,
-)
+
+def _after_ours(name: str, title: str, settings: dict[str, Any], **more: Any) -> Method:
+    """Our repair, then networks with some settings."""
+    return Method(name, title, {**settings, **_OURS}, repair=_ours, repairs=tuple(_OURS), **more)
 
 
 def _with(rival: Method) -> Method:
     """Our repair in front of a rival's network, with the settings found for the rival."""
-    return Method(
-        name=f"magnet-{rival.name}",
-        title=f"MAGnet (ours), {rival.title} only",
-        defaults={**rival.defaults, **_OURS},
+    return _after_ours(
+        f"magnet-{rival.name}",
+        f"MAGnet (ours), {rival.title} only",
+        rival.defaults,
         space={},
         model=rival.model,
-        repair=_ours,
-        repairs=tuple(_OURS),
         source=f"the settings of {rival.title}{_SMOOTHING}",
         settings_of=rival.name,
     )
 
 
+COMMITTEE = _after_ours(
+    "magnet",
+    "MAGnet (ours)",
+    {"epochs": None, "initializations": 1},
+    space={},
+    committee=_committee,
+    source="no search: the default settings of every network",
+)
+WITH_GCN = _after_ours("magnet-gcn", "MAGnet (ours), GCN only", PAPER_GCN, source=_PAPERS + _SMOOTHING)
 WITH_APPNP, WITH_ELASTIC = _with(networks.APPNP), _with(networks.ELASTICGNN)
 CONTROL = Method(
     name="propagation-one",
