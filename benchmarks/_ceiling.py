@@ -1,4 +1,4 @@
-"""How well replaced rows and flipped cells could be told at best, by oracles that know the clean graph."""
+"""Upper bounds for the detection of replaced rows and flipped cells, by oracles that use the clean graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors of one kind, or of all kinds at once, put into a table that is right: seeded, at a chosen rate.
+"""Inject errors of one kind, or of all kinds at once, into a clean table: seeded, at a chosen rate.
 
 What a kind can strike is decided here by the texts alone, not by the roles of the cleaner, so that a column it takes
 for something else counts against it.

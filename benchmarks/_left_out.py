@@ -1,4 +1,4 @@
-"""Leave one family out: every constant of the table engine chosen again without the family that is judged.
+"""Leave one family out: every constant of the table engine is chosen again without the evaluated family.
 
 A family is a kind of dirty table (the part of a name before the first dash). For each one left out, a small search
 over the others chooses every constant of :class:`~magnet.tables.options.TableOptions` and those constants of the

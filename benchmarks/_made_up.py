@@ -1,4 +1,4 @@
-"""Made-up dirty tables of the field's typical families, seeded, with every cell's truth.
+"""Synthetic dirty tables of typical domains, seeded, with ground truth for every cell.
 
 Sizes, error rates and writings vary with the seed, so that no single setting can be tuned to them.
 """

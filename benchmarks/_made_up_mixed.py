@@ -1,4 +1,4 @@
-"""Made-up tables with several kinds of errors at once, at the rates of scraped and typed tables (5 to 30 %)."""
+"""Synthetic tables with several kinds of errors at once, at the rates of scraped and typed tables (5 to 30 %)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every model on clean data, tuned on validation, beside the number that its own paper reports.
+"""Every model on clean data, tuned on validation, beside the published number.
 
 Four steps; the second may run on another machine (it needs no Optuna), and the first three may be repeated:
 

@@ -1,4 +1,4 @@
-"""The whole pipeline on a quiet machine, and with a neighbor that keeps one core busy.
+"""The whole pipeline on a quiet machine, and with one core kept busy.
 
     python benchmarks/busy.py [--dataset cora] [--repeats 3] [--save results/busy.md]
 

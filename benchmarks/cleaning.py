@@ -1,4 +1,4 @@
-"""Cleaning tables: wrong cells found and values suggested, against tools that people use today.
+"""Cleaning tables: detection of wrong cells and suggestion of values, compared with common tools.
 
     python benchmarks/cleaning.py [--examples districts,terrain,tumours] [--seeds 3] [--output results]
 

@@ -1,4 +1,4 @@
-"""Every detector on every kind of corruption: how well it finds the wrong rows and cells, and how long it takes.
+"""Every detector on every kind of corruption: detection of wrong rows and cells, and running time.
 
 Writes results/detection.md, results/detection.csv, which has one line for each dataset, corruption, seed and detector,
 and results/reliability.svg and .png. Lines that are there are not measured again, so a run that was stopped goes on

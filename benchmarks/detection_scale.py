@@ -1,4 +1,4 @@
-"""How long the detectors take and how much memory they need on large graphs, each run in a process of its own.
+"""Time and memory of the detectors on large graphs, each run in a separate process.
 
 Writes results/detection_scale.md. Memory is the highest resident size of the process, with what Python, PyTorch and the
 data occupy before ``fit`` beside it.

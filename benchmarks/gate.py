@@ -1,5 +1,6 @@
-"""Where may rows be flagged? Random synthetic graphs, easy and hopeless, clean and corrupted, and what the rows flagged
-without a gate are worth, by what the gate looks at.
+"""Evaluation of the gate: precision of the rows flagged without a gate, by the power that the gate estimates.
+
+Random synthetic graphs, easy and hard, clean and corrupted.
 
 Writes results/gate.md and results/gate.csv (one line for each graph).
 """

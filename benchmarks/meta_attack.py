@@ -1,4 +1,4 @@
-"""What the meta attack does to a GCN, against random changes of the same number of cells.
+"""Effect of the meta attack on a GCN, compared with random changes of the same number of cells.
 
 Test accuracy of a two-layer GCN before and after, mean and deviation over seeds, beside the paper's Table 1.
 Written to results/meta_attack.md and results/meta_attack.csv; rows of datasets that are not run again are kept.

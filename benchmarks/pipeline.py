@@ -1,4 +1,4 @@
-"""What a user waits for, as ratios to something everybody can run: a plain PyG GCN.
+"""Time of the whole pipeline, relative to a plain PyG GCN.
 
     python benchmarks/pipeline.py [--parts cora,citeseer,table] [--rows 100000] [--save results/pipeline.md]
 

@@ -1,4 +1,4 @@
-"""Detection and recovery on power-law graphs of growing size, and what ogbn-papers100M would cost.
+"""Detection and recovery on power-law graphs of growing size, and the estimated cost of ogbn-papers100M.
 
     python benchmarks/scale.py [--nodes 100000,1000000,5000000] [--threads 2] [--save results/scale.md]
     python benchmarks/scale.py --nodes 5000000 --stages detect --save detect.md   # one stage

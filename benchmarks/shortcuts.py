@@ -1,4 +1,4 @@
-"""How well trivial scores find corrupted nodes: what a detector must beat before it has found anything.
+"""Detection of corrupted nodes by trivial scores, the baseline for every detector.
 
 Three scores that know nothing of the graph: the row sum (long rows), how often the exact row occurs (copied
 rows), and the distance to the mean row. Written to results/shortcuts.md and results/shortcuts.csv.

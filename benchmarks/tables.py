@@ -1,4 +1,4 @@
-"""Real dirty tables and made-up ones: detection, repair and harm, beside simple rules and outlier detectors.
+"""Real and synthetic dirty tables: detection, repair and harm, compared with simple rules and outlier detectors.
 
 python benchmarks/tables.py                      # every table of $MAGNET_DATA/Tables, writes results/tables.md
 python benchmarks/tables.py hospital beers       # some of them

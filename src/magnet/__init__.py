@@ -1,4 +1,4 @@
-"""MAGnet: find and repair wrong values in the node attributes of a graph and in tables.
+"""MAGnet: find and repair wrong values in tables and in the node attributes of graphs.
 
 Submodules and the main names are imported on first use, so that ``import magnet`` and the command line start fast.
 """
