@@ -96,7 +96,7 @@ def _fields(record: CleaningRecord) -> list[dict[str, Any]]:
     for name, (role, note) in record.roles.items():
         cells = texts(record.table.column(name))
         numeric = role in ("quantity", "unit", "count", "continuous")
-        low, high = _range(_as_numbers(cells)) if numeric else (None, None)
+        low, high = _range(numbers(pd.Series(cells, dtype="str"))) if numeric else (None, None)
         shown.append(
             {
                 "name": name,
@@ -120,10 +120,6 @@ def _range(values: NDArray[np.float64]) -> tuple[float | None, float | None]:
         return None, None
     low, high = np.quantile(finite, [0.01, 0.99])
     return _short(low), _short(high)
-
-
-def _as_numbers(cells: list[str]) -> NDArray[np.float64]:
-    return numbers(pd.Series(cells, dtype="str"))
 
 
 def _errors(cells: pd.DataFrame) -> list[list[Any]]:

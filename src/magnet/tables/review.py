@@ -8,8 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from scipy.special import logit
 
 from magnet.tables.findings import CellFinding
+from magnet.tables.options import DEFAULT
 from magnet.tables.table import Table
 from magnet.tables.values import Change, is_null, plain, texts
 
@@ -17,10 +19,8 @@ Fix = Literal["none", "confident", "all"]
 FIXES: tuple[str, ...] = ("none", "confident", "all")
 COLUMNS = ["node", "column", "observed", "suggested", "action", "score", "probability", "reason", "row", "kind"]
 
-#: A cell is listed from this probability of being wrong on.
-LIST_FROM = 0.5
-#: ``fix="confident"`` writes a suggestion whose posterior is at least this.
-CHANGE_FROM = 0.9
+#: Cells are listed from this probability of being wrong; ``fix="confident"`` writes suggestions from this posterior.
+LIST_FROM, CHANGE_FROM = DEFAULT.list_from, DEFAULT.change_from
 #: Scores are log odds, bounded so that a probability of 1 stays a number.
 LARGEST_SCORE = 30.0
 
@@ -56,31 +56,15 @@ def list_cells(
         if finding.probability < threshold and not (blank and fill and finding.suggested is not None):
             continue
         suggested = _value(table, finding)
-        if suggested is None:
-            action = "kept"
-        elif blank:
-            action = "filled" if fill and fix != "none" else "kept"
-        elif fix == "all" or (fix == "confident" and finding.confidence >= CHANGE_FROM):
-            action = "corrected"
-        else:
-            action = "kept"
+        sure = fix == "all" or (fix == "confident" and finding.confidence >= CHANGE_FROM)
+        written = suggested is not None and (fill and fix != "none" if blank else sure)
+        action = "kept" if not written else "filled" if blank else "corrected"
         value = plain(observed[finding.column].iloc[finding.row])
-        lines.append(
-            (
-                table.ids.iloc[finding.row],
-                finding.column,
-                None if is_null(value) else value,
-                suggested,
-                action,
-                _log_odds(finding.probability),
-                finding.probability,
-                finding.reason,
-                finding.row,
-                finding.kind,
-            )
-        )
+        cell = table.ids.iloc[finding.row], finding.column, None if is_null(value) else value, suggested, action
+        lines.append((*cell, np.nan, finding.probability, finding.reason, finding.row, finding.kind))
     cells = pd.DataFrame(lines, columns=COLUMNS, dtype=object)
     cells = cells.astype({"score": np.float64, "probability": np.float64, "row": np.int64})
+    cells["score"] = logit(cells["probability"].to_numpy()).clip(-LARGEST_SCORE, LARGEST_SCORE)
     cells = cells.sort_values(["probability", "row"], ascending=[False, True], kind="stable", ignore_index=True)
     corrected = np.flatnonzero(cells["action"] == "corrected")
     most = int(max_share * len(table.frame) * table.frame.shape[1])
@@ -90,20 +74,12 @@ def list_cells(
 
 def _value(table: Table, finding: CellFinding) -> Any:
     """The suggestion in the type of its column; None without a suggestion, or if the column cannot hold it."""
-    if finding.suggested is None:
-        return None
-    if finding.suggested == "":
-        return ""
+    if not finding.suggested:
+        return finding.suggested
     try:
         return table.parse_cell(finding.column, finding.suggested)
     except ValueError:
         return None
-
-
-def _log_odds(probability: float) -> float:
-    if probability <= 0 or probability >= 1:
-        return LARGEST_SCORE if probability >= 1 else -LARGEST_SCORE
-    return float(np.clip(np.log(probability / (1 - probability)), -LARGEST_SCORE, LARGEST_SCORE))
 
 
 def changes_of(cells: pd.DataFrame) -> dict[str, Change]:
