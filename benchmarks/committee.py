@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> None:
             asked = json.loads(options.searches.read_text())
             asked = [c for c in asked if c["dataset"] in datasets and c["method"] in options.methods.split(",")]
             for each in asked:
-                search(each, store, options)
+                search(each, store, known, options)
         for dataset, repeats in zip(datasets, counts, strict=True):
             for corruption in options.corruptions.split(","):
                 if corruption == "meta" and dataset not in META:
@@ -129,22 +129,27 @@ def run(options: argparse.Namespace) -> None:
         known.close()
 
 
-def search(config: dict[str, Any], store: Any, options: argparse.Namespace) -> None:
-    """Try the settings of a search, unless that is done, and keep the best of them."""
+def search(config: dict[str, Any], store: Any, known: Any, options: argparse.Namespace) -> None:
+    """Try the settings of a search, unless that is done, and keep the best; earlier searches of the same count too."""
     from magnet.experiments.protocol.registry import compute
     from magnet.experiments.tuning.search import choose
-    from magnet.experiments.tuning.settings import tuned_under
 
-    if store.get(config) is not None:
-        choose(store, options.settings)
-    if tuned_under(config["method"], config["dataset"], config["corruption"], options.settings):
+    if known.get(config) is not None and store.get(config) is None:
         return
-    began = time.monotonic()
-    for each, row in compute([config], options.device, options.folder):
-        store.add(each, row)
-    store.export(options.output)
+    for run in known.runs():
+        if run.config["kind"] == "search" and study(run.config) == study(config):
+            store.add(run.config, run.result)
+    if store.get(config) is None:
+        began = time.monotonic()
+        for each, row in compute([config], options.device, options.folder):
+            store.add(each, row)
+        store.export(options.output)
+        print(f"search of {config['method']} on {config['dataset']}: {time.monotonic() - began:.0f} s", flush=True)
     choose(store, options.settings)
-    print(f"search of {config['method']} on {config['dataset']}: {time.monotonic() - began:.0f} s", flush=True)
+
+
+def study(config: dict[str, Any]) -> tuple[str, str, str]:
+    return config["method"], config["dataset"], config["corruption"]
 
 
 def merge(options: argparse.Namespace) -> None:
@@ -158,10 +163,16 @@ def merge(options: argparse.Namespace) -> None:
         store.load(options.into)
         for path in options.merge:
             print(f"{store.load(path)} new runs from {path}")
-            if options.settings is not None:
-                with Store(Path(folder) / f"{path.stem}.sqlite") as new:
-                    new.load(path)
-                    print(f"{choose(new, options.settings)} searches in {path}")
+        if options.settings is not None:
+            new = Store(Path(folder) / "new.sqlite")
+            for path in options.merge:
+                new.load(path)
+            studies = {study(run.config) for run in new.runs() if run.config["kind"] == "search"}
+            for run in store.runs():
+                if run.config["kind"] == "search" and study(run.config) in studies:
+                    new.add(run.config, run.result)
+            print(f"settings of {choose(new, options.settings)} searches in {options.settings}")
+            new.close()
         print(f"{store.export(options.into)} runs in {options.into}")
 
 
