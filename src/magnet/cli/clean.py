@@ -228,14 +228,14 @@ def _show_table(table: Table, out: Output) -> None:
 
     roles = infer_roles(table.text_columns(), table.roles)
     facts = table.told_facts
-    columns = {name: {"holds": role.name, "judged": name not in table.left_alone} for name, role in roles.items()}
+    columns = {name: {"role": role.name, "judged": name not in table.left_alone} for name, role in roles.items()}
     out.result({"columns": columns, "links": table.links.kind, **facts})
     grid = Grid(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for title in ("column", "holds", "judged", "why"):
+    for title in ("column", "role", "judged", "reason"):
         grid.add_column(title)
     for name, role in roles.items():
         alone = name in table.left_alone
-        grid.add_row(Text(name), role.name, "no" if alone else "yes", Text("left alone" if alone else role.note))
+        grid.add_row(Text(name), role.name, "no" if alone else "yes", Text("excluded" if alone else role.note))
     out.console().print(grid)
     for name, value in facts.items():
         out.line(f"{name}: {value}")

@@ -90,7 +90,7 @@
   fillTable($("errors"), ["column", "error type", "#cells", "#changed", "observed → suggested"], D.errors.map(([column, kind, count, done, examples]) =>
     [column, kind, count, done, examples.map(([a, b, n]) => `${show(a)} → ${show(b)}${n > 1 ? ` (${n})` : ""}`).join(",  ")]));
   fillTable($("facts"), ["", "#"], D.facts);
-  fillTable($("schema"), ["column", "holds", "why"], D.fields.map((f) => [f.name, f.judged ? f.role : `${f.role} (not judged)`, f.note]));
+  fillTable($("schema"), ["column", "role", "reason"], D.fields.map((f) => [f.name, f.judged ? f.role : `${f.role} (not judged)`, f.note]));
 
   // histogram and threshold
   const bars = [];

@@ -39,7 +39,7 @@ class TableVerdict:
     Args:
         cells: every cell with a probability of at least .5, and every blank if values were asked for.
         roles: role of each column.
-        not_judged: columns that were left alone, and why.
+        not_judged: columns that were not judged, with reasons.
         judged_in_part: columns in which only some kinds of errors can be found, and why.
         repeated_rows: groups of rows that are equal in every column.
         repeated_keys: per identifier column, values that name several rows.

@@ -99,7 +99,7 @@ class CleaningRecord:
         table: the input table.
         cells: the list of suspicious cells.
         roles: role of each column and its reason, by name.
-        not_judged: columns that were left alone, and why.
+        not_judged: columns that were not judged, with reasons.
         judged_in_part: columns in which only some kinds of errors can be found, and why.
         repeated_rows: groups of rows that are equal in every column.
         repeated_keys: columns of identifiers with the values that several rows have.

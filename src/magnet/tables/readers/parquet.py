@@ -121,5 +121,5 @@ def _column(column: Any) -> tuple[pd.Series, str]:
         try:
             return column.to_pandas(), ""
         except (ValueError, OverflowError, pa.ArrowException):  # years beyond 9999
-            return nothing, f"{kind} beyond the usual range is left alone"
+            return nothing, f"{kind} beyond the usual range is not judged"
     return nothing, f"values of type {kind} are not judged"
