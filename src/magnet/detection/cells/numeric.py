@@ -74,8 +74,8 @@ class NumericModel:
             if self.context.regression is None:
                 tails.append(Tail.of(dof))
             else:  # the bulk of the residuals is not representative of rows that the regression does not fit
-                z, center = self._predicted(at)
-                tails.append(fit_tail((z - center) / wide, log_cauchy_density(z) + wide.log(), dof))
+                z = self._asinh_scale(self._standardized(self.smooth[at]), at)
+                tails.append(fit_tail((z - prediction[:, at]) / wide, log_cauchy_density(z) + wide.log(), dof))
         weights, scales = (
             torch.cat(parts, dim=1) for parts in zip(*((t.log_weight, t.scale) for t in tails), strict=True)
         )

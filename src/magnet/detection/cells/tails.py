@@ -79,7 +79,8 @@ def fit_tail(u: Tensor, log_wrong: Tensor, max_dof: Tensor) -> Tail:
 def _farthest_and_some(u: Tensor, log_wrong: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Representative sizes ``[m, c]`` of the residuals, their counts, and their ``log_wrong``: the farthest
     for themselves, the others in bins of equal numbers."""
-    size, order = u.abs().nan_to_num(nan=-1.0).sort(dim=0, descending=True)
+    by_column = u.abs().nan_to_num(nan=-1.0).T.contiguous()  # twice as fast as sorting across the rows
+    size, order = (part.T for part in by_column.sort(dim=1, descending=True))
     n = size.shape[0]
     exact, bins = NUMERIC.tail_exact, NUMERIC.tail_bins
     if n <= exact + bins:
