@@ -52,7 +52,7 @@ def suggest(x: Tensor, trust: Tensor, graph: Graph, columns: Sequence[Column], c
     filled: Floats = start.x.double().numpy()
     if known.all() or known.shape[1] > MAX_FEATURES:
         return start.x
-    contexts = link_means(graph.adjacency, np.where(known, filled, 0.0), known) if context else None
+    contexts = link_means(graph.adjacency, filled, known) if context else None
     wanted = [c for c in columns if MIN_TRUSTED <= known[:, c.start].sum() < len(known)]
     # matrices this small are not worth a second thread, which on a busy machine costs more than it brings
     with threadpool_limits(1):

@@ -67,7 +67,7 @@ class Context:
         self.excess = (whole - self.cells)[self.extreme_rows]
         self.variance = np.square(unsure)
         if self.links is not None:
-            self.near, self.far = link_means(self.links, np.where(self.known, self.cells, 0.0), self.known)
+            self.near, self.far = link_means(self.links, self.cells, self.known)
 
     def blocks(self, j: int) -> list[str]:
         """Names of the blocks of features that column j can be predicted from."""
@@ -128,16 +128,20 @@ def link_means(links: sp.csr_matrix, value: Floats, known: Bools) -> tuple[Float
         >>> float(near[1, 0]), round(float(far[0, 0]), 2)  # with half a row at the mean, 4
         (5.6, 7.33)
     """
-    counted = known.astype(float)
-    mean = value.sum(axis=0) / np.maximum(counted.sum(axis=0), 1)
-
-    def average(total: Floats, weight: Floats) -> Floats:
-        return np.asarray((total + LINK_SHRINK * mean) / (weight + LINK_SHRINK))
-
-    one, weight = links @ value, links @ counted
-    back = np.asarray(links.multiply(links.T).sum(axis=1)).reshape(-1, 1)
-    two = links @ one - back * value
-    return average(one, weight), average(two, np.maximum(links @ weight - back * counted, 0.0))
+    back = np.asarray(links.multiply(links.T).sum(axis=1)).ravel()
+    near, far = np.empty(value.shape), np.empty(value.shape)
+    counted = np.full(len(value), np.nan)
+    for k in range(value.shape[1]):  # a column at a time: a large table has a dozen arrays of its size already
+        there = known[:, k].astype(float)
+        if not np.array_equal(there, counted):  # most columns are known in the same rows
+            counted, one = there, links @ there
+            two = np.maximum(links @ one - back * there, 0.0)
+        v = np.where(known[:, k], value[:, k], 0.0)
+        extra = LINK_SHRINK * (v.sum() / max(float(counted.sum()), 1.0))
+        sums = links @ v
+        near[:, k] = (sums + extra) / (one + LINK_SHRINK)
+        far[:, k] = (links @ sums - back * v + extra) / (two + LINK_SHRINK)
+    return near, far
 
 
 def group_means(codes: Ints, value: Floats, known: Bools) -> Floats:

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
+from magnet.arrays import return_freed_memory
 from magnet.cluster import results_in_order
 from magnet.tables.numbers.arrays import Floats, Ints
 from magnet.tables.numbers.columns import ColumnVerdict, NumberColumn
@@ -156,10 +157,13 @@ class _Passes:
         u, blame_share = to_blame(
             u, context.cells, self.doubt, self.center, self.spread, self.slopes, log_wrong + np.log(mean)
         )
+        del context
         counts = np.zeros(len(FACTORS) + 1)
         for k in range(len(self.columns)):
             counts += self._judge(k, u[:, k], log_wrong[:, k], mean, step)
         self.kinds.learn(counts)
+        del log_wrong
+        return_freed_memory()
         far_out = np.column_stack([c.y for c in self.columns])
         if step == PASSES - 1:
             self.wrong[unusual(self.wrong, far_out, u)] = 0.0
