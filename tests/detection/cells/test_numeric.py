@@ -14,6 +14,7 @@ from magnet import datasets, detection
 from magnet.detection.cells.context_model import ContextModel
 from magnet.detection.cells.numeric import (
     NumericModel,
+    _row_scale,
     log_cauchy_density,
     log_wrong_density,
     spiked_log_ratio,
@@ -97,3 +98,13 @@ def test_heavy_columns_are_left_alone_when_right_and_show_what_is_far_out() -> N
     expected, unusual = model.expected(torch.arange(40), torch.full((40,), 3))
     assert expected.abs().max() < 10  # in the units of x
     assert unusual.min() > 5
+
+
+def test_rows_are_narrow_only_if_their_far_values_are_too():
+    generator = torch.Generator().manual_seed(0)
+    rows = torch.where(torch.arange(2000) < 1000, 0.3, 1.0)[:, None]
+    u = torch.randn(2000, 64, generator=generator) * rows
+    scale = _row_scale(u)[:, 0]
+    assert float(scale[:1000].median()) < 0.7 * float(scale[1000:].median())
+    far = (torch.rand(2000, 64, generator=generator) < 0.03) & (rows < 1)
+    assert float(_row_scale(torch.where(far, u.sign() * 3, u)).min()) == 1.0
