@@ -28,7 +28,7 @@ def test_kinds_of_columns():
         ([Column("a", "binary", 0, 1)], "describe 1 features; x has 2"),
         ([Column("a", "binary", 0, 2)], "only a category"),
         ([Column("a", "binary", 0, 1), Column("b", "date", 1, 2)], "kind 'date'"),
-        ([Column("a", "binary", 0, 1), Column("b", "binary", 2, 3)], "from 1"),
+        ([Column("a", "binary", 0, 1), Column("b", "binary", 2, 3)], "at 1"),
     ],
 )
 def test_bad_columns_are_named(columns, message):
