@@ -37,3 +37,13 @@ def test_a_wrong_cell_does_not_convict_the_cells_predicted_from_it(name):
     assert wrong[flagged].mean() > 0.75
     beside = flagged & ~wrong & wrong.any(axis=1)[:, None]
     assert beside.sum() < 0.25 * wrong.sum()
+
+
+def test_usual_rows_of_a_wide_table_are_not_flagged_for_their_small_residuals():
+    """Half of the rows follow their factors closely, the others loosely: nothing is wrong in either."""
+    rng = np.random.default_rng(0)
+    factors, loadings = rng.normal(size=(800, 6)), rng.normal(size=(6, 40))
+    noise = rng.standard_t(4, size=(800, 40)) * np.where(np.arange(800) % 2, 0.1, 0.5)[:, None]
+    for detector in ("cell", "auto"):
+        found = detection.make(detector).fit(linked(factors @ loadings + noise, seed=2))
+        assert found.flagged_.any(dim=1).float().mean() <= 0.02
