@@ -16,7 +16,7 @@ from magnet.graph import Graph
 from magnet.recovery import propagate
 from magnet.tables.numbers.arrays import Bools, Floats
 from magnet.tables.numbers.context import MAX_OTHERS, MAX_SQUARE, link_means
-from magnet.tables.numbers.ridge import PENALTIES
+from magnet.tables.numbers.ridge import PENALTIES, RidgePath
 
 ROUNDS = 4
 MAX_FEATURES = 512  # wider tables, such as bags of words, get the harmonic extension
@@ -114,25 +114,10 @@ def _related(c: Column, filled: Floats) -> NDArray[np.intp]:
 
 
 def _ridge(features: Floats, target: Floats, wanted: Floats) -> Floats:
-    r"""Ridge predictions of several targets, the penalty chosen by leaving out each row in turn.
-
-    With :math:`X = Z V^\top`, :math:`X^\top X = V \Lambda V^\top`, the row left out is predicted with the error
-    :math:`r_i / (1 - h_i)`, :math:`h_i = 1/n + \sum_k Z_{ik}^2 / (\Lambda_k + \alpha)`.
-    """
+    """Ridge predictions of several targets, the penalty chosen by leaving out each row in turn."""
     center, spread = features.mean(axis=0), features.std(axis=0)
     spread[spread < 1e-9] = 1.0
-    X, mean = (features - center) / spread, target.mean(axis=0)
-    values, V = np.linalg.eigh(X.T @ X)
-    values = values.clip(0)
-    Z = X @ V
-    projected = Z.T @ (target - mean)
-    best, coefficients = np.inf, projected
-    for penalty in PENALTIES:
-        inverse = 1 / (values + penalty)
-        residual = target - mean - Z @ (inverse[:, None] * projected)
-        leverage = 1 / len(X) + (Z * Z) @ inverse
-        left_out = residual / (1 - leverage).clip(1e-6)[:, None]
-        error = float(np.square(left_out).sum())
-        if error < best:
-            best, coefficients = error, inverse[:, None] * projected
-    return np.asarray(mean + ((wanted - center) / spread) @ (V @ coefficients))
+    mean = target.mean(axis=0)
+    path = RidgePath((features - center) / spread, target - mean, np.ones(len(target)))
+    penalty = min(PENALTIES, key=lambda each: float(np.square(path.left_out(each)[0]).sum()))
+    return np.asarray(mean + ((wanted - center) / spread) @ path.coefficients(penalty))

@@ -11,7 +11,39 @@ from magnet.tables.numbers.scales import mad
 
 PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)  # the grid that suggest.py was benchmarked with
 ROUNDS = 4  # of reweighting
+MAX_LEVERAGE = 0.999  # against division by zero
 DEGREES = 4.0  # of the t distribution whose weights tame wrong cells
+
+
+class RidgePath:
+    r"""Weighted ridge regression for all penalties: with :math:`X^\top W X = V \Lambda V^\top` each costs one product.
+
+    Args:
+        x: centered and scaled features ``[n, p]``.
+        target: centered, ``[n]`` or ``[n, targets]``.
+        weights: of the rows ``[n]``.
+    """
+
+    def __init__(self, x: Floats, target: Floats, weights: Floats) -> None:
+        values, self._basis = np.linalg.eigh((x * weights[:, None]).T @ x)
+        self._values, self._z = values.clip(0), x @ self._basis
+        self._squares = self._z * self._z
+        self._target, self._weights = target, weights
+        self._projected = (self._z.T @ (target.T * weights).T).T
+
+    def _shrunk(self, penalty: float) -> Floats:
+        return np.asarray((1 / (self._values + penalty) * self._projected).T)
+
+    def coefficients(self, penalty: float) -> Floats:
+        """``[p]`` or ``[p, targets]``."""
+        return np.asarray(self._basis @ self._shrunk(penalty))
+
+    def left_out(self, penalty: float) -> tuple[Floats, Floats]:
+        """Residual of each row predicted without it (PRESS; Allen 1974), and its leverage ``[n]``."""
+        inverse, weights = 1 / (self._values + penalty), self._weights
+        leverage = np.minimum(weights * (1 / weights.sum() + self._squares @ inverse), MAX_LEVERAGE)
+        residual = self._target - self._z @ self._shrunk(penalty)
+        return (residual.T / (1 - leverage)).T, leverage
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,33 +98,20 @@ def fit_ridge(features: Floats, target: Floats) -> Ridge:
         spread[spread < 1e-9] = np.inf
         x = centered / spread
         level = float(weights @ target / total)
-        values, v = np.linalg.eigh((x * weights[:, None]).T @ x)
-        values = values.clip(0)
-        z = x @ v
-        projected = z.T @ (weights * (target - level))
+        path = RidgePath(x, target - level, weights)
         if step in (0, ROUNDS - 1):
-            squares = z * z
-            penalty = min(PENALTIES, key=lambda a: _loss(a, values, z, squares, projected, target - level, weights))
-        inverse = 1 / (values + penalty)
-        fitted = z @ (inverse * projected)
-        leverage = np.minimum(weights * (1 / total + (z * z) @ inverse), 0.999)
-        left_out = (target - level - fitted) / (1 - leverage)
+            penalty = min(PENALTIES, key=lambda each: _loss(path.left_out(each)[0]))
+        left_out, leverage = path.left_out(penalty)
         scale = max(mad(left_out), 1e-9)
-        coefficients = (v @ (inverse * projected)) / spread
+        coefficients = path.coefficients(penalty) / spread
         best = Ridge(level - float(mean @ coefficients), coefficients, left_out, leverage, scale)
         weights = (DEGREES + 1) / (DEGREES + np.square(left_out / scale))
     assert best is not None
     return best
 
 
-def _loss(
-    penalty: float, values: Floats, z: Floats, squares: Floats, projected: Floats, target: Floats, weights: Floats
-) -> float:
-    inverse = 1 / (values + penalty)
-    leverage = np.minimum(weights * (1 / weights.sum() + squares @ inverse), 0.999)
-    left_out = (target - z @ (inverse * projected)) / (1 - leverage)
-    scale = max(mad(left_out), 1e-9)
-    return float(np.mean(log_loss(left_out, scale)))
+def _loss(left_out: Floats) -> float:
+    return float(np.mean(log_loss(left_out, max(mad(left_out), 1e-9))))
 
 
 def log_loss(residuals: Floats, scale: float) -> Floats:
