@@ -95,3 +95,9 @@ def test_a_data_frame_keeps_index_labels_and_types() -> None:
     assert new["d"].tolist() == [Decimal("1.5"), Decimal("2.5"), Decimal("3.5")]
     assert new["c"].tolist() == ["v", "v", "u"]
     pd.testing.assert_frame_equal(frame, before)
+
+
+def test_equal_numbers_are_written_once_and_signs_of_zero_stay() -> None:
+    column = pd.Series([0.0, -0.0, float("nan"), 1e-7, 0.0, -0.0])
+    assert texts(column) == ["0.0", "-0.0", "", "0.0000001", "0.0", "-0.0"]
+    assert texts(column) == [cell_text(value) for value in column.tolist()]

@@ -33,3 +33,16 @@ def test_blocks_offer_row_links_order_and_groups() -> None:
         cells, cells, np.ones((30, 3), dtype=bool), np.zeros((30, 3)), [category], links, [("rows", np.arange(30))]
     )
     assert set(context.blocks(0)) == {"row", "squares", "links", "linked rows", "order:rows", "group:city"}
+
+
+def test_link_means_are_those_of_dense_matrices() -> None:
+    rng = np.random.default_rng(3)
+    links = np.triu(rng.random((15, 15)) < 0.3, 1).astype(float)
+    links += links.T
+    value, known = rng.normal(size=(15, 3)), rng.random((15, 3)) < 0.8
+    there, v = known.astype(float), np.where(known, value, 0.0)
+    two_steps = links @ links - np.diag(np.diag(links @ links))
+    mean = 0.5 * v.sum(axis=0) / there.sum(axis=0)
+    near, far = link_means(sp.csr_matrix(links), value, known)
+    assert np.allclose(near, (links @ v + mean) / (links @ there + 0.5))
+    assert np.allclose(far, (two_steps @ v + mean) / (two_steps @ there + 0.5))

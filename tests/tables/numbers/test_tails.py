@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from magnet.tables.numbers.tails import judge_tails, log_far, row_spread
+from magnet.tables.numbers.tails import STEPS, T_DEGREES, _fit, judge_tails, log_far, log_t, row_spread
 
 
 def test_a_gap_convicts_and_a_heavy_tail_does_not() -> None:
@@ -29,3 +29,21 @@ def test_a_wild_row_has_a_wide_spread() -> None:
     spread = row_spread(rng.normal(size=(200, 20)) * size[:, None])
     assert 8 < spread[5] < 40
     assert (row_spread(rng.normal(size=(200, 20))) < 1.5).all()  # chance alone makes no row wild
+
+
+def test_shapes_fitted_side_by_side_are_those_fitted_alone() -> None:
+    rng = np.random.default_rng(4)
+    size, log_wrong, weight = np.abs(rng.standard_t(3, size=80)), np.full(80, -4.0), np.ones(80)
+    s, e, _ = _fit(size, log_wrong, weight, 0.01, 50.0, 1e-12)
+    for shape, nu in enumerate(T_DEGREES):
+        spread, rate = float(np.median(size)), 0.01
+        for _ in range(STEPS):
+            right = (1 - rate) * np.exp(log_t(size / spread, nu)) / spread
+            p = rate * np.exp(log_wrong) / (rate * np.exp(log_wrong) + right)
+            pull = (1 - p) * (nu + 1) / (nu + (size / spread) ** 2)
+            before, spread = spread, float(np.sqrt((pull * size**2).sum() / (1 - p).sum()))
+            rate = (p.sum() + 0.5) / (80 + 50)
+            if abs(spread - before) < 1e-4 * before:
+                break
+        assert np.isclose(s[shape], spread)
+        assert np.isclose(e[shape], rate)
