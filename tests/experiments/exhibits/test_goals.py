@@ -50,6 +50,6 @@ def test_the_table_counts() -> None:
     cells += [cell("magnet", 60.0, "citeseer"), cell("airgnn", 65.0, "citeseer"), cell("airgnn", 65.0, "pubmed")]
     table = goals_table(cells)
     assert len(table.rows) == 2
-    assert "above every tuned rival in 1 of 2 lines" in table.words
+    assert "above every tuned rival that was run in 1 of 2 lines" in table.words
     assert "below such an interval in 1." in table.words
     assert "reaches 1 of 2 goals" in table.words

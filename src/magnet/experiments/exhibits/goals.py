@@ -102,8 +102,9 @@ def goals_table(cells: Sequence[Cell]) -> Table:
     compared = [line for line in found if line.rivals]
     aimed = [line for line in found if line.goal is not None]
     words = (
-        f"Ours is above every tuned rival in {sum(not line.ahead for line in compared)} of {len(compared)} lines, "
-        f"within the 95 % interval of every rival that is above it in "
+        "Ours is above every tuned rival that was run in "
+        f"{sum(not line.ahead for line in compared)} of {len(compared)} lines, "
+        "within the 95 % interval of every rival that is above it in "
         f"{sum(bool(line.ahead) and not line.below for line in compared)}, and below such an interval in "
         f"{sum(bool(line.below) for line in compared)}. It reaches {sum(line.reached for line in aimed)} of "
         f"{len(aimed)} goals, which were set before the runs (Wisconsin, Texas: at most {PLAIN_MARGIN} points below "
