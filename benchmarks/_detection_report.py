@@ -32,6 +32,7 @@ def as_markdown(frame: pd.DataFrame, oracle: pd.DataFrame | None) -> str:
         "large graphs. Areas of cells count every cell of the table. Precision, recall and flagged shares are at the",
         "default threshold (probability 1/2). Share: estimated share of wrong nodes / the true one.",
         "",
+        *_former(frame),
         *_ceiling(mean, oracle),
     ]
     for name, group in mean.groupby("dataset", sort=False):
@@ -55,6 +56,21 @@ def as_markdown(frame: pd.DataFrame, oracle: pd.DataFrame | None) -> str:
             f"{r['probability']:.3f} | {r['truth']:.3f} |"
         )
     return "\n".join([*lines, "", "Made by:", "", *(f"    {c}" for c in frame["command"].unique()), ""])
+
+
+def _former(frame: pd.DataFrame) -> list[str]:
+    """Which lines were measured with a former version of the detectors."""
+    former = frame[frame["version"] < frame["version"].max()]
+    ours = former[former["detector"].isin(["auto", "context", "cell"])]
+    if former.empty:
+        return []
+    named = "; ".join(f"{name} ({', '.join(part.unique())})" for name, part in ours.groupby("dataset")["corruption"])
+    return [
+        f"Detector version {frame['version'].max()}, except `auto`, `context` and `cell` on {named or 'no line'}, and",
+        "the simple detectors, whose areas have not changed. In versions before 8 `gae` flags rows by the paper's",
+        "threshold; since then it needs a row whose error stands out.",
+        "",
+    ]
 
 
 def _summary(mean: pd.DataFrame) -> list[str]:

@@ -31,6 +31,7 @@ from torch_geometric.data import Data
 
 from magnet import corruption, datasets, detection
 from magnet.detection import Column
+from magnet.experiments.store.versions import RESULT_VERSIONS
 
 ROWS = [
     (f"{kind} {ratio}", f"inject-{kind}", {"ratio": ratio}) for kind in ("far", "random") for ratio in (0.1, 0.3, 0.5)
@@ -134,6 +135,7 @@ def one_case(
             torch.cuda.synchronize()
         seconds = time.perf_counter() - start
         row = {"dataset": name, "corruption": case, "seed": seed, "detector": detector, "seconds": seconds}
+        row["version"] = RESULT_VERSIONS["detector"]
         row |= detection.metrics(found, cells) | {"gate": "" if found.gate_ is None else found.gate_.reason}
         row["reliability"] = reliability(found, cells) if detector in ("auto", "context", "cell") else ""
         rows.append(row)
