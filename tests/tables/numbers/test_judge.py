@@ -106,3 +106,15 @@ def test_a_value_just_below_zero_is_no_lost_sign() -> None:
     assert below[row] < 0.5
     x[flipped, 0] = -12.0
     assert judge_numbers(x, [0.1, 0.1])[0].wrong[flipped] > 0.9
+
+
+def test_values_multiplied_by_another_factor_are_listed_but_not_corrected() -> None:
+    rng = np.random.default_rng(5)
+    right = np.round(np.exp(rng.normal(3, 0.8, (2000, 3))), 2)
+    wrong = rng.random(right.shape) < 0.01
+    for factor, corrected in ((100.0, True), (200.0, False)):
+        found = judge_numbers(np.where(wrong, right * factor, right), [0.01] * 3)
+        listed = np.column_stack([v.wrong > 0.5 for v in found])
+        sure = np.column_stack([v.confidence > 0.8 for v in found]) & listed
+        assert listed[wrong].mean() > 0.5
+        assert sure[wrong].any() == corrected

@@ -31,6 +31,7 @@ MAX_FAR_SHARE = 0.05  # of far values, unless a gap separates them from the othe
 GAP = 1.5  # ratio of the nearest far value to the farthest near one
 SURE = 0.8  # probability from which a wrong cell counts for the rates of error types
 SLIP = 4.0  # nats for a value that one slip of the pen turns into the exact one: one number in 50 is so by chance
+REFUTED = 3.0  # standard errors by which corrected values lie farther out than right ones: the factor is another one
 PROOF = 0.9  # an exact value is suggested unless the cell is much more likely wrong for another reason
 
 
@@ -234,7 +235,31 @@ class _Passes:
             else:
                 wrong, center, spread = (part[:, k].copy() for part in (self.wrong, self.center, self.spread))
                 out.append(column.verdict(wrong, center, spread, density, self.blocks[k] or ()))
+        self._doubt_factors(out)
         return out
+
+    def _doubt_factors(self, verdicts: Sequence[ColumnVerdict]) -> None:
+        """No value is suggested with confidence by a factor whose corrected values lie farther out than right values.
+
+        Values that were multiplied by 20 are often as plausible divided by 10, but then half of all right values of
+        their columns, and fewer of the corrected ones, lie within the median residual (a sign test, one-sided, over
+        all columns).
+        """
+        far, total = np.zeros(len(FACTORS)), np.zeros(len(FACTORS))
+        for k, verdict in enumerate(verdicts):
+            if verdict.scale is None:
+                continue
+            with np.errstate(invalid="ignore", over="ignore"):
+                residual = np.abs(self.columns[k].y - verdict.center) / verdict.spread
+                corrected = np.abs(verdict.scale.forward(verdict.suggestion) - verdict.center) / verdict.spread
+            middle = np.nanmedian(residual[self.columns[k].judged & (verdict.wrong <= DOUBTED)])
+            for kind in range(len(FACTORS)):
+                cells = corrected[(verdict.kind == kind) & (verdict.wrong > DOUBTED)]
+                far[kind] += (cells > middle).sum()
+                total[kind] += cells.size
+        refuted = np.append(far - total / 2 > REFUTED * np.sqrt(total) / 2, False)
+        for verdict in verdicts:
+            verdict.confidence[refuted[verdict.kind]] = 0.0
 
 
 def _arithmetic(relation: Relation, unsure: set[int]) -> bool:
