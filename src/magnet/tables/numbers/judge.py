@@ -31,7 +31,8 @@ MAX_FAR_SHARE = 0.05  # of far values, unless a gap separates them from the othe
 GAP = 1.5  # ratio of the nearest far value to the farthest near one
 SURE = 0.8  # probability from which a wrong cell counts for the rates of error types
 SLIP = 4.0  # nats for a value that one slip of the pen turns into the exact one: one number in 50 is so by chance
-REFUTED = 3.0  # standard errors by which corrected values lie farther out than right ones: the factor is another one
+REFUTED = 3.0  # standard errors by which corrected values lie elsewhere than right ones: the factor is another one
+MIN_LIKE = 20  # right values that a factor is compared with
 PROOF = 0.9  # an exact value is suggested unless the cell is much more likely wrong for another reason
 
 
@@ -239,25 +240,36 @@ class _Passes:
         return out
 
     def _doubt_factors(self, verdicts: Sequence[ColumnVerdict]) -> None:
-        """No value is suggested with confidence by a factor whose corrected values lie farther out than right values.
+        """No value is suggested with confidence by a factor that leaves the corrected values elsewhere than right ones.
 
-        Values that were multiplied by 20 are often as plausible divided by 10, but then half of all right values of
-        their columns, and fewer of the corrected ones, lie within the median residual (a sign test, one-sided, over
-        all columns).
+        Values that were multiplied by 20 are often plausible divided by 10. But if 10 were the factor, the corrected
+        values would lie around their predictions as right values do, namely those that would have been found too if
+        they had been multiplied: half of them beyond the median distance, and half of them above the median residual.
+        Two sign tests over all columns.
         """
-        far, total = np.zeros(len(FACTORS)), np.zeros(len(FACTORS))
-        for k, verdict in enumerate(verdicts):
+        count, beyond, above = (np.zeros(len(FACTORS) + 1) for _ in range(3))
+        for column, verdict in zip(self.columns, verdicts, strict=True):
             if verdict.scale is None:
                 continue
-            with np.errstate(invalid="ignore", over="ignore"):
-                residual = np.abs(self.columns[k].y - verdict.center) / verdict.spread
-                corrected = np.abs(verdict.scale.forward(verdict.suggestion) - verdict.center) / verdict.spread
-            middle = np.nanmedian(residual[self.columns[k].judged & (verdict.wrong <= DOUBTED)])
-            for kind in range(len(FACTORS)):
-                cells = corrected[(verdict.kind == kind) & (verdict.wrong > DOUBTED)]
-                far[kind] += (cells > middle).sum()
-                total[kind] += cells.size
-        refuted = np.append(far - total / 2 > REFUTED * np.sqrt(total) / 2, False)
+
+            def residual(x: Floats, verdict: ColumnVerdict = verdict) -> Floats:
+                assert verdict.scale is not None
+                with np.errstate(invalid="ignore", over="ignore"):
+                    return np.asarray((verdict.scale.forward(x) - verdict.center) / verdict.spread)
+
+            observed, corrected = residual(column.x), residual(verdict.suggestion)
+            right = column.judged & (verdict.wrong <= DOUBTED)
+            for kind, factor in enumerate(FACTORS):
+                cells = (verdict.kind == kind) & (verdict.wrong > DOUBTED)
+                if not cells.any():
+                    continue
+                like = observed[right & (np.abs(residual(column.x * factor)) >= np.abs(observed[cells]).min())]
+                if like.size >= MIN_LIKE:
+                    count[kind] += cells.sum()
+                    beyond[kind] += (np.abs(corrected[cells]) > np.median(np.abs(like))).sum()
+                    above[kind] += (corrected[cells] > np.median(like)).sum()
+        limit = REFUTED * np.sqrt(count) / 2
+        refuted = (beyond - count / 2 > limit) | (np.abs(above - count / 2) > limit)
         for verdict in verdicts:
             verdict.confidence[refuted[verdict.kind]] = 0.0
 
