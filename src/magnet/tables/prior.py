@@ -18,6 +18,7 @@ from magnet.tables.options import TableOptions
 from magnet.tables.roles.patterns import number
 
 EM_STEPS = 30
+EM_ROWS = 1 << 14  # rows that are worked on at a time: their likelihoods under a handful of experts stay in cache
 STRICT = 1e-3  # weight left to the other experts beside one that holds in truth
 
 
@@ -176,9 +177,12 @@ def mixture_weights(likelihood: Floats) -> Floats:
         likelihood: leave-one-out likelihood of each row under each expert, ``[experts, rows]``.
     """
     parts, n = likelihood.shape
-    weights, share = np.full(parts, 1 / parts), np.empty(likelihood.shape)
+    weights = np.full(parts, 1 / parts)
     for _ in range(EM_STEPS):
-        np.multiply(likelihood, weights[:, None], out=share)
-        share /= share.sum(axis=0)
-        weights = (share.sum(axis=1) + 0.5) / (n + 0.5 * parts)
+        total = np.zeros(parts)
+        for first in range(0, n, EM_ROWS):
+            share = likelihood[:, first : first + EM_ROWS] * weights[:, None]
+            share /= share.sum(axis=0)
+            total += share.sum(axis=1)
+        weights = (total + 0.5) / (n + 0.5 * parts)
     return weights

@@ -64,8 +64,9 @@ def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Findi
             wrong &= column.read_counts()[column.read] < LEVEL
         listed = np.flatnonzero(wrong)
         if len(listed) <= options.rate_cap * len(verdict.wrong):  # more are another mode and no outliers
+            counts, style = column.read_counts(), NumberStyle.of(column.values)
             for row in listed.tolist():
-                yield j, _finding(column, verdict, row, write)
+                yield j, _finding(column, verdict, row, write, style, counts)
 
 
 def _number_writer(column: CodedColumn) -> Writer:
@@ -110,7 +111,9 @@ def _expectation(verdict: ColumnVerdict, row: int, write: Writer) -> tuple[str, 
     return likely, f"expected {ends[0]} to {ends[1]} from {_context(verdict.blocks)}"
 
 
-def _finding(column: CodedColumn, verdict: ColumnVerdict, row: int, write: Writer) -> Finding:
+def _finding(
+    column: CodedColumn, verdict: ColumnVerdict, row: int, write: Writer, style: NumberStyle, counts: Codes
+) -> Finding:
     observed = column.values[column.read[row]]
     probability, confidence = float(verdict.wrong[row]), float(verdict.confidence[row])
     kind = int(verdict.kind[row])
@@ -118,11 +121,12 @@ def _finding(column: CodedColumn, verdict: ColumnVerdict, row: int, write: Write
         likely, said = write(verdict.suggestion[row], 0.0), verdict.relations[row]
     elif kind == FAR:
         likely, said = _expectation(verdict, row, write)
-        if int((column.read == column.index.get(likely, -1)).sum()) < 2:
+        known = column.index.get(likely)
+        if known is None or counts[known] < 2:
             confidence = min(confidence, UNATTESTED)
     else:
         exact = Decimal(observed.strip().replace(",", "")) / Decimal(repr(FACTORS[kind]))
-        likely = NumberStyle.of(column.values).write(exact, exact=True)
+        likely = style.write(exact, exact=True)
         said = f"expected about {likely} from {_context(verdict.blocks)}"
         observed += " (sign changed)" if FACTORS[kind] < 0 else f" ({FACTORS[kind]:g} times as large)"
     return Finding(row, likely, probability, confidence, "outlier", f"{said}, observed {observed}: outlier")

@@ -184,13 +184,13 @@ def beyond_bounds(x: Floats, name: str = "") -> Floats:
     if PERCENT.search(name) and np.median(known) <= 100 < 2 * np.quantile(known, 0.9):
         bounds.append((100.0, -1.0))
     for bound, side in bounds:
-        inside = side * (known - bound)
+        inside = np.sort(side * (known - bound))
         beyond = np.flatnonzero(side * (x - bound) < 0)
         if beyond.size > max(MAX_BEYOND, MAX_BEYOND_SHARE * known.size):
             continue
         for row in beyond.tolist():
             d = abs(x[row] - bound)
-            near, next_ = (int(((inside >= k * d) & (inside < (k + 1) * d)).sum()) for k in (0, 1))
+            near, next_ = np.diff(np.searchsorted(inside, [0.0, d, 2 * d])).tolist()
             expected = min(near * near / (2 * next_ + 1), MAX_BOUND_EVIDENCE)
             out[row] = min(np.log1p(BOUND_ODDS * np.exp(expected)), MAX_BOUND_EVIDENCE)
     return out
