@@ -82,7 +82,7 @@ def test_features_that_are_no_normalized_bags_stay_as_they_are():
     assert row_units(bag(False)) is None  # 0/1 as it is
 
 
-def test_features_in_files_are_judged_as_those_in_memory(tmp_path):
+def test_features_in_files_are_judged_as_those_in_memory(tmp_path, monkeypatch):
     data = datasets.synthetic(200, 8, kind="continuous", seed=0)
     expected = detection.make("auto").fit(data).probability_
     np.save(tmp_path / "x.npy", data.x.numpy())
@@ -94,6 +94,13 @@ def test_features_in_files_are_judged_as_those_in_memory(tmp_path):
     assert (tmp_path / "x.npy").read_bytes() == before
     sp.save_npz(tmp_path / "x.npz", sp.csr_matrix(data.x.numpy()))
     assert torch.equal(feature_tensor(tmp_path / "x.npz").to_dense(), data.x)
+    sp.save_npz(tmp_path / "by_column.npz", sp.csc_matrix(data.x.numpy()))
+    with pytest.raises(ValueError, match=r"by_column.npz', which cannot be read .*CSR"):
+        feature_tensor(tmp_path / "by_column.npz")
+    with monkeypatch.context() as patched:
+        patched.setattr("magnet.untrusted.memory_limit", lambda: 1000)
+        with pytest.raises(ValueError, match=r"x.npz would take .* of memory; the limit is"):
+            feature_tensor(tmp_path / "x.npz")
     with pytest.raises(ValueError, match=r"x.txt'; files are .npy"):
         feature_tensor(tmp_path / "x.txt")
     with pytest.raises(ValueError, match="cannot be read"):

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
+from zipfile import BadZipFile
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +19,7 @@ from torch import Tensor
 from magnet.arrays import is_sparse, to_scipy, to_torch_csr
 from magnet.detection.data.scratch import row_ranges, scratch
 from magnet.detection.options import DATA, ROWS
+from magnet.untrusted import open_npz, read_csr
 
 Kind = Literal["binary", "count", "continuous", "categorical"]
 
@@ -45,7 +47,7 @@ class Column:
 def feature_tensor(x: Any) -> Tensor:
     """Features as a floating-point tensor ``[n, d]``, dense or sparse CSR, from a tensor, a NumPy array or a SciPy
     matrix of numbers or bools, or from a file: ``.npy`` (stays on the disk, read where it is needed), ``.npz`` (a SciPy
-    sparse matrix) or ``.parquet`` (numbers, one column for each feature).
+    CSR matrix, which must fit into memory) or ``.parquet`` (numbers, one column for each feature).
 
     Example:
         >>> feature_tensor(np.array([[True, False]])).tolist()
@@ -77,7 +79,10 @@ def _read(path: Path) -> Any:
         if path.suffix == ".npy":
             return np.load(path, mmap_mode="r", allow_pickle=False)
         if path.suffix == ".npz":
-            return sp.load_npz(path)
+            with open_npz(path) as file:
+                if file["format"].item() != b"csr":
+                    raise ValueError("sparse features must be in the CSR format of scipy.sparse.save_npz")
+                return read_csr(*(file[name] for name in ("data", "indices", "indptr", "shape")))
         if path.suffix == ".parquet":
             from pyarrow import parquet
 
@@ -89,7 +94,7 @@ def _read(path: Path) -> Any:
                         x[first : first + batch.num_rows, j] = torch.from_numpy(values)
                     first += batch.num_rows
             return x
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, KeyError, BadZipFile) as error:
         raise ValueError(f"data.x is {os.fspath(path)!r}, which cannot be read ({error})") from None
     raise ValueError(f"data.x is {os.fspath(path)!r}; files are .npy, .npz (sparse) or .parquet")
 
