@@ -1,7 +1,9 @@
 """Time and memory of the detectors on large graphs, each run in a separate process.
 
+    python benchmarks/detection_scale.py [--graphs coauthor-cs,wordnet,mixed] [--before 0c32955]
+
 Writes results/detection_scale.md. Memory is the highest resident size of the process, with what Python, PyTorch and the
-data occupy before ``fit`` beside it.
+data occupy before ``fit`` beside it. ``--before`` measures the code of another commit as well, just before this one.
 """
 
 from __future__ import annotations
@@ -13,11 +15,13 @@ import platform
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 import torch
+from _mixed_table import mixed_table
 from torch_geometric.data import Data
 
 from magnet import corruption, datasets, detection
@@ -25,6 +29,7 @@ from magnet import corruption, datasets, detection
 GRAPHS = {
     "coauthor-cs": "Coauthor-CS, sparse",
     "wordnet": "WordNet",
+    "mixed": "columns of every kind, errors in 10 % of the rows",
     "million": "synthetic, homophily 0.8, 20 % of the rows replaced",
 }
 # What the project promises: seconds, gigabytes.
@@ -36,11 +41,13 @@ BARS = {
 }
 
 
-def load(name: str) -> Data:
+def load(name: str) -> tuple[Data, list[detection.Column] | None]:
+    if name == "mixed":
+        return mixed_table(0, True, 100_000)[:2]
     if name != "million":
-        return datasets.load(name)
+        return datasets.load(name), None
     graph = datasets.synthetic(1_000_000, 64, 8, 20.0, 0.8, kind="continuous", seed=0)
-    return corruption.inject_attributes(graph, ratio=0.2, candidates=1, select="random", seed=0).data
+    return corruption.inject_attributes(graph, ratio=0.2, candidates=1, select="random", seed=0).data, None
 
 
 def peak() -> float:
@@ -48,11 +55,11 @@ def peak() -> float:
 
 
 def measure(name: str, detector: str) -> dict[str, Any]:
-    data = load(name)
+    data, columns = load(name)
     detection.make(detector).fit(datasets.synthetic(500, 40, seed=0))  # compiles what is not in Numba's cache yet
     before = peak()
     start = time.perf_counter()
-    found = detection.make(detector).fit(data)
+    found = detection.make(detector).fit(data, columns)
     seconds = time.perf_counter() - start
     flagged = float(found.flagged_nodes_.float().mean())
     return {
@@ -67,11 +74,21 @@ def measure(name: str, detector: str) -> dict[str, Any]:
     }
 
 
+def run(name: str, detector: str, threads: int, source: Path) -> dict[str, Any]:
+    """Measure the code in a folder, in a process of its own."""
+    command = [sys.executable, __file__, "--one", f"{name}/{detector}", "--threads", str(threads)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(source), os.environ.get("PYTHONPATH", "")])}
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--graphs", default=",".join(GRAPHS))
     parser.add_argument("--detectors", default="context,auto")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--before", default="", help="a commit to compare with")
     parser.add_argument("--output", type=Path, default=Path("results"))
     parser.add_argument("--one", default="", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -79,27 +96,33 @@ def main() -> None:
     if options.one:
         print(json.dumps(measure(*options.one.split("/"))))
         return
+    head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     lines = [
         "# Detection on large graphs",
         "",
-        f"{options.threads} threads on {os.cpu_count()} CPU cores ({platform.machine()}). Seconds of",
+        f"{options.threads} threads on {os.cpu_count()} CPU cores ({platform.machine()}), commit {head}. Seconds of",
         "`fit` / of `fit` and the flags of all rows and cells. Memory: peak of the process / before `fit`.",
         "",
-        "| graph | nodes | edges | features | detector | seconds | GB | flagged rows | asked for |",
-        "|---|---|---|---|---|---|---|---|---|",
+        f"| graph | nodes | edges | features | detector | seconds | at {options.before or 'another commit'} | GB |"
+        " flagged rows | asked for |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
-    for name in options.graphs.split(","):
-        for detector in options.detectors.split(","):
-            command = [sys.executable, __file__, "--one", f"{name}/{detector}", "--threads", str(options.threads)]
-            done = subprocess.run(command, check=True, capture_output=True, text=True)
-            r = json.loads(done.stdout.splitlines()[-1])
-            line = (
-                f"| {GRAPHS[name]} | {r['nodes']} | {r['edges']} | {r['features']} | {detector} | "
-                f"{r['seconds']:.0f} / {r['with_flags']:.0f} | {r['peak']:.1f} / {r['before']:.1f} | "
-                f"{r['flagged']:.1%} | {BARS.get((name, detector), '-')} |"
-            )
-            print(line, flush=True)
-            lines.append(line)
+    with tempfile.TemporaryDirectory() as folder:
+        if options.before:
+            archive = subprocess.run(["git", "archive", options.before, "src"], check=True, stdout=subprocess.PIPE)
+            subprocess.run(["tar", "-x", "-C", folder], check=True, input=archive.stdout)
+        for name in options.graphs.split(","):
+            for detector in options.detectors.split(","):
+                then = run(name, detector, options.threads, Path(folder) / "src") if options.before else None
+                r = run(name, detector, options.threads, Path(__file__).resolve().parents[1] / "src")
+                old = f"{then['seconds']:.1f} / {then['with_flags']:.1f}" if then else "-"
+                line = (
+                    f"| {GRAPHS[name]} | {r['nodes']} | {r['edges']} | {r['features']} | {detector} | "
+                    f"{r['seconds']:.1f} / {r['with_flags']:.1f} | {old} | {r['peak']:.1f} / {r['before']:.1f} | "
+                    f"{r['flagged']:.1%} | {BARS.get((name, detector), '-')} |"
+                )
+                print(line, flush=True)
+                lines.append(line)
     lines += ["", "Made by:", "", f"    python benchmarks/detection_scale.py {' '.join(sys.argv[1:])}".rstrip(), ""]
     options.output.mkdir(parents=True, exist_ok=True)
     (options.output / "detection_scale.md").write_text("\n".join(lines), encoding="utf-8")
