@@ -68,7 +68,7 @@ def _describe(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Observed and expected value and how unusual the first is, for cells of one range of features."""
     context, data = model.context, model.data
-    block, spike = data.block(first, last), context.spike[feature]
+    block, spike = data.block(first, last), data.spike[feature]
     column = feature - first
     observed = block[row, column]
     probability = context.probability(first, last)
@@ -89,7 +89,7 @@ def _describe(
         expected[smooth], unusual[smooth] = model.expected(row[smooth], feature[smooth])
     spiked = numeric & ~spike.isnan()
     if bool(spiked.any()):
-        usual = torch.where(block != context.spike[first:last], block, torch.full_like(block, math.nan))
+        usual = torch.where(block != data.spike[first:last], block, torch.full_like(block, math.nan))
         middle = usual.nanmedian(dim=0).values.nan_to_num()[column[spiked]]
         expected[spiked] = torch.where(p[spiked] > 0.5, middle, spike[spiked])
         z = data.scales.standardize_cells(observed[spiked], feature[spiked])

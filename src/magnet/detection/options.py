@@ -35,6 +35,7 @@ class DataOptions:
         max_chance_duplicates: equal rows are duplicates where chance would give fewer than this many. Heuristic.
         min_binary_share: columns are 0/1, but for errors, where this share of all non-zero cells of the matrix is 1.
             Heuristic.
+        spike_share: a numeric column has a spike where one value fills more than this share of it.
         quantile_sample: quantiles are taken over at most this many values of a column. Set by run time.
         trimmed_share: share cut off at each end for the spread of a column whose MAD is 0. Heuristic.
         min_listed_probability: zero cells of a sparse matrix appear in sparse results from this probability on.
@@ -53,6 +54,7 @@ class DataOptions:
     max_standardized: float = 3.0
     max_chance_duplicates: float = 0.01
     min_binary_share: float = 0.8
+    spike_share: float = 0.5
     quantile_sample: int = 100_000
     trimmed_share: float = 0.01
     min_listed_probability: float = 0.01
@@ -182,7 +184,6 @@ class ContextOptions:
     Args:
         shrinkage: observations at the column's mean that are added to every neighborhood mean. From design.md 2.6.
         weak_shrinkage: the same in the second set of means that tables have. Heuristic.
-        spike_share: a numeric column has a spike where one value fills more than this share of it.
         mixture_events: events that the mixture weights are fitted on. Set by run time.
         min_base_weight: least weight of the column's rate in bags: a word that no neighbor has is rarer, not
             impossible. Checked on ``benchmarks/detection.py`` (flips on Cora).
@@ -201,7 +202,6 @@ class ContextOptions:
 
     shrinkage: float = 0.5
     weak_shrinkage: float = 0.02
-    spike_share: float = 0.5
     mixture_events: int = 400_000
     min_base_weight: float = 0.2
     min_lift: float = 1.5

@@ -6,7 +6,8 @@ import torch
 from torch_geometric.data import Data
 
 from magnet import corruption, datasets, detection
-from magnet.detection.cells.cell import Cell, CellModel, fit_rates
+from magnet.detection.cells.cell import Cell, CellModel
+from magnet.detection.cells.rates import fit_rates
 from magnet.detection.data.dataset import DetectionData
 
 

@@ -18,7 +18,7 @@ def test_regression_is_ridge_on_everything_else_in_all_other_rows():
     columns = [Column("a", "continuous", 0, 1), Column("b", "categorical", 1, 3)] + [
         Column(str(j), "continuous", j, j + 1) for j in (3, 4)
     ]
-    found, leverage = leave_one_out_ridge(z, one, two, columns, ridge=0.05)
+    found, leverage = leave_one_out_ridge(torch.cat([z, one, two], dim=1), columns, ridge=0.05)
     F = torch.cat([z - z.mean(0), one - one.mean(0), two - two.mean(0)], dim=1).double()
     for c in columns:
         rest = [k for k in range(15) if not c.start <= k < c.stop]
@@ -38,9 +38,9 @@ def test_regression_in_blocks_of_rows_is_the_same(monkeypatch):
     generator = torch.Generator().manual_seed(0)
     z, one, two = (torch.randn(80, 5, generator=generator) for _ in range(3))
     columns = [Column("a", "categorical", 0, 3), Column("b", "continuous", 3, 4), Column("c", "continuous", 4, 5)]
-    at_once = leave_one_out_ridge(z, one, two, columns)
+    at_once = leave_one_out_ridge(torch.cat([z, one, two], dim=1), columns)
     monkeypatch.setattr("magnet.detection.cells.ridge.CONTEXT", replace(CONTEXT, ridge_block_rows=32))
-    torch.testing.assert_close(leave_one_out_ridge(z, one, two, columns), at_once)
+    torch.testing.assert_close(leave_one_out_ridge(torch.cat([z, one, two], dim=1), columns), at_once)
 
 
 def test_extreme_rows_are_predicted_from_unclipped_values_and_wild_cells_are_not():
@@ -50,8 +50,8 @@ def test_extreme_rows_are_predicted_from_unclipped_values_and_wild_cells_are_not
     unclipped[1] = torch.tensor([0.5, 0.5, 500.0])
     columns = [Column(str(j), "continuous", j, j + 1) for j in range(3)]
     z, nothing = unclipped.clamp(-3, 3), torch.zeros(300, 3)
-    cut, _ = leave_one_out_ridge(z, nothing, nothing, columns)
-    found, _ = leave_one_out_ridge(z, nothing, nothing, columns, unclipped=unclipped)
+    cut, _ = leave_one_out_ridge(torch.cat([z, nothing, nothing], dim=1), columns)
+    found, _ = leave_one_out_ridge(torch.cat([z, nothing, nothing], dim=1), columns, unclipped=unclipped)
     assert (cut[0] - 6).abs().min() > 2
     assert (found[0] - 6).abs().max() < 0.2
     torch.testing.assert_close(found[1], cut[1], atol=0.01, rtol=0)

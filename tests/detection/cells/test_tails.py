@@ -35,3 +35,13 @@ def test_the_tail_of_a_long_column_is_that_of_its_farthest_values_and_bins(monke
     whole = fit_tail(u, log_wrong, max_dof)
     at = torch.linspace(-8, 8, 33)[:, None].expand(-1, 3)
     assert (short.log_density(at) - whole.log_density(at)).abs().max() < 0.05
+
+
+def test_numbers_are_sorted_from_the_largest_on_equal_ones_in_the_order_of_the_rows():
+    values = torch.randint(-1, 40, (500, 3), generator=torch.Generator().manual_seed(0)).float() / 7
+    values[values < 0] = -1.0  # missing
+    at = torch.tensor([0, 1, 17, 300, 499])
+    found = tails._descending(values, at)
+    expected = values.sort(dim=0, descending=True, stable=True)
+    assert torch.equal(found[0], expected.values[at])
+    assert torch.equal(found[1], expected.indices[at])

@@ -106,7 +106,8 @@ class BurstModel:
         block = self.data.block(first, last).nan_to_num()
         excess = self.excess[:, None]
         if self._words:
-            share = excess / (excess + (1 - excess) * self._rest_of_row.lift(first, last)).clamp_min(1e-12)
+            lift = self._rest_of_row.probability(first, last) / self._rest_of_row.rate(first, last)
+            share = excess / (excess + (1 - excess) * lift).clamp_min(1e-12)
         else:
             share = block.abs() / block.abs().amax(dim=0).clamp_min(1e-30)
         share = share * (block != 0)

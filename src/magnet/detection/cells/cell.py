@@ -11,9 +11,10 @@ from torch import Tensor
 from magnet.detection.base import Detector, track
 from magnet.detection.cells.context_model import ContextModel
 from magnet.detection.cells.numeric import NumericModel
+from magnet.detection.cells.rates import event_likelihood, fit_rates, rate_likelihood
 from magnet.detection.data.dataset import DetectionData
+from magnet.detection.data.scratch import cached_rows
 from magnet.detection.options import CELLS, DATA
-from magnet.detection.thresholds import empirical_bayes_share
 from magnet.detection.verdict import Verdict
 
 
@@ -151,16 +152,14 @@ class CellModel:
         """What a range of features adds to the log likelihoods ``[n, 1 + rates, lengths]``."""
         ratio, event = self._evidence(first, last)
         plain = ratio.masked_fill(event, 0.0).expm1()
-        by_rate = torch.stack([torch.log1p(e * plain).sum(dim=1) for e in self._rates], dim=1)
-        likelihood = by_rate[:, :, None].repeat(1, 1, len(self._lengths))
+        rates = torch.tensor(self._rates, device=ratio.device)
+        likelihood = rate_likelihood(plain, rates)[:, :, None].repeat(1, 1, len(self._lengths))
         if not self.has_lengths:
             return likelihood
         row, column = event.nonzero(as_tuple=True)
-        event_ratio = ratio[row, column]
-        for m, factor in enumerate(self._factors(first, last, row, column)):
-            wrong = _event_if_wrong(event_ratio, factor)
-            for k, e in enumerate(self._rates):
-                likelihood[:, k, m].index_add_(0, row, ((1 - e) * factor + e * wrong).log())
+        right = torch.stack(self._factors(first, last, row, column), dim=1)
+        wrong = _event_if_wrong(ratio[row, column][:, None], right)
+        likelihood += event_likelihood(ratio.shape[0], row, right, wrong, rates)
         # An untouched cell without an event is likely by a factor exp(-(pi' - pi)).
         base = self._context.event_means(first, last)[0].sum()
         expected = self._context.probability(first, last).sum(dim=1)
@@ -206,9 +205,11 @@ class CellModel:
         numeric = data.numeric[first:last]
         if bool(numeric.any()):
             out = torch.where(numeric, self._numeric.log_ratio(first, last, pi), out)
-        out = out.masked_fill(data.out_of_domain(first, last), CELLS.impossible_log_ratio)
-        if self._keeps:
-            self._ratios[first] = out
+        if not data.in_domain:
+            out = out.masked_fill(data.out_of_domain(first, last), CELLS.impossible_log_ratio)
+        if not self._keeps:
+            return out
+        self._ratios[first] = out
         return out.clone()
 
     @property
@@ -239,17 +240,19 @@ class CellModel:
         size = ratio.clamp(-CELLS.max_log_ratio, CELLS.max_log_ratio).exp()
         out = torch.zeros_like(ratio)
         by_rate = self._posterior.sum(dim=2)
-        for k, e in enumerate(self._rates):
-            out += by_rate[:, k : k + 1] * (e * size / (1 - e + e * size))
+        for rows in cached_rows(ratio):
+            for k, e in enumerate(self._rates):
+                out[rows] += by_rate[rows, k : k + 1] * (e * size[rows] / (1 - e + e * size[rows]))
         if self.has_lengths:
             row, column = (self._context.events(first, last)[0] > 0).nonzero(as_tuple=True)
-            event_ratio = ratio[row, column]
-            total = torch.zeros_like(event_ratio)
-            for m, factor in enumerate(self._factors(first, last, row, column)):
-                wrong = _event_if_wrong(event_ratio, factor)
+            right = torch.stack(self._factors(first, last, row, column), dim=1)
+            wrong = _event_if_wrong(ratio[row, column][:, None], right)
+            for some in cached_rows(right):
+                posterior, total = self._posterior[row[some]], torch.zeros_like(right[some])
                 for k, e in enumerate(self._rates):
-                    total += self._posterior[row, k, m] * (e * wrong / ((1 - e) * factor + e * wrong))
-            out[row, column] = total
+                    odds = e * wrong[some]
+                    total += posterior[:, k] * (odds / ((1 - e) * right[some] + odds))
+                out[row[some], column[some]] = total.sum(dim=1)
         out = out.clamp_max(1)  # a sum of products that is 1 may come out a hair above it
         exempt = self.data.exempt(first, last)
         if exempt is not None:
@@ -263,30 +266,3 @@ def _event_if_wrong(log_ratio: Tensor, factor: Tensor) -> Tensor:
     """How likely an event is in a wrong cell, relative to its probability; if the ratio is uninformative, as likely
     as in a right cell of this row, whose length multiplies the probability by a factor."""
     return torch.where(log_ratio == 0, factor, log_ratio.clamp(-CELLS.max_log_ratio, CELLS.max_log_ratio).exp())
-
-
-def fit_rates(likelihood: Tensor) -> tuple[Tensor, Tensor, float]:
-    r"""Empirical Bayes from log likelihoods ``[n, 1 + K, M]`` of rates (the first is 0) and lengths.
-
-    The prior is :math:`g(e) h(r)`, uniform over the rates above 0; its weights are found by expectation maximization.
-    Returns the posterior, the log odds ``[n]`` that the rate is above 0, and the share of such rows.
-    """
-    _, k, m = likelihood.shape
-    no_evidence = float(likelihood.abs().max()) < 1e-6
-    length = torch.full((m,), 1 / m, device=likelihood.device)
-    weighted = posterior = likelihood
-
-    def expected_share(share: float) -> float:
-        nonlocal length, weighted, posterior
-        prior = torch.full((k, 1), share / (k - 1), device=likelihood.device)
-        prior[0] = 1 - share
-        weighted = likelihood + (prior * length).log()
-        posterior = torch.softmax(weighted.flatten(1), dim=1).reshape(likelihood.shape)
-        length = posterior.sum(dim=1).mean(dim=0).clamp_min(1e-6)
-        length = length / length.sum()
-        return float(1 - posterior[:, 0].sum(dim=1).mean())
-
-    start = CELLS.min_share if no_evidence else CELLS.start_share
-    share = empirical_bayes_share(expected_share, start, (CELLS.min_share, CELLS.max_share), 1e-5, 300)
-    odds = weighted[:, 1:].flatten(1).logsumexp(dim=1) - weighted[:, 0].logsumexp(dim=1)
-    return posterior, odds, share

@@ -14,7 +14,6 @@ from magnet.detection.cells.opinion_pool import LogOpinionPool, fit_pools
 from magnet.detection.cells.ridge import leave_one_out_ridge
 from magnet.detection.data.columns import Column
 from magnet.detection.data.dataset import DetectionData
-from magnet.detection.data.scales import nan_median
 from magnet.detection.options import CONTEXT, DATA, POOL
 
 Means = tuple[Tensor, Tensor, Tensor]
@@ -68,6 +67,7 @@ class ContextModel:
         self._recent_range: tuple[int, int] | None = None
         self._recent: dict[float, Means] = {}
         self._recent_probability: tuple[tuple[int, int], Tensor] | None = None
+        self._recent_events: tuple[tuple[int, int], Tensor, Tensor | None] | None = None
 
     @cached_property
     def _amounts(self) -> tuple[Tensor, Tensor]:
@@ -75,34 +75,16 @@ class ContextModel:
         near, far = self.data.neighbor_sums(self.weights[:, None])
         return near, far.clamp_min(0)
 
-    @cached_property
-    def spike(self) -> Tensor:
-        """The value ``[d]`` that is not an event: 0 for 0/1 columns and categories; NaN for columns without one."""
-        data = self.data
-        value = torch.zeros(data.num_features, device=data.device)
-        if data.matrix is not None or not bool(data.numeric.any()):
-            return value
-        for first, last in data.ranges():
-            block = data.block(first, last)
-            known = (~block.isnan()).sum(dim=0).clamp_min(1)
-            median = nan_median(block)
-            candidates = torch.stack([torch.zeros_like(median), median])
-            share = torch.stack([(block == v).sum(dim=0) / known for v in candidates])
-            best, which = share.max(dim=0)
-            found = candidates.gather(0, which[None])[0]
-            found = torch.where((best > CONTEXT.spike_share) & (best < 1), found, torch.full_like(found, float("nan")))
-            value[first:last] = torch.where(data.numeric[first:last], found, value[first:last])
-        return value
-
     def events(self, first: int, last: int) -> tuple[Tensor, Tensor | None]:
-        """Whether the event happened, ``[n, c]`` in [0, 1], and which cells are observed (None for all)."""
-        block = self.data.block(first, last)
-        y = (block != self.spike[first:last]).float()
-        observed = None
-        if self.data.missing is not None:
-            observed = ~self.data.missing[:, first:last]
-            y = y * observed
-        return y, observed
+        """Whether the event happened, ``[n, c]`` in [0, 1], and which cells are observed (None for all); those of the
+        latest range are kept."""
+        if self._recent_events is None or self._recent_events[0] != (first, last):
+            y, observed = (self.data.block(first, last) != self.data.spike[first:last]).float(), None
+            if self.data.missing is not None:
+                observed = ~self.data.missing[:, first:last]
+                y = y * observed
+            self._recent_events = (first, last), y, observed
+        return self._recent_events[1:]
 
     def means(self, y: Tensor, observed: Tensor | None = None, shrinkage: float = CONTEXT.shrinkage) -> Means:
         """Column mean ``[c]``, one-hop and two-hop mean ``[n, c]`` of some values ``[n, c]``, the last two shrunk
@@ -141,17 +123,18 @@ class ContextModel:
         data, limit = self.data, DATA.max_standardized
         if not self.uses_row:
             return None
-        shape = (data.num_nodes, data.num_features)
-        z, one, two = (data.empty(*shape) for _ in range(3))
-        unclipped = data.empty(*shape) if data.is_narrow else None
+        n, d = data.num_nodes, data.num_features
+        both = data.empty(n, 3 * d)  # values, means over one hop, means over two
+        unclipped = data.empty(n, d) if data.is_narrow else None
         for first, last in data.ranges():
             block = data.scales.standardize(data.block(first, last), first).nan_to_num()
-            z[:, first:last] = self._believed(block.clamp(-limit, limit), first, last)
+            z = self._believed(block.clamp(-limit, limit), first, last)
             if unclipped is not None:
                 unclipped[:, first:last] = self._believed(block, first, last)
             observed = None if data.missing is None else ~data.missing[:, first:last]
-            _, one[:, first:last], two[:, first:last] = self.means(z[:, first:last], observed)
-        return leave_one_out_ridge(z, one, two, data.columns, unclipped=unclipped, empty=data.empty)
+            for k, part in enumerate((z, *self.means(z, observed)[1:])):
+                both[:, k * d + first : k * d + last] = part
+        return leave_one_out_ridge(both, data.columns, unclipped=unclipped, empty=data.empty)
 
     def _believed(self, z: Tensor, first: int, last: int) -> Tensor:
         """Standardized values ``[n, c]``, those that are probably wrong replaced by their predictions."""
@@ -180,7 +163,7 @@ class ContextModel:
         if self.rest_of_row is not None:
             # Words that co-occur; for any other word the rest of the row is no more informative than its rate.
             expected = self.rest_of_row.probability(first, last)
-            parts.append(expected * (self.rest_of_row.lift(first, last) > CONTEXT.min_lift))
+            parts.append(expected * (expected / self.rest_of_row.rate(first, last) > CONTEXT.min_lift))
         if self.data.is_table:
             parts += self.event_means(first, last, CONTEXT.weak_shrinkage)[1:]
         if self.regression is not None:
@@ -230,7 +213,7 @@ class ContextModel:
 
     def _predictive(self, first: int, last: int, rows: Tensor | None = None) -> Iterator[tuple[Column, Tensor]]:
         """For every column of a range that has events, the predictive distributions ``[n, K, predictors]``."""
-        held = [c for c in self.data.columns if first <= c.start < last and not bool(self.spike[c.start].isnan())]
+        held = [c for c in self.data.columns if first <= c.start < last and not bool(self.data.spike[c.start].isnan())]
         if not held:
             return
         base, *local = self._predictors(first, last)
@@ -271,7 +254,7 @@ class ContextModel:
         pi = self.probability(first, last)
         out = torch.where(y > 0, 1 - pi, pi)
         # Values outside the spikes almost never coincide between rows.
-        unique = self.data.numeric[first:last] & ((y > 0) | self.spike[first:last].isnan())
+        unique = self.data.numeric[first:last] & ((y > 0) | self.data.spike[first:last].isnan())
         out = torch.where(unique, torch.ones_like(out), out)
         block = self.data.block(first, last)
         out = out.masked_fill(block.amax(dim=0) == block.amin(dim=0), 0.0)  # a constant column has no other value

@@ -7,6 +7,8 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from magnet.detection.data.edges import sparse_product
+
 
 class Cooccurrence:
     r"""Probability of a word, given the other words of its row.
@@ -49,7 +51,7 @@ class Cooccurrence:
 
     def probability(self, first: int, last: int) -> Tensor:
         """``p`` ``[n, last - first]``."""
-        together = np.asarray(self._scaled @ self._pairs[:, first:last].toarray(), dtype=np.float32)
+        together = sparse_product(self._scaled, self._pairs[:, first:last].toarray())
         present = self._words[:, first:last].toarray()
         own = self._inverse[first:last]
         # Where the word is there, neither the word itself nor this row is evidence for it.
@@ -57,6 +59,6 @@ class Cooccurrence:
         others = self._length[:, None] - present
         return torch.from_numpy((together.clip(0) + self._rate[first:last]) / (others + 1)).to(self.device)
 
-    def lift(self, first: int, last: int) -> Tensor:
-        """``p_ij / b_j`` ``[n, last - first]``: below 1 where a word is rarer beside the others than elsewhere."""
-        return self.probability(first, last) / torch.from_numpy(self._rate[first:last]).to(self.device)
+    def rate(self, first: int, last: int) -> Tensor:
+        """``b`` ``[last - first]``: a word is rarer beside the others than elsewhere where its ``p / b`` is below 1."""
+        return torch.from_numpy(self._rate[first:last]).to(self.device)

@@ -43,7 +43,7 @@ class NumericModel:
 
     def __init__(self, context: ContextModel) -> None:
         self.context, self.data = context, context.data
-        self.smooth = torch.nonzero(self.data.numeric & context.spike.isnan()).flatten()
+        self.smooth = torch.nonzero(self.data.numeric & self.data.spike.isnan()).flatten()
 
     @cached_property
     def _fit(self) -> tuple[Tensor, Tensor, Tail]:
@@ -147,7 +147,7 @@ class NumericModel:
             wrong = None if self.context.p_cell_wrong is None else self.context.p_cell_wrong[:, columns]
             right = tail.log_density((z - prediction) / spread)
             out[:, columns - first] = log_wrong_density(z, wrong) - right + spread.log()
-        spike = self.context.spike[first:last]
+        spike = self.data.spike[first:last]
         spiked = torch.nonzero(self.data.numeric[first:last] & ~spike.isnan()).flatten()
         if spiked.numel():
             distance = self.data.block(first, last)[:, spiked] - spike[spiked]
@@ -164,7 +164,7 @@ class NumericModel:
             return None
         rows, values = [], []
         for first, last in data.ranges():
-            size = _log_size(data.block(first, last) - self.context.spike[first:last])
+            size = _log_size(data.block(first, last) - self.data.spike[first:last])
             row, column = (~size.isnan()).nonzero(as_tuple=True)
             rows.append(row)
             values.append(size[row, column] - nan_median(size)[column])
@@ -236,13 +236,13 @@ def spread_by_prediction(u: Tensor, prediction: Tensor, groups: int = 4) -> Tens
     """By how much residuals ``[n, c]`` are wider where the prediction is small, or large, than on the whole."""
     ordered = prediction[:: max(1, prediction.shape[0] // 10_000)].sort(dim=0).values
     edges = ordered[[ordered.shape[0] * k // groups for k in range(1, groups)]]
-    group = (prediction > edges[:, None]).sum(dim=0)
+    above = [torch.ones_like(prediction, dtype=torch.bool), *(prediction > edge for edge in edges)]
     overall = _robust_spread(u).clamp_min(1e-9)
     out, prior = torch.ones_like(u), NUMERIC.prior_cells
     for k in range(groups):
-        members = group == k
+        members = above[k] if k + 1 == groups else above[k] & ~above[k + 1]
         count = members.sum(dim=0)
-        own = _robust_spread(u.masked_fill(~members, float("nan"))) / overall
+        own = _robust_spread(u, members) / overall
         out = torch.where(members, (count * own + prior) / (count + prior), out)
     return out.clamp_min(NUMERIC.min_relative_spread)
 
@@ -286,9 +286,9 @@ def _far_point(u: Tensor, level: Tensor, members: Tensor, cells: int = 1_000_000
     return float(scaled[~scaled.isnan()].quantile(0.99))
 
 
-def _robust_spread(values: Tensor) -> Tensor:
-    """1.4826 times the median absolute value ``[c]``."""
-    return NORMAL_MAD * nan_median(values.abs()).nan_to_num()
+def _robust_spread(values: Tensor, where: Tensor | None = None) -> Tensor:
+    """1.4826 times the median absolute value ``[c]``, of all numbers or of some."""
+    return NORMAL_MAD * nan_median(values.abs(), where).nan_to_num()
 
 
 def log_cauchy_density(z: Tensor, scale: float = NUMERIC.wrong_scale) -> Tensor:

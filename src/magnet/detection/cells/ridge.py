@@ -14,9 +14,7 @@ from magnet.detection.options import CONTEXT
 
 
 def leave_one_out_ridge(
-    z: Tensor,
-    one: Tensor,
-    two: Tensor,
+    F: Tensor,
     columns: Sequence[Column],
     ridge: float = CONTEXT.ridge,
     unclipped: Tensor | None = None,
@@ -25,14 +23,14 @@ def leave_one_out_ridge(
     r"""Ridge regression of every column (every category as a whole) on everything but itself, without the row that is
     predicted: in a small table a single wrong cell would otherwise draw the prediction to itself.
 
-    With :math:`F = [z, m^1, m^2]` and :math:`\Theta = (F^\top F / n + \mathrm{ridge})^{-1}`, the residuals of the
-    columns ``g`` given all others are :math:`e = (F \Theta)_g \Theta_{gg}^{-1}`, and the leverage of a row ``f`` is
+    With centered :math:`F = [z, m^1, m^2]` and :math:`\Theta = (F^\top F / n + \mathrm{ridge})^{-1}`, the residuals of
+    the columns ``g`` given all others are :math:`e = (F \Theta)_g \Theta_{gg}^{-1}`, and the leverage of a row ``f`` is
     :math:`h = (f \Theta f^\top - e\, (f \Theta)_g^\top) / n`: one inverse serves all columns. Without the row itself
     its residual is :math:`e / (1 - h)`, whose deviation is :math:`1 / \sqrt{1 - h}` times that of the noise.
 
     Args:
-        z: values on the common scale ``[n, d]``, clipped so that no single one has much weight; 0 where missing.
-        one, two: means over one and two hops ``[n, d]``.
+        F: values ``z`` on the common scale, clipped so that no single one has much weight, 0 where missing, and their
+            means over one and two hops, side by side ``[n, 3 d]``.
         columns: which features belong together.
         ridge: (default: ``0.01``)
         unclipped: the same values before clipping, for tables of few columns. In rows that are extreme throughout, a
@@ -43,12 +41,13 @@ def leave_one_out_ridge(
     Returns:
         predictions ``[n, d]`` and leverages ``[n, d]``.
     """
-    n, d = z.shape
-    empty = empty or z.new_empty
-    mean, F = z.mean(dim=0), empty(n, 3 * d)
-    for k, part in enumerate((z, one, two)):
-        torch.sub(part, part.mean(dim=0), out=F[:, k * d : (k + 1) * d])
-    gram = (F.T @ F).double() / n
+    n, d = F.shape[0], F.shape[1] // 3
+    z, center, empty = F[:, :d], F.mean(dim=0), empty or F.new_empty
+    blocks = [slice(start, start + CONTEXT.ridge_block_rows) for start in range(0, n, CONTEXT.ridge_block_rows)]
+    gram = torch.zeros(3 * d, 3 * d, dtype=torch.float64, device=F.device)
+    for rows in blocks:
+        part = F[rows] - center
+        gram += (part.T @ part).double() / n
     theta = torch.linalg.inv(gram + ridge * torch.eye(3 * d, dtype=torch.float64, device=z.device))
     out, leverage = empty(n, d), empty(n, d)
     inverses = {c: torch.linalg.inv(theta[c.start : c.stop, c.start : c.stop]).float() for c in columns}
@@ -56,10 +55,10 @@ def leave_one_out_ridge(
     single = [c for c in columns if c.stop == c.start + 1]
     own = torch.tensor([c.start for c in single], dtype=torch.long, device=z.device)
     own_inverse = torch.cat([inverses.pop(c).flatten() for c in single]) if single else z.new_empty(0)
-    for start in range(0, n, CONTEXT.ridge_block_rows):
-        rows = slice(start, start + CONTEXT.ridge_block_rows)
-        product = F[rows] @ theta.float()
-        size = (product * F[rows]).sum(dim=1, keepdim=True)
+    for rows in blocks:
+        part = F[rows] - center
+        product = part @ theta.float()
+        size = (product * part).sum(dim=1, keepdim=True)
         residual = product[:, own] * own_inverse
         leverage[rows, own] = ((size - residual * product[:, own]) / n).clamp(0, CONTEXT.max_leverage)
         out[rows, own] = z[rows][:, own] - residual / (1 - leverage[rows][:, own])
@@ -74,8 +73,9 @@ def leave_one_out_ridge(
         wild = torch.cat([(unclipped[rows] != z[rows]).any(dim=1) for rows in row_ranges(n, d)])
         extreme = median_size(unclipped[:, numeric]) > CONTEXT.extreme_row_value
         chosen = (wild & extreme).nonzero().flatten()
-        F[chosen, :d] = unclipped[chosen] - mean
-        residual = (F[chosen] @ theta[:, numeric].float()) / theta[numeric, numeric].float()
+        part = F[chosen] - center
+        part[:, :d] = unclipped[chosen] - center[:d]
+        residual = (part @ theta[:, numeric].float()) / theta[numeric, numeric].float()
         at = (chosen[:, None], torch.tensor(numeric, dtype=torch.long, device=z.device)[None])
         nearer = residual.abs() < (unclipped[at] - out[at]).abs()
         out[at] = torch.where(nearer, unclipped[at] - residual, out[at])

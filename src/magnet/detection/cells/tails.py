@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from magnet.detection.data.scales import order_statistics
+from magnet.detection.data.scratch import cached_rows
 from magnet.detection.options import NUMERIC
+from magnet.threads import CELLS_PER_THREAD, map_threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +38,10 @@ class Tail:
     def log_density(self, u: Tensor) -> Tensor:
         """Of residuals ``[n, c]`` over their spread."""
         out = torch.full_like(u, -torch.inf)
-        for dof, weight, scale in zip(NUMERIC.t_dofs, self.log_weight, self.scale, strict=True):
-            out = torch.logaddexp(out, weight + log_t_density(u / scale, dof) - scale.log())
+        for rows in cached_rows(u):
+            for dof, weight, scale in zip(NUMERIC.t_dofs, self.log_weight, self.scale, strict=True):
+                right = weight + log_t_density(u[rows] / scale, dof) - scale.log()
+                out[rows] = torch.logaddexp(out[rows], right)
         return out
 
 
@@ -79,9 +85,7 @@ def fit_tail(u: Tensor, log_wrong: Tensor, max_dof: Tensor) -> Tail:
 def _farthest_and_some(u: Tensor, log_wrong: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Representative sizes ``[m, c]`` of the residuals, their counts, and their ``log_wrong``: the farthest
     for themselves, the others in bins of equal numbers."""
-    by_column = u.abs().nan_to_num(nan=-1.0).T.contiguous()  # twice as fast as sorting across the rows
-    size, order = (part.T for part in by_column.sort(dim=1, descending=True))
-    n = size.shape[0]
+    n = u.shape[0]
     exact, bins = NUMERIC.tail_exact, NUMERIC.tail_bins
     if n <= exact + bins:
         at, count = torch.arange(n, device=u.device), torch.ones(n, device=u.device)
@@ -89,9 +93,31 @@ def _farthest_and_some(u: Tensor, log_wrong: Tensor) -> tuple[Tensor, Tensor, Te
         edges = torch.linspace(exact, n, bins + 1, device=u.device).long()
         at = torch.cat([torch.arange(exact, device=u.device), (edges[:-1] + edges[1:]) // 2])
         count = torch.cat([torch.ones(exact, device=u.device), edges.diff().float()])
-    size, wrong = size[at], log_wrong.gather(0, order[at])
+    size, order = _descending(u.abs().nan_to_num(nan=-1.0), at)
+    wrong = log_wrong.gather(0, order)
     known = size >= 0
     return size.clamp_min(0), known * count[:, None], torch.where(known, wrong, torch.zeros_like(wrong))
+
+
+def _descending(values: Tensor, at: Tensor) -> tuple[Tensor, Tensor]:
+    """The numbers at some places ``[m]`` of each column of ``[n, c]``, sorted from the largest on, and their rows
+    (equal ones in the order of the rows)."""
+    if values.device.type != "cpu":
+        ordered, order = values.sort(dim=0, descending=True, stable=True)
+        return ordered[at], order[at]
+    # Whole numbers are sorted ten times as fast: the bits of a float in the upper half, its row in the lower one.
+    n, c = values.shape
+    bits = values.T.contiguous().view(torch.int32).numpy()  # -1 becomes negative
+    rows = np.arange(n, dtype=np.int64)
+
+    def largest(j: int) -> NDArray[np.int64]:
+        keys = (-bits[j].astype(np.int64) << 32) | rows
+        keys.sort()
+        return keys[at.numpy()]
+
+    threads = max(1, min(torch.get_num_threads(), n * c // CELLS_PER_THREAD))
+    keys = torch.from_numpy(np.stack(map_threads(largest, range(c), threads), axis=1))
+    return (-(keys >> 32)).int().view(torch.float32), keys & 0xFFFFFFFF
 
 
 def fit_t_dof(u: Tensor) -> Tensor:

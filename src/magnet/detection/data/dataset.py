@@ -16,7 +16,8 @@ from torch import Tensor
 from magnet.arrays import csr_tensor, is_sparse, to_scipy
 from magnet.cluster import results_in_order
 from magnet.detection.data.columns import Column, check_columns, feature_tensor, infer_columns, row_units
-from magnet.detection.data.scales import Scales, asinh_units, robust_scales
+from magnet.detection.data.edges import sparse_product
+from magnet.detection.data.scales import Scales, asinh_units, nan_median, robust_scales
 from magnet.detection.data.scratch import columns_on_disk, row_ranges, scratch
 from magnet.detection.options import DATA
 from magnet.graph import Graph
@@ -142,21 +143,26 @@ class DetectionData:
 
     def neighbor_sums(self, values: Tensor) -> tuple[Tensor, Tensor]:
         """Sums ``[n, c]`` over neighbors and over two-step walks that do not return, of values ``[n, c]``."""
-        one = self.adjacency @ values
-        two = self.adjacency @ one
+        one = self._sums(values)
+        two = self._sums(one)
         return one, two.sub_(self.return_weight[:, None] * values)
 
-    def neighbor_sums_at(self, nodes: Tensor) -> Callable[[Tensor], tuple[Tensor, Tensor]]:
-        """:meth:`neighbor_sums` of some nodes only, ``[nodes, c]`` each."""
+    def _sums(self, values: Tensor) -> Tensor:
+        if self.device.type != "cpu":
+            return self.adjacency @ values
+        return torch.from_numpy(sparse_product(self.links, values.numpy()))
+
+    @cached_property
+    def links(self) -> sp.csr_matrix:
+        """The adjacency as float32."""
         a = self.graph.adjacency
-        near = a[nodes.cpu().numpy()]
-        between = np.unique(near.indices)
-        first, to, on = (csr_tensor(m, torch.float32, self.device) for m in (near, a[between], near[:, between]))
+        return sp.csr_matrix((a.data.astype(np.float32), a.indices, a.indptr), a.shape)
 
-        def sums(values: Tensor) -> tuple[Tensor, Tensor]:
-            return first @ values, (on @ (to @ values)).sub_(self.return_weight[nodes, None] * values[nodes])
-
-        return sums
+    def walks_from(self, nodes: Tensor) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+        """The rows ``[nodes, n]`` of the adjacency and of its square (without walks that return) for some nodes."""
+        a, at = self.graph.adjacency, nodes.cpu().numpy()
+        back = (self.return_weight[nodes].cpu().numpy(), (np.arange(at.size), at))
+        return a[at], sp.csr_matrix(a[at] @ a - sp.csr_matrix(back, shape=(at.size, self.num_nodes)))
 
     @cached_property
     def num_neighbors(self) -> Tensor:
@@ -231,6 +237,11 @@ class DetectionData:
         return binary & (block != 0) & (block != 1) & ~block.isnan()
 
     @cached_property
+    def in_domain(self) -> bool:
+        """Whether all cells of 0/1 columns hold 0 or 1, or nothing."""
+        return not any(bool(self.out_of_domain(*each).any()) for each in self.ranges())
+
+    @cached_property
     def kinds(self) -> tuple[str, ...]:
         """The kind of each feature."""
         return tuple(c.kind for c in self.columns for _ in range(c.start, c.stop))
@@ -251,6 +262,24 @@ class DetectionData:
         for first, last in self.ranges():
             missing[:, first:last] = self.x[:, first:last].isnan()
         return missing
+
+    @cached_property
+    def spike(self) -> Tensor:
+        """The value ``[d]`` that is not an event: 0 for 0/1 columns and categories; NaN for columns without one."""
+        value = torch.zeros(self.num_features, device=self.device)
+        if self.matrix is not None or not bool(self.numeric.any()):
+            return value
+        for first, last in self.ranges():
+            block = self.block(first, last)
+            known = (~block.isnan()).sum(dim=0).clamp_min(1)
+            median = nan_median(block)
+            candidates = torch.stack([torch.zeros_like(median), median])
+            share = torch.stack([(block == v).sum(dim=0) / known for v in candidates])
+            best, which = share.max(dim=0)
+            found = candidates.gather(0, which[None])[0]
+            found = torch.where((best > DATA.spike_share) & (best < 1), found, torch.full_like(found, float("nan")))
+            value[first:last] = torch.where(self.numeric[first:last], found, value[first:last])
+        return value
 
     @cached_property
     def is_bag(self) -> bool:

@@ -51,6 +51,12 @@ class RowVectors:
         """``Z @ other`` for a dense ``[k, m]``."""
         return self._csr @ other if self.matrix is not None else self.dense @ other  # type: ignore[operator]
 
+    def sums(self, weights: sp.csr_matrix) -> Tensor:
+        """``weights @ Z``, dense ``[m, k]``, for sparse ``[m, n]``."""
+        if self.matrix is not None:
+            return torch.from_numpy((weights @ self.matrix).toarray()).float().to(self.device)
+        return csr_tensor(weights, torch.float32, self.device) @ self.dense  # type: ignore[operator]
+
     def select(self, index: Tensor) -> Tensor:
         """The vectors of some rows, dense ``[m, k]``."""
         if self.matrix is not None:
@@ -75,6 +81,13 @@ class RowVectors:
             else:
                 block = self.dense[:, first : first + width]  # type: ignore[index]
             yield first, block
+
+    def sparse_blocks(self, cells: float) -> Iterator[tuple[int, sp.csr_matrix]]:
+        """Ranges of columns of sparse vectors with about so many non-zero cells."""
+        columns = self.shape[1]
+        width = max(1, int(columns * cells / max(1, self._csc.nnz)))
+        for first in range(0, columns, width):
+            yield first, self.matrix if width >= columns else self._csc[:, first : first + width].tocsr()
 
     def dots(self, left: Tensor, right: Tensor) -> Tensor:
         """``z_i . z_j`` for pairs of rows."""

@@ -95,13 +95,16 @@ def order_statistics(values: Tensor, ranks: Tensor) -> Tensor:
         found: NDArray[np.float32] = columns[j][wanted[j]]
         return found
 
-    threads = max(1, min(torch.get_num_threads(), values.numel() // CELLS_PER_THREAD))
-    picked = map_threads(pick, range(len(columns)), threads)
+    picked = map_threads(pick, range(len(columns)), _threads(values))
     return torch.from_numpy(np.stack(picked, axis=1)) if picked else values.new_empty(ranks.shape)
 
 
-def nan_median(values: Tensor) -> Tensor:
+def nan_median(values: Tensor, where: Tensor | None = None) -> Tensor:
     """The median ``[c]`` of the columns of ``[n, c]`` (or of ``[n]``) without missing values, the lower one of two.
+
+    Args:
+        values: numbers, NaN if missing.
+        where: bool ``[n, c]``, the numbers that count. (default: all)
 
     Example:
         >>> nan_median(torch.tensor([[1.0, 5.0], [float("nan"), 4.0], [3.0, 3.0]])).tolist()
@@ -109,8 +112,25 @@ def nan_median(values: Tensor) -> Tensor:
     """
     if values.dim() == 1:
         return nan_median(values[:, None])[0]
-    known = (~values.isnan()).sum(dim=0)
-    return order_statistics(values, ((known - 1).clamp_min(0) // 2)[None])[0]
+    if values.device.type != "cpu":
+        values = values if where is None else values.masked_fill(~where, float("nan"))
+        return values.nanmedian(dim=0).values
+    columns, chosen = (None if part is None else part.T.contiguous().numpy() for part in (values, where))
+    assert columns is not None
+
+    def median(j: int) -> float:
+        known = columns[j] == columns[j] if chosen is None else chosen[j] & (columns[j] == columns[j])
+        numbers, middle = columns[j][known], (int(known.sum()) - 1) // 2
+        if middle < 0:
+            return float("nan")
+        numbers.partition(middle)
+        return float(numbers[middle])
+
+    return torch.tensor(map_threads(median, range(len(columns)), _threads(values)), dtype=values.dtype)
+
+
+def _threads(values: Tensor) -> int:
+    return max(1, min(torch.get_num_threads(), values.numel() // CELLS_PER_THREAD))
 
 
 def median_size(values: Tensor) -> Tensor:

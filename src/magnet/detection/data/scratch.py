@@ -12,6 +12,9 @@ from torch import Tensor
 
 from magnet.arrays import CELLS_PER_BLOCK
 
+#: Cells of a matrix that stay in cache (512 kB).
+CACHED_CELLS = 1 << 17
+
 
 def scratch(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
     """A tensor of zeros in a temporary file (in ``TMPDIR``), which is gone when the tensor is. What is in
@@ -40,7 +43,12 @@ def columns_on_disk(x: Tensor | np.ndarray) -> Tensor:
     return by_column.T
 
 
-def row_ranges(rows: int, columns: int) -> list[slice]:
-    """Consecutive ranges of rows of a matrix, of 4 million cells at most."""
-    step = max(1, CELLS_PER_BLOCK // max(1, columns))
+def cached_rows(x: Tensor) -> list[slice]:
+    """Consecutive ranges of rows of a matrix that stay in cache from one operation to the next; all on a GPU."""
+    return row_ranges(x.shape[0], x.shape[1], CACHED_CELLS) if x.device.type == "cpu" else [slice(0, x.shape[0])]
+
+
+def row_ranges(rows: int, columns: int, cells: int | None = None) -> list[slice]:
+    """Consecutive ranges of rows of a matrix, of so many cells at most. (default: 4 million)"""
+    step = max(1, (cells or CELLS_PER_BLOCK) // max(1, columns))
     return [slice(start, min(rows, start + step)) for start in range(0, rows, step)]

@@ -67,11 +67,14 @@ def power_and_error(real: FloatArray, null: FloatArray) -> tuple[float, float]:
     """
     known = np.isfinite(null)
     pooled = np.sort(null[known])
-    below = (np.searchsorted(pooled, real, "left") + np.searchsorted(pooled, real, "right")) / (2 * pooled.size)
-    ordered = np.sort(real)
+    order = np.argsort(real)  # in order, the places are found near one another
+    ordered, below = real[order], np.empty(real.size)
+    below[order] = (np.searchsorted(pooled, ordered, "left") + np.searchsorted(pooled, ordered, "right")) / (
+        2 * pooled.size
+    )
     by_probe = np.array(
         [
-            1 - np.searchsorted(ordered, null[known[:, k], k]).mean() / real.size
+            1 - np.searchsorted(ordered, np.sort(null[known[:, k], k])).mean() / real.size
             for k in np.flatnonzero(known.any(axis=0))
         ]
     )

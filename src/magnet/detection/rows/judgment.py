@@ -14,6 +14,7 @@ from torch import Tensor
 from magnet.detection.base import track
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.data.row_vectors import duplicate_counts, low_rank_rows, unit_rows
+from magnet.detection.data.scratch import cached_rows
 from magnet.detection.options import ROWS
 from magnet.detection.rows.gate import Gate, GateEvidence, judge_gate, power_and_error
 from magnet.detection.rows.local_fdr import FloatArray, local_fdr, null_overlap, null_proportion, without_overlap
@@ -180,26 +181,22 @@ class _Fit:
         amount = torch.cat([near.log1p(), far.clamp_min(0).log1p()], dim=1)
         features = [p.features(w) for p in drawn.pairs]
         at_home = _expand(torch.cat([f[0] for f in features], dim=1), amount)
-        permuted = torch.cat([f[1] for f in features], dim=2)
+        permuted = [column for f in features for column in f[1].unbind(dim=2)]
         weight = (1 - p_row_swapped) / drawn.duplicates
-        some = _expand(permuted[:, : drawn.training], amount[:, None]), drawn.allowed[:, : drawn.training]
+        training = torch.stack([column[:, : drawn.training] for column in permuted], dim=2)
+        some = _expand(training, amount[:, None]), drawn.allowed[:, : drawn.training]
         model = CrossFit.of(at_home, weight, [some], drawn.known, drawn.half)
-        null_logit = torch.empty(permuted.shape[:2], device=w.device)
-        for k in range(drawn.probes.numel()):
-            null_logit[:, k] = model.logit(_expand(permuted[:, k], amount), drawn.half)
+        null_logit = _pair_logits(model, permuted, amount[:, None], drawn.half[:, None])
         return cls(drawn, w, weight, amount, model, model.logit(at_home, drawn.half), null_logit)
 
     def beside_other_places(self) -> tuple[Tensor, Tensor]:
         """Logits ``[n]`` of the real pairs and ``[n, J]`` of every row at other nodes, by the standards of the row."""
-        drawn, nodes = self.drawn, self.drawn.data.num_nodes
-        at_places = torch.cat([p.elsewhere(self.w, drawn.places) for p in drawn.pairs], dim=2)
-        of_row = torch.empty(at_places.shape[:2], device=self.w.device)
-        for j, place in enumerate(drawn.places.tolist()):
-            moved = _expand(at_places[:, j], self.amount[place].expand(nodes, 2))
-            of_row[:, j] = self.model.logit(moved, drawn.half[place].expand(nodes))
-        probes, places = (self.null_logit, drawn.allowed, drawn.probes), (of_row, drawn.elsewhere, drawn.places)
+        drawn, places = self.drawn, self.drawn.places
+        at_places = [column for p in drawn.pairs for column in p.elsewhere(self.w, places).unbind(dim=2)]
+        of_row = _pair_logits(self.model, at_places, self.amount[None, places], drawn.half[None, places])
+        at_node, at_place = (self.null_logit, drawn.allowed, drawn.probes), (of_row, drawn.elsewhere, places)
         return compare_with_other_places(
-            self.logit, probes, places, self.weight, drawn.known, drawn.half, drawn.training
+            self.logit, at_node, at_place, self.weight, drawn.known, drawn.half, drawn.training
         )
 
 
@@ -255,3 +252,21 @@ def _expand(features: Tensor, amount: Tensor) -> Tensor:
     amount = amount.expand(*features.shape[:-1], 2)
     products = [features * amount[..., :1], features * amount[..., 1:]]
     return torch.cat([features, amount, *products, features.square()], dim=-1)
+
+
+def _pair_logits(model: CrossFit, features: Sequence[Tensor], amount: Tensor, half: Tensor) -> Tensor:
+    """Log odds ``[n, m]`` of pairs by their features, ``[n, m]`` each, and the amounts and halves of their nodes
+    (``[n, 1, ...]`` or ``[1, m, ...]``): the model of :func:`_expand` without the products, as the amounts are part of
+    the coefficients."""
+    slope, constant = model.of_half(half)
+    f = len(features)
+    plain, by_amount, near, far, square = slope.split([f, 2, f, f, f], dim=-1)
+    plain = plain + near * amount[..., :1] + far * amount[..., 1:]
+    constant = constant + (by_amount * amount).sum(dim=-1)
+    out = torch.empty(features[0].shape, device=constant.device)
+    for rows in cached_rows(out):
+        own = rows if amount.shape[0] > 1 else slice(None)
+        out[rows] = constant[own]
+        for j, column in enumerate(features):
+            out[rows] += (plain[own, :, j] + square[own, :, j] * column[rows]) * column[rows]
+    return out

@@ -24,15 +24,15 @@ def fit_logistic(x: Tensor, y: Tensor, weight: Tensor, ridge: float = 1e-3, step
         >>> bool(b[0] > 0), abs(float(b[1])) < 1e-6
         (True, True)
     """
-    x = torch.cat([x.double(), torch.ones(x.shape[0], 1, dtype=torch.float64, device=x.device)], dim=1)
-    y, weight = y.double(), weight.double()
-    penalty = ridge * weight.sum() * torch.eye(x.shape[1], dtype=torch.float64, device=x.device)
+    y, weight, f = y.double(), weight.double(), x.shape[1] + 1
+    penalty = ridge * weight.sum() * torch.eye(f, dtype=torch.float64, device=x.device)
     penalty[-1, -1] = 1e-9 * weight.sum()
-    b = torch.zeros(x.shape[1], dtype=torch.float64, device=x.device)
+    b = torch.zeros(f, dtype=torch.float64, device=x.device)
     blocks = list(zip(x.split(BLOCK_ROWS), y.split(BLOCK_ROWS), weight.split(BLOCK_ROWS), strict=True))
     for _ in range(steps):
         gradient, curvature = penalty @ b, penalty.clone()
-        for x_, y_, weight_ in blocks:
+        for part, y_, weight_ in blocks:
+            x_ = torch.nn.functional.pad(part.double(), (0, 1), value=1.0)
             p = torch.sigmoid(x_ @ b)
             gradient += x_.T @ (weight_ * (p - y_))
             curvature += (x_ * (weight_ * (p * (1 - p)).clamp_min(1e-6))[:, None]).T @ x_
@@ -67,17 +67,22 @@ class CrossFit:
         for side in (0, 1):
             train = known & (half != side)
             x1, w1 = real[train], weight[train]
-            x0 = torch.cat([features[train][use[train]] for features, use in permuted])
+            x0 = torch.cat([features[use & train[:, None]] for features, use in permuted])
             w0 = torch.full((x0.shape[0],), float(w1.sum()) / max(1, x0.shape[0]), device=real.device)
-            x = (torch.cat([x1, x0]) - centre) / spread
+            x = torch.cat([x1, x0]).sub_(centre).div_(spread)
             y = torch.cat([torch.ones_like(w1), torch.zeros_like(w0)])
+            del x1, x0
             coefficients.append(fit_logistic(x, y, torch.cat([w1, w0])).float())
         return cls(centre, spread, torch.stack(coefficients))
 
-    def logit(self, features: Tensor, half: Tensor) -> Tensor:
-        """Log odds ``[n, ...]`` of features ``[n, ..., f]`` at nodes of these halves ``[n]``."""
+    def of_half(self, half: Tensor) -> tuple[Tensor, Tensor]:
+        """Coefficients ``[..., f]`` and constants ``[...]`` of the models for nodes of these halves ``[...]``."""
         slope = self.coefficients[:, :-1] / self.spread
         constant = self.coefficients[:, -1] - slope @ self.centre
+        return slope[half], constant[half]
+
+    def logit(self, features: Tensor, half: Tensor) -> Tensor:
+        """Log odds ``[n]`` of features ``[n, f]`` at nodes of these halves ``[n]``."""
+        slope, constant = self.of_half(torch.arange(2, device=half.device))
         both = features @ slope.T + constant  # by the model of either half
-        which = half.reshape(-1, *(1,) * (features.dim() - 1)).expand(*features.shape[:-1], 1)
-        return both.gather(-1, which)[..., 0]
+        return both.gather(1, half[:, None])[:, 0]

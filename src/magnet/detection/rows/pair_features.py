@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
+import numpy as np
+import scipy.sparse as sp
 import torch
 from torch import Tensor
 
 from magnet.detection.data.dataset import DetectionData
-from magnet.detection.data.edges import neighbor_max, segment_max
+from magnet.detection.data.edges import neighbor_max, over_rows, segment_max, sparse_contexts
 from magnet.detection.data.row_vectors import RowVectors
+from magnet.detection.data.scratch import cached_rows
 from magnet.detection.options import DATA
 
-#: Numbers of a product that stay in cache (512 kB) until they are summed.
-CACHED_CELLS = 1 << 17
+#: Words of all one-hop sums that are in memory at once (1 GB).
+SPARSE_CELLS = 1 << 27
 
 
 @dataclass(eq=False)
@@ -59,14 +63,7 @@ class PairFeatures:
         centered = self.gram - along[:, None] - along[self.probes] + offset
         n, k = centered.shape
 
-        norm1, norm2, dot1, dot2 = (torch.zeros(n, device=data.device) for _ in range(4))
-        for first, block in self.rows.blocks():
-            z = block - mean[first : first + block.shape[1]]
-            c1, c2 = data.neighbor_sums(w[:, None] * z)
-            norm1 += _row_dots(c1, c1)
-            norm2 += _row_dots(c2, c2)
-            dot1 += _row_dots(c1, z)
-            dot2 += _row_dots(c2, z)
+        norm1, norm2, dot1, dot2 = self._contexts(w, mean)
         norm1, norm2 = norm1.sqrt().clamp_min(1e-9), norm2.sqrt().clamp_min(1e-9)
 
         left, right = data.edges
@@ -75,26 +72,53 @@ class PairFeatures:
         nearest = segment_max(edge[:, None], data.num_neighbors.long())[:, 0]
         real = torch.stack([dot1 / (norm1 * length), dot2 / (norm2 * length), nearest], dim=1)
 
-        permuted = torch.empty(n, k, 3, device=data.device)
+        permuted = torch.empty(3, n, k, device=data.device).permute(1, 2, 0)
         weighted = centered.mul_(w[:, None])
         for hop, (sums, norm) in enumerate(zip(data.neighbor_sums(weighted), (norm1, norm2), strict=True)):
             torch.div(sums, norm[:, None] * length[self.probes], out=permuted[:, :, hop])
         permuted[:, :, 2] = self._neighbor_max(weighted.div_(length[:, None] * length[self.probes]))
         return real, permuted
 
+    def _contexts(self, w: Tensor, mean: Tensor) -> tuple[Tensor, ...]:
+        """Squared norms of the one-hop and two-hop sums, and their products with the row of the node, ``[n]`` each."""
+        data, n = self.data, self.data.num_nodes
+        if self.rows.matrix is not None and data.device.type == "cpu":
+            return self._sparse_contexts(w, mean)
+        norm1, norm2, dot1, dot2 = (torch.zeros(n, device=data.device) for _ in range(4))
+        for first, block in self.rows.blocks():
+            z = block - mean[first : first + block.shape[1]]
+            c1, c2 = data.neighbor_sums(w[:, None] * z)
+            norm1 += _row_dots(c1, c1)
+            norm2 += _row_dots(c2, c2)
+            dot1 += _row_dots(c1, z)
+            dot2 += _row_dots(c2, z)
+        return norm1, norm2, dot1, dot2
+
+    def _sparse_contexts(self, w: Tensor, mean: Tensor) -> tuple[Tensor, ...]:
+        """The same for sparse rows on a CPU, whose sums have few words, without a dense copy of any of them."""
+        data, a = self.data, self.data.links
+        near, far = (part[:, 0].numpy() for part in data.neighbor_sums(w[:, None]))
+        weighted = sp.csr_matrix((a.data * w.numpy()[a.indices], a.indices, a.indptr), a.shape)
+        own, total = (data.return_weight * w).numpy(), np.zeros((data.num_nodes, 4))
+        for first, z in self.rows.sparse_blocks(SPARSE_CELLS / max(1.0, a.nnz / data.num_nodes)):
+            one, out = weighted @ z, np.empty_like(total)
+            parts = [(m.indptr, m.indices, m.data) for m in (a, z, one)]
+            vectors = mean.numpy()[first : first + z.shape[1]], own, near, far, out
+            over_rows(partial(sparse_contexts, *parts, *vectors), a.indptr, one.nnz // data.num_nodes)
+            total += out
+        return torch.from_numpy(total.T.astype(np.float32)).unbind()
+
     def elsewhere(self, w: Tensor, nodes: Tensor) -> Tensor:
         """Features ``[n, nodes, 3]`` of every row at some nodes."""
         data = self.data
         mean, along, offset, length = self._centering(w)
-        out = torch.zeros(data.num_nodes, nodes.numel(), 3, device=data.device)
-        norms = torch.zeros(nodes.numel(), 2, device=data.device)
-        sums_at_nodes = data.neighbor_sums_at(nodes)
-        for first, block in self.rows.blocks():
-            z = block - mean[first : first + block.shape[1]]
-            for hop, sums in enumerate(sums_at_nodes(w[:, None] * z)):
-                out[:, :, hop] += z @ sums.T
-                norms[:, hop] += sums.square().sum(dim=1)
-        out[:, :, :2] /= norms.sqrt().clamp_min(1e-9) * length[:, None, None]
+        out = torch.zeros(3, data.num_nodes, nodes.numel(), device=data.device).permute(1, 2, 0)
+        for hop, walks in enumerate(data.walks_from(nodes)):
+            weighted = sp.csr_matrix(walks.multiply(w.cpu().numpy()))
+            total = torch.from_numpy(weighted.sum(axis=1)).to(mean)
+            sums = self.rows.sums(weighted) - total * mean
+            dots = self.rows.times(sums.T.contiguous()) - sums @ mean
+            out[:, :, hop] = dots / (sums.norm(dim=1).clamp_min(1e-9) * length[:, None])
         start, width = data.graph.adjacency.indptr, max(1, DATA.cells_per_block // data.num_nodes)
         for place, node in enumerate(nodes.tolist()):
             nearest = []
@@ -117,8 +141,7 @@ class PairFeatures:
 
 def _row_dots(a: Tensor, b: Tensor) -> Tensor:
     """``a_i . b_i`` ``[n]``, a block of rows that stays in cache at a time."""
-    step = max(1, CACHED_CELLS // a.shape[1]) if a.device.type == "cpu" else a.shape[0]
-    return torch.cat([(x * y).sum(dim=1) for x, y in zip(a.split(step), b.split(step), strict=True)])
+    return torch.cat([(a[rows] * b[rows]).sum(dim=1) for rows in cached_rows(a)])
 
 
 def permuted_pairs(data: DetectionData, probes: Tensor) -> Tensor:
