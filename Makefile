@@ -6,7 +6,7 @@ PIP = $(BIN)/python -m pip --quiet --disable-pip-version-check
 # the tests work on small matrices, where OpenMP threads cost more than they bring
 PYTEST = OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest
 
-.PHONY: setup demo test test-fast test-slow campaign lint bench docs package lowest check-all clean
+.PHONY: setup setup-docs demo test test-fast test-slow campaign campaign-short lint bench docs package lowest check-all clean
 
 setup: $(STAMP)
 
@@ -15,6 +15,12 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "installing into $(VENV) (the first time takes a few minutes) ..."
 	@$(PIP) install -c constraints.txt torch
 	@$(PIP) install -c constraints.txt -e '.[dev]'
+	@touch $@
+
+setup-docs: $(VENV)/.installed-docs
+
+$(VENV)/.installed-docs: $(STAMP)
+	@$(PIP) install -c constraints.txt -e '.[docs]'
 	@touch $@
 
 demo: $(STAMP)
@@ -37,6 +43,10 @@ test-slow: $(STAMP)
 campaign: $(STAMP)
 	@OMP_NUM_THREADS=1 $(BIN)/python tests/faults/campaign.py --jobs $${JOBS:-1}
 
+# the same on a small scale, without a page
+campaign-short: $(STAMP)
+	@OMP_NUM_THREADS=1 $(BIN)/python tests/faults/campaign.py --cases 1000 --kills 10 --output $$(mktemp -d)/faults.md
+
 lint: $(STAMP)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -46,8 +56,7 @@ bench: $(STAMP)
 	@$(BIN)/magnet bench recovery
 
 # the documentation, in docs/_build/html
-docs: $(STAMP)
-	@$(PIP) install -c constraints.txt -e '.[docs]'
+docs: setup-docs
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
@@ -59,8 +68,9 @@ package: $(STAMP)
 lowest:
 	@.ci/check-lowest $(PYTHON)
 
-check-all: lint test test-slow docs package lowest
-	@OMP_NUM_THREADS=1 $(BIN)/python tests/faults/campaign.py --cases 1000 --kills 10 --output $$(mktemp -d)/faults.md
+# before a release: all of the above, two steps at a time; a step that fails does not stop the others
+check-all: setup-docs
+	@.ci/check-all
 
 clean:
 	rm -rf $(VENV) demo dist docs/_build docs/auto_examples docs/api .mypy_cache .pytest_cache .ruff_cache
