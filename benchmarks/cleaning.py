@@ -27,6 +27,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
+from _summary import with_summary
 from _tables import EXAMPLES, Example
 from torch_geometric.data import Data
 
@@ -35,7 +36,7 @@ from magnet.framelets import FrameletTransform
 from magnet.graph import Graph
 from magnet.nn import GCN, fit
 from magnet.recovery import propagate, recover
-from magnet.tables.encoding import Encoded, as_graph, encode, with_nearest_links
+from magnet.tables.encoding import Encoded, encode, with_nearest_links
 from magnet.tables.suggest import suggest
 
 HETEROPHILIC = ("wisconsin", "texas")
@@ -145,7 +146,7 @@ def suggest_all(example: Example, seed: int) -> list[dict[str, object]]:
     x = encoded.x.clone()
     x[torch.from_numpy(encoded.per_column(hidden))] = torch.nan
     trust = (~x.isnan()).float()
-    data = Data(x=x.clone(), edge_index=as_graph(table, encoded).edge_index)
+    data = Data(x=x.clone(), edge_index=torch.from_numpy(table.links.edge_index))
     graph = Graph.from_edges(data.edge_index, table.num_nodes)
     given = table.links.kind == "given"
     W = FrameletTransform(data.edge_index, table.num_nodes)
@@ -315,9 +316,10 @@ def main() -> None:
     text = as_markdown(pd.DataFrame(found), pd.DataFrame(suggested), clean)
     print(text)
     if options.output is not None:
-        (options.output / "cleaning.md").write_text(text, encoding="utf-8")
         both = pd.concat([pd.DataFrame(found), pd.DataFrame(suggested)], ignore_index=True)
         both.to_csv(options.output / "cleaning.csv", index=False, float_format="%.5f")
+        page = with_summary(text, "cleaning", options.output)
+        (options.output / "cleaning.md").write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

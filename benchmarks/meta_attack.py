@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from _summary import with_summary
 
 from magnet.corruption import meta_attack
 from magnet.datasets import load
@@ -79,7 +80,7 @@ def as_markdown(frame: pd.DataFrame) -> str:
         "cells per step were tried on CiteSeer and a dozen on PubMed, on the attack seeds shown, so that",
         "agreement with the paper was selected for and is not a finding. The attack is chaotic: different rounding",
         "changes the attacked cells. Two runs of one setting on a GPU (CiteSeer, 3000 cells, 10 per step, attack",
-        "seeds 0 to 2) gave means of 55.7 over 10 initialisations and 58.9 over 5. On PubMed, with 60",
+        "seeds 0 to 2) gave means of 55.7 over 10 initializations and 58.9 over 5. On PubMed, with 60",
         "training nodes and cells that move to the end of their column's range, single cells decide: attack",
         "seeds differ widely.",
         "",
@@ -102,7 +103,7 @@ def main() -> None:
     parser.add_argument("--datasets", default="cora,citeseer,pubmed")
     parser.add_argument("--budget", type=int, help="cells to change (default: the calibrated number)")
     parser.add_argument("--flips-per-step", type=int)
-    parser.add_argument("--seeds", type=int, default=5, help="initialisations of the GCN")
+    parser.add_argument("--seeds", type=int, default=5, help="initializations of the GCN")
     parser.add_argument("--attack-seeds", type=int, default=3)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--save", type=Path, help="folder for the attacked graphs")
@@ -116,8 +117,9 @@ def main() -> None:
         frame = pd.concat([kept[~kept["dataset"].isin(names)], frame], ignore_index=True)
     options.output.mkdir(parents=True, exist_ok=True)
     frame.to_csv(path, index=False, float_format="%.3f")
-    (options.output / "meta_attack.md").write_text(as_markdown(frame), encoding="utf-8")
-    print(as_markdown(frame))
+    page = with_summary(as_markdown(frame), "meta_attack", options.output)
+    (options.output / "meta_attack.md").write_text(page, encoding="utf-8")
+    print(page)
 
 
 if __name__ == "__main__":

@@ -14,10 +14,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from _summary import with_summary
 from sklearn.metrics import roc_auc_score
 
+from magnet.arrays import to_scipy
 from magnet.corruption import corrupt
-from magnet.datasets import info, load, to_scipy
+from magnet.datasets import info, load
 
 KINDS = ("inject-far", "inject-random", "meta", "cells-flip", "cells-outlier")
 SCORES = ("row sum", "repeated rows", "distance to mean")
@@ -124,8 +126,9 @@ def main() -> None:
     options.output.mkdir(parents=True, exist_ok=True)
     frame = with_kept_rows(frame, options.output / "shortcuts.csv")
     frame.to_csv(options.output / "shortcuts.csv", index=False, float_format="%.5f")
-    (options.output / "shortcuts.md").write_text(as_markdown(frame), encoding="utf-8")
-    print(as_markdown(frame))
+    page = with_summary(as_markdown(frame), "shortcuts", options.output)
+    (options.output / "shortcuts.md").write_text(page, encoding="utf-8")
+    print(page)
     print(f"{time.perf_counter() - start:.0f} s")
 
 

@@ -65,7 +65,6 @@ html_theme_options: dict[str, Any] = {
 }
 
 from gallery import TwoThemes  # noqa: E402
-from summaries import with_summary  # noqa: E402
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
@@ -93,10 +92,7 @@ def copy_results(app: Any) -> None:
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir()
     for path in sorted((HERE.parent / "results").iterdir()):
-        if path.suffix == ".md" and path.name != "README.md":
-            page = with_summary(path.read_text(encoding="utf-8"), path.stem, path.parent)
-            (target / path.name).write_text(page, encoding="utf-8")
-        elif path.suffix in (".png", ".svg", ".csv") and path.name != "runs.csv":
+        if path.suffix in (".md", ".png", ".svg", ".csv") and path.name not in ("README.md", "runs.csv"):
             shutil.copyfile(path, target / path.name)
     index = (
         (HERE.parent / "results/README.md").read_text(encoding="utf-8").replace("[runs.csv](runs.csv)", "`runs.csv`")

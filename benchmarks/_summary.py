@@ -35,16 +35,14 @@ class Summary:
         lines = [f"| {self.rows} | {' | '.join(shown)} |", "|" + "---|" * (len(shown) + 1)]
         for row in runs[self.rows].unique():
             found = [cells.get_group((row, name)).dropna() if (row, name) in cells.groups else () for name in shown]
-            lines.append(f"| {row} | " + " | ".join(_mean(list(values)) for values in found) + " |")
+            if any(len(values) for values in found):
+                lines.append(f"| {row} | " + " | ".join(_mean(list(values)) for values in found) + " |")
         return "\n".join(
             [f"In short: {self.words}, mean and 95 % interval of the mean over the runs below.", "", *lines]
         )
 
 
 SUMMARIES = {
-    "detection": Summary(
-        "dataset", "detector", "node_auroc", "node AUROC", ("auto", "context", "cell", "gae", "zscore", "rowsum")
-    ),
     "shortcuts": Summary("corruption", "score", "node_auroc", "node AUROC of trivial scores"),
     "meta_attack": Summary("dataset", "attack", "accuracy", "test accuracy in percent"),
     "cleaning": Summary("method", "example", "precision", "precision of the listed cells"),
