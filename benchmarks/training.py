@@ -25,9 +25,10 @@ from torch_geometric.nn import APPNP as PropagateAPPNP
 from torch_geometric.nn import GCNConv
 
 import magnet.nn as many
-from magnet.datasets import dense_x, load
+from magnet.arrays import dense_x
+from magnet.datasets import load
 from magnet.graph import Graph
-from magnet.nn.sparse import incidence, self_looped
+from magnet.nn.sparse import incidence
 
 HIDDEN, STEPS, DROP = 64, 10, 0.5
 
@@ -46,7 +47,7 @@ class Plain(nn.Module):
         if kind == "APPNP":
             self.propagate = PropagateAPPNP(STEPS, 0.1, cached=True)
         like = torch.zeros(0, device=device)
-        self.a = many.Sparse.of(self_looped(graph), like, symmetric=True)
+        self.a = many.Sparse.of(graph.self_looped, like, symmetric=True)
         self.delta = many.Sparse.of(incidence(graph), like)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -17,9 +17,9 @@ from sklearn.exceptions import NotFittedError
 from torch import Tensor
 from torch_geometric.data import Data
 
-from magnet.arrays import checksum, dense_x
+from magnet.arrays import dense_x
 from magnet.datasets.npz import save_arrays
-from magnet.features import with_edge_tensors
+from magnet.features import fingerprint
 from magnet.files import damaged
 from magnet.graph import Graph
 from magnet.nn import voting
@@ -30,7 +30,7 @@ from magnet.recovery import propagate
 from magnet.recovery.candidates import AS_IT_IS, LAMBDAS, Candidate, repair_candidates
 from magnet.untrusted import open_npz
 
-FORMAT = "magnet-classifier-4"
+FORMAT = "magnet-classifier-5"
 #: Members of smaller weight do not change a probability in its third digit; they are not kept.
 MIN_WEIGHT = 1e-3
 #: Arguments that are settings of every network.
@@ -127,7 +127,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Args:
             data: a graph with ``x`` (missing cells NaN), ``edge_index``, optionally ``edge_weight``, ``y``,
-                ``train_mask`` and ``val_mask``. Without masks every labelled node is used; a fifth of the training
+                ``train_mask`` and ``val_mask``. Without masks every labeled node is used; a fifth of the training
                 nodes is held out if there is no ``val_mask``.
             y: labels of all nodes, of any kind, instead of ``data.y``; -1, None or NaN where unknown.
         """
@@ -158,21 +158,21 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         probability = voting.average(self.members_, self.weights_)
         self.temperature_ = voting.calibration(probability[val], codes[val])
         self.probability_ = voting.calibrated(probability, self.temperature_).numpy()
-        self._known = _fingerprint(data)
+        self._known = fingerprint(data)
         return self
 
-    def _parts(self, data: Data, labelled: Tensor) -> tuple[Tensor, Tensor]:
+    def _parts(self, data: Data, labeled: Tensor) -> tuple[Tensor, Tensor]:
         """Masks of the training and validation nodes."""
         train, val = (data.get(name) for name in ("train_mask", "val_mask"))
-        train = labelled if train is None else train.cpu() & labelled
+        train = labeled if train is None else train.cpu() & labeled
         if val is None:
             nodes = train.nonzero().ravel()
             if nodes.numel() < 2:
-                raise ValueError(f"{nodes.numel()} nodes are labelled for training; at least 2 are needed")
+                raise ValueError(f"{nodes.numel()} nodes are labeled for training; at least 2 are needed")
             order = nodes[torch.randperm(nodes.numel(), generator=torch.Generator().manual_seed(self.seed))]
             val = torch.zeros_like(train)
             val[order[: max(1, nodes.numel() // 5)]] = True
-        val = val.cpu() & labelled
+        val = val.cpu() & labeled
         return train & ~val, val
 
     def _candidates(self, data: Data, graph: Graph, repair: bool = True) -> tuple[Tensor, list[Candidate]]:
@@ -223,7 +223,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 is closed, or a trust matrix was given for the graph of :meth:`fit`, it is left as it is.
         """
         self._check_fitted()
-        if data is None or _fingerprint(data) == self._known:
+        if data is None or fingerprint(data) == self._known:
             return self.probability_
         graph = _graph(data)
         if dense_x(data).shape[1] != self.n_features_in_:
@@ -253,7 +253,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if data.get("test_mask") is not None:
             known &= data.test_mask.cpu().numpy()
         if not known.any():
-            raise ValueError("no node is labelled for the test; give y, or data with y and test_mask")
+            raise ValueError("no node is labeled for the test; give y, or data with y and test_mask")
         return float((predicted[known] == labels[known]).mean())
 
     def summary(self) -> pd.DataFrame:
@@ -343,11 +343,3 @@ def _labels(data: Data, y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     known = np.array([label is not None and label == label for label in labels])
     words = np.where(known, labels, "").astype(str)
     return words, known
-
-
-def _fingerprint(data: Data) -> list[str]:
-    """By which a graph is known again."""
-    data = with_edge_tensors(data)
-    edges = data.edge_index.to(torch.float64)
-    weight = data.get("edge_weight")
-    return [checksum(data.x), checksum(edges), "" if weight is None else checksum(weight.view(1, -1))]

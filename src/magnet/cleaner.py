@@ -230,7 +230,9 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         data = check_features(data)
         graph = Graph.from_edges(data.edge_index, data.num_nodes, data.get("edge_weight"))
         fitted = None if reference is None else reference.detector_
-        verdict = judge_features(data, self._make_detector(int(data.x.shape[0])), None, trusted, fitted, self.cluster)
+        shared = copy.copy(data)  # the detector works on the same graph
+        shared.edge_index, shared.edge_weight = graph, None
+        verdict = judge_features(shared, self._make_detector(int(data.x.shape[0])), None, trusted, fitted, self.cluster)
         self._read(verdict)
         self.x_ = recover_features(data.x, verdict.trust, graph, self.recovery, self.options, self.cluster)
         self.cells_, self.fields_ = None, None
@@ -314,11 +316,8 @@ def _fingerprint(data: Data | tables.Table) -> str:
     """A fingerprint of a table or graph."""
     if isinstance(data, tables.Table):
         columns = (pd.util.hash_array(data.frame[name].astype("str").to_numpy(object)) for name in data.frame)
-        parts, edges = b"".join(hashlib.sha256(column.tobytes()).digest() for column in columns), data.links.edge_index
-    else:
-        from magnet.arrays import checksum
-        from magnet.features import check_features
+        parts = b"".join(hashlib.sha256(column.tobytes()).digest() for column in columns)
+        return hashlib.sha256(parts + data.links.edge_index.tobytes()).hexdigest()
+    from magnet.features import check_features, fingerprint
 
-        checked = check_features(data)
-        parts, edges = checksum(checked.x).encode(), checked.edge_index.cpu().numpy()
-    return hashlib.sha256(parts + edges.tobytes()).hexdigest()
+    return fingerprint(check_features(data))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,7 +12,7 @@ import torch
 from torch import Tensor
 
 from magnet import detection
-from magnet.arrays import is_sparse
+from magnet.arrays import checksum, is_sparse
 from magnet.framelets import FrameletTransform
 from magnet.graph import Graph, edge_list, is_whole_graph
 from magnet.recovery import propagate, recover
@@ -69,6 +70,15 @@ def with_edge_tensors(data: Data) -> Data:
     data.edge_index = torch.from_numpy(edges)
     data.edge_weight = None if weights is None else torch.from_numpy(weights).float()
     return data
+
+
+def fingerprint(data: Data) -> str:
+    """A digest of features, edges and weights, by which a graph is known again."""
+    data = with_edge_tensors(data)
+    digest = hashlib.sha256(checksum(data.x).encode())
+    for part in (data.edge_index, data.get("edge_weight")):
+        digest.update(b"" if part is None else part.detach().cpu().numpy().tobytes())
+    return digest.hexdigest()
 
 
 def judge_features(

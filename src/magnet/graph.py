@@ -69,9 +69,12 @@ class Graph:
         if is_whole_graph(edge_index):
             if edge_weight is not None:
                 raise ValueError(f"edge_weight belongs to the {type(edge_index).__name__} that is given")
-            edge_index, edge_weight, names = edge_list(edge_index)
+            given = edge_index
+            edge_index, edge_weight, names = edge_list(given)
             if num_nodes not in (None, len(names)):
                 raise ValueError(f"num_nodes is {num_nodes}; the given graph has {len(names)} nodes")
+            if isinstance(given, Graph) and lambda_max is None:
+                return given
             num_nodes = len(names)
         rows, cols, num_nodes = _check_edges(edge_index, num_nodes)
         weight = _check_weights(edge_weight, rows.size)
@@ -133,6 +136,13 @@ class Graph:
     def laplacian(self) -> sp.csr_matrix:
         r""":math:`L = I_{[d > 0]} - \hat A`."""
         return (sp.diags((~self.isolated).astype(np.float64)) - self.normalized).tocsr()
+
+    @cached_property
+    def self_looped(self) -> sp.csr_matrix:
+        r""":math:`\tilde A = \tilde D^{-1/2} (A + I) \tilde D^{-1/2}`, the propagation of GCN, APPNP and their kin."""
+        looped = (self.adjacency + sp.identity(self.num_nodes)).tocsr()
+        scale = sp.diags(1.0 / np.sqrt(self.degree + 1.0))
+        return (scale @ looped @ scale).tocsr()
 
     @cached_property
     def shifted(self) -> sp.csr_matrix:

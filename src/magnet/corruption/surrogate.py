@@ -18,22 +18,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
 import torch
-from torch.nn.functional import cross_entropy, one_hot, softmax
+from torch.nn.functional import one_hot, softmax
 
 from magnet.arrays import to_torch_csr
+from magnet.graph import Graph
 
 Weights = tuple[torch.Tensor, torch.Tensor]
-
-
-def gcn_operator(edge_index: torch.Tensor, nodes: int) -> sp.csr_matrix:
-    r""":math:`\hat A = \tilde D^{-1/2} (A + I) \tilde D^{-1/2}`, the propagation of a GCN."""
-    row, col = edge_index.cpu().numpy()
-    looped = sp.csr_matrix((np.ones(row.size), (row, col)), shape=(nodes, nodes)) + sp.identity(nodes)
-    scale = sp.diags(1 / np.sqrt(np.asarray(looped.sum(axis=1)).ravel()))
-    return (scale @ looped @ scale).tocsr()
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +39,8 @@ class Surrogate:
         classes: number of classes.
         hidden: width of the hidden layer.
         steps: number of training steps.
-        rate: learning rate.
-        momentum: momentum of the gradient descent.
+        learning_rate: of the gradient descent.
+        momentum: likewise.
     """
 
     propagation: torch.Tensor
@@ -59,7 +50,7 @@ class Surrogate:
     classes: int
     hidden: int = 16
     steps: int = 100
-    rate: float = 0.1
+    learning_rate: float = 0.1
     momentum: float = 0.9
 
     @classmethod
@@ -72,7 +63,7 @@ class Surrogate:
         **options: Any,
     ) -> Surrogate:
         """The surrogate of a graph, with the dtype and device of ``like``."""
-        a_hat = gcn_operator(edge_index, train_mask.numel())
+        a_hat = Graph.from_edges(edge_index, train_mask.numel()).self_looped
         train = train_mask.nonzero().ravel().cpu()
         rows = a_hat[train.numpy()] @ a_hat
         return cls(
@@ -111,7 +102,7 @@ class Surrogate:
             error = (softmax(hidden @ second, dim=1) - truth) / y.numel()
             v1 = self.momentum * v1 + train_x.T @ (error @ second.T)
             v2 = self.momentum * v2 + hidden.T @ error
-            first, second = first - self.rate * v1, second - self.rate * v2
+            first, second = first - self.learning_rate * v1, second - self.learning_rate * v2
         return first, second
 
     def logits(self, x: torch.Tensor, weights: Weights) -> torch.Tensor:
@@ -125,18 +116,14 @@ class Surrogate:
         labels[self.train] = y[self.train]
         return labels
 
-    def attack_loss(self, x: torch.Tensor, labels: torch.Tensor, initial: Weights) -> torch.Tensor:
-        """Cross-entropy on the nodes outside the training set, after training on ``x``."""
-        weights = self.fit(self.train_rows @ x, labels[self.train], initial)
-        others = self._others(labels)
-        return cross_entropy(self.logits(x, weights)[others], labels[others])
-
     def meta_gradient(self, x: torch.Tensor, labels: torch.Tensor, initial: Weights) -> torch.Tensor:
-        """The exact derivative of :meth:`attack_loss` with respect to ``x``."""
+        """The exact derivative, with respect to ``x``, of the cross-entropy on the nodes outside the training set after
+        training on ``x``."""
         train_x = (self.train_rows @ x).requires_grad_()
         first, second = self.fit(train_x, labels[self.train], initial)
         with torch.no_grad():
-            others = self._others(labels)
+            others = torch.ones_like(labels, dtype=torch.bool)
+            others[self.train] = False
             truth = one_hot(labels, self.classes).to(x.dtype)
             slope = (softmax(self.logits(x, (first, second)), dim=1) - truth) * others[:, None] / others.sum()
             slope = self.propagation @ (self.propagation @ slope)
@@ -145,8 +132,3 @@ class Surrogate:
         (train_slope,) = torch.autograd.grad((first, second), train_x, weight_slopes)
         with torch.no_grad():
             return slope @ (first @ second).T + self.train_columns @ train_slope
-
-    def _others(self, labels: torch.Tensor) -> torch.Tensor:
-        others = torch.ones_like(labels, dtype=torch.bool)
-        others[self.train] = False
-        return others

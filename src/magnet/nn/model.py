@@ -17,7 +17,7 @@ from magnet.graph import Graph
 from magnet.nn.dropout import Dropout
 from magnet.nn.features import Features
 from magnet.nn.layers import Linear
-from magnet.nn.sparse import Sparse, self_looped
+from magnet.nn.sparse import Sparse
 from magnet.nn.sparse import field as field_of
 
 Numbers = float | Sequence[float]
@@ -88,15 +88,10 @@ class Model(nn.Module):
         self._running: list[torch.Generator] = []
         self._kinds: Tensor | None = None
         self._vectors: dict[Any, Tensor] = {}
-        self._graph: tuple[Any, ...] = (None, None, None, None)
-        self._input: tuple[Any, ...] = (None, None, None)
         # Makes the device and dtype known before there is any weight.
         self.register_buffer("like", torch.zeros(0), persistent=False)
 
     like: Tensor
-
-    #: Parameters that no weight decay pulls towards zero, by the beginning of their names.
-    undecayed: tuple[str, ...] = ()
 
     def per_model(self, name: str, value: Numbers) -> list[float]:
         """One number for each model."""
@@ -114,13 +109,12 @@ class Model(nn.Module):
             )
         return self._vectors[key]
 
-    def linear(self, inputs: int, outputs: int, kind: str = "uniform", bias: bool = True) -> Linear:
-        return Linear(inputs, outputs, self._start, kind, bias)
+    def linear(self, inputs: int, outputs: int, kind: str = "uniform") -> Linear:
+        return Linear(inputs, outputs, self._start, kind)
 
     def __getstate__(self) -> dict[str, Any]:
         """Copies and pickles omit caches and random generators, which cannot be copied and are created anew."""
-        empty = {"_start": [], "_running": [], "_graph": (None, None, None, None), "_input": (None, None, None)}
-        return {**self.__dict__, **empty, "_vectors": {}}
+        return {**self.__dict__, "_start": [], "_running": [], "_vectors": {}}
 
     # -- random numbers --------------------------------------------------------------------------------------
 
@@ -159,12 +153,6 @@ class Model(nn.Module):
 
     # -- what a model says ------------------------------------------------------------------------------------
 
-    def matrix(self, graph: Graph) -> sp.csr_matrix:
-        r"""The propagation of this model, :math:`\tilde A` unless overridden."""
-        if "self-looped" not in graph.cache:
-            graph.cache["self-looped"] = self_looped(graph)
-        return graph.cache["self-looped"]
-
     @abstractmethod
     def prepare(self, features: Features, graph: Graph, nodes: Nodes | None = None, once: bool = False) -> Inputs:
         """What :meth:`compute` needs for the output of some nodes (None: all).
@@ -185,35 +173,16 @@ class Model(nn.Module):
 
         Args:
             x: features ``[n, d]``, or one matrix for each model ``[S, n, d]``.
-            edge_index: ``[2, edges]``.
+            edge_index: ``[2, edges]``, or a :class:`~magnet.graph.Graph`, which is not built again at every call.
             edge_weight: ``[edges]``. (default: ones)
 
         Returns:
             ``[n, classes]``, or ``[S, n, classes]`` where ``seeds`` was a sequence.
         """
-        features = self._features_of(x)
-        inputs = self.prepare(features, self._graph_of(edge_index, edge_weight, features.nodes), once=True)
+        features = Features.of(x, self.like)
+        inputs = self.prepare(features, Graph.from_edges(edge_index, features.nodes, edge_weight), once=True)
         scores = self.compute(inputs).transpose(0, 1)
         return scores[0] if self.single else scores
-
-    def _features_of(self, x: Any) -> Features:
-        """The features, kept for the next call with the same tensor."""
-        if not isinstance(x, Tensor) or x.requires_grad or x.layout != torch.strided:
-            return Features.of(x, self.like)
-        key = (x._version, self.like.device, self.like.dtype)
-        if self._input[0] is not x or self._input[1] != key:
-            self._input = (x, key, Features.of(x, self.like))
-        features = self._input[2]
-        assert isinstance(features, Features)
-        return features
-
-    def _graph_of(self, edge_index: Any, edge_weight: Any, nodes: int) -> Graph:
-        kept_index, kept_weight, kept_nodes, graph = self._graph
-        if kept_index is not edge_index or kept_weight is not edge_weight or kept_nodes != nodes:
-            graph = Graph.from_edges(edge_index, nodes, edge_weight)
-            self._graph = (edge_index, edge_weight, nodes, graph)
-        assert isinstance(graph, Graph)
-        return graph
 
     # -- helpers of the models --------------------------------------------------------------------------------
 
@@ -224,7 +193,7 @@ class Model(nn.Module):
 
         The first propagation is put into the features where that saves work, which needs that they are not dropped.
         """
-        matrix = self.matrix(graph)
+        matrix = graph.self_looped
         keep = None
         if whole and nodes is not None:
             keep, nodes = torch.as_tensor(nodes, device=self.like.device), None
@@ -246,9 +215,9 @@ class Model(nn.Module):
 
     def whole_inputs(self, features: Features, graph: Graph, nodes: Nodes | None, extra: Any = None) -> Inputs:
         """Inputs of a model that looks far: the whole graph, and of its output the nodes that are wanted."""
-        key = ("operator", type(self).matrix, self.like.dtype, self.like.device)
+        key = ("operator", self.like.dtype, self.like.device)
         if key not in graph.cache:
-            graph.cache[key] = Sparse.of(self.matrix(graph), self.like, symmetric=True)
+            graph.cache[key] = Sparse.of(graph.self_looped, self.like, symmetric=True)
         keep = None if nodes is None else torch.as_tensor(nodes, device=self.like.device)
         return Inputs(features, [graph.cache[key]], keep=keep, extra=extra)
 

@@ -68,13 +68,6 @@ class Sparse:
         return product(self.matrix, self.transposed, flat).view(self.shape[0], *h.shape[1:])
 
 
-def self_looped(graph: Graph) -> sp.csr_matrix:
-    r""":math:`\tilde A = \tilde D^{-1/2} (A + I) \tilde D^{-1/2}`, the propagation of GCN, APPNP and their kin."""
-    looped = (graph.adjacency + sp.identity(graph.num_nodes)).tocsr()
-    scale = sp.diags(1.0 / np.sqrt(graph.degree + 1.0))
-    return (scale @ looped @ scale).tocsr()
-
-
 def incidence(graph: Graph) -> sp.csr_matrix:
     r"""The normalized incidence matrix :math:`\tilde\Delta` ``[edges, nodes]``.
 

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from magnet.detection import Column
+from magnet.graph import Graph
 from magnet.tables.errors import BadTable
 from magnet.tables.fields import Field, Mask
 from magnet.tables.links import nearest
@@ -72,20 +73,15 @@ class TableGraph:
     costs seconds and 90 MB."""
 
     x: torch.Tensor
-    edge_index: torch.Tensor
-    edge_weight: torch.Tensor | None
+    edge_index: Graph
     edges_from_rows: bool
 
 
 def as_graph(table: Table, encoded: Encoded) -> TableGraph:
     """The table as a graph with node features."""
-    links, weight = table.links, table.links.edge_weight
-    return TableGraph(
-        encoded.x,
-        torch.from_numpy(links.edge_index),
-        None if weight is None else torch.from_numpy(weight),
-        links.kind == "nearest",
-    )
+    links = table.links
+    graph = Graph.from_edges(links.edge_index, table.num_nodes, links.edge_weight)
+    return TableGraph(encoded.x, graph, links.kind == "nearest")
 
 
 def with_nearest_links(table: Table, neighbors: int) -> Table:

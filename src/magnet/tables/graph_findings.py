@@ -11,7 +11,6 @@ from torch import Tensor
 
 from magnet import detection
 from magnet.features import FeatureVerdict, judge_features, recover_features
-from magnet.graph import Graph
 from magnet.tables.encoding import Encoded, as_graph, encode, with_nearest_links
 from magnet.tables.fields import Field, Mask, numbers
 from magnet.tables.findings import CellFinding
@@ -70,7 +69,7 @@ def judge_as_graph(
         place = {f.name: k for k, f in enumerate(table.fields)}
         trusted = encoded.per_column(trusted[:, [place[f.name] for f in encoded.fields]])
     verdict = judge_features(data, detector, encoded.columns, trusted, reference, cluster)
-    graph = Graph.from_edges(data.edge_index, table.num_nodes, data.edge_weight)
+    graph = data.edge_index
     trust = verdict.trust.cpu()
     if recovery in ("auto", "regression"):
         # links to the nearest rows were made from the very cells that are judged
@@ -136,8 +135,7 @@ def swapped_rows(table: Table, seed: int = 0, cluster: str | None = None) -> lis
     swapped = own > 0.5
     if not swapped.any():  # the usual case; suggestions would take many times as long
         return []
-    graph = Graph.from_edges(data.edge_index, table.num_nodes, data.edge_weight)
-    recovered = suggest(encoded.x, (verdict.trust > 0.5).float(), graph, encoded.columns)
+    recovered = suggest(encoded.x, (verdict.trust > 0.5).float(), data.edge_index, encoded.columns)
     cells = (encoded.per_field(verdict.flagged.numpy()) | encoded.unreadable) & ~encoded.missing & swapped[:, None]
     reason = "the whole row does not fit its linked rows"
     return [

@@ -23,7 +23,7 @@ from magnet.experiments.methods.base import NETWORK, PAPER_SPACE, PAPER_TRAINING
 from magnet.experiments.protocol.data import Repetition
 from magnet.graph import Graph
 from magnet.nn import MLP
-from magnet.nn.sparse import Sparse, self_looped
+from magnet.nn.sparse import Sparse
 from magnet.recovery.candidates import Candidate
 
 
@@ -37,7 +37,7 @@ def diffused(x: Tensor, graph: Graph, lam: float, epsilon: float, degree: int) -
         epsilon: how far the Laplacian may be off.
         degree: K, the number of steps.
     """
-    smooth = Sparse.of(self_looped(graph), x, symmetric=True)
+    smooth = Sparse.of(graph.self_looped, x, symmetric=True)
     norm = float(torch.linalg.norm(x.T @ x if x.shape[1] <= x.shape[0] else x @ x.T))
     total = term = x
     for _ in range(degree):

@@ -28,7 +28,7 @@ from magnet.experiments.methods.base import PAPER_GCN, PAPER_SPACE, Config, Meth
 from magnet.experiments.protocol.data import Repetition
 from magnet.graph import Graph
 from magnet.nn.layers import Linear
-from magnet.nn.sparse import Sparse, self_looped
+from magnet.nn.sparse import Sparse
 from magnet.recovery.candidates import Candidate
 
 #: The schedule of UGD, as published: the loss must fall below its mean over so many epochs (in the first round, later),
@@ -151,7 +151,7 @@ class _Objective:
         wired = []
         for place, graph in enumerate(graphs):
             same = bool(self.wired) and self.wired[place][0] is graph
-            wired.append(self.wired[place] if same else (graph, self_looped(graph), self._roughness(place, graph)))
+            wired.append(self.wired[place] if same else (graph, graph.self_looped, self._roughness(place, graph)))
         self.wired = wired
         self.smooth = _blocks([smooth for _, smooth, _ in wired], self.x[0], symmetric=True)
         self.rough = _blocks([graph.laplacian for graph in graphs], self.x[0], symmetric=True)
