@@ -183,18 +183,15 @@ def lq(z: Tensor, t: Tensor | float, q: float) -> Tensor:
     return torch.sign(z) * torch.where(moves, root, size)
 
 
-def group(z: Tensor, t: Tensor | float, norm: Tensor | None = None) -> Tensor:
+def group(z: Tensor, t: Tensor | float) -> Tensor:
     r""":math:`\phi(x) = t \|x\|_2` over the last axis: :math:`z \max(1 - t / \|z\|_2, 0)`.
 
     Args:
         z: ``[..., d]``.
         t: weights that broadcast against ``[..., 1]``.
-        norm: the row norms ``[..., 1]`` where ``z`` is only some columns of the rows. (default: computed)
     """
-    if norm is None:
-        norm = torch.linalg.vector_norm(z, dim=-1, keepdim=True)
-    shrink = torch.relu(1 - t / norm.clamp(min=torch.finfo(z.dtype).tiny))
-    return z * shrink
+    norm = torch.linalg.vector_norm(z, dim=-1, keepdim=True)
+    return z * torch.relu(1 - t / norm.clamp(min=torch.finfo(z.dtype).tiny))
 
 
 def check_p(p: float) -> None:

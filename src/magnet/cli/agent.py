@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from magnet.cli.check import cell_json
 from magnet.cli.errors import USAGE, fail
 from magnet.cli.options import Output, command
 
@@ -145,7 +146,7 @@ class Workspace:
             "matching": len(cells),
             "judged_cells": result.table.num_nodes * len(result.record.judged),
             "not_judged": dict(result.record.not_judged),
-            "cells": [_cell(line) for line in shown.itertuples(index=False)],
+            "cells": [cell_json(line) for line in shown.itertuples(index=False)],
         }
 
     def explain_cell(self, nodes: str, row: int, column: str, edges: str | None = None) -> dict[str, Any]:
@@ -170,7 +171,7 @@ class Workspace:
         around = ends[1][ends[0] == row].tolist() if result.table.links.kind == "given" else []
         return {
             "suspicious": len(found) > 0,
-            "cell": _cell(next(found.itertuples(index=False))) if len(found) else None,
+            "cell": cell_json(next(found.itertuples(index=False))) if len(found) else None,
             "row": {str(name): json_value(value) for name, value in frame.iloc[row].items()},
             "linked_rows": [{"row": k, "value": json_value(frame[column].iloc[k])} for k in around[:24]],
         }
@@ -267,10 +268,3 @@ class Workspace:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(key)
         return self._kept[key]
-
-
-def _cell(line: Any) -> dict[str, Any]:
-    from magnet.tables.values import json_value
-
-    names = ("row", "node", "column", "observed", "suggested", "probability", "kind", "reason")
-    return {name: json_value(getattr(line, name)) for name in names}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from magnet.cli.options import Output, command
+from magnet.cli.options import Output, Stage, command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,16 +32,23 @@ def apply(
     ] = False,
 ) -> None:
     """Write the table with the accepted suggestions of a review."""
-    done = _apply(decisions, nodes, output, force, out)
+    with out.progress() as stage:
+        done, changes = _apply(decisions, nodes, output, force, stage)
+    for line in changes:
+        out.detail(line)
     out.result(done)
     out.line(f"{done['output']}: {done['changed']} cells changed, {done['left']} left as they were")
 
 
-def _apply(decisions: Path, nodes: Path | None, output: Path | None, force: bool, out: Output) -> dict[str, Any]:
+def _apply(
+    decisions: Path, nodes: Path | None, output: Path | None, force: bool, stage: Stage
+) -> tuple[dict[str, Any], list[str]]:
+    """What was done, and a line about each change."""
     from magnet.files import complete_or_absent, refuse_overwriting, sha256_of
     from magnet.tables.readers.database import file_of
     from magnet.tables.readers.read import find_files, read_nodes
 
+    stage("reading")
     content = read_decisions(decisions)
     path = find_files(nodes if nodes is not None else _recorded(content, decisions), None)[0]
     file = file_of(path)
@@ -59,13 +66,15 @@ def _apply(decisions: Path, nodes: Path | None, output: Path | None, force: bool
     source, _ = read_nodes(path, content.get("encoding"))
     changes = accepted(content["cells"], source, decisions)
     target.parent.mkdir(parents=True, exist_ok=True)
+    stage("writing")
     with complete_or_absent(target) as part:
         source.write(part, changes)
-    for name, (rows, values) in changes.items():
-        for row, value in zip(rows.tolist(), values, strict=True):
-            out.detail(f"row {row}, {name}: {source.frame[name].iloc[row]} -> {value}")
-    count = sum(len(rows) for rows, _ in changes.values())
-    return {"output": str(target), "changed": count, "left": len(content["cells"]) - count}
+    lines = [
+        f"row {row}, {name}: {source.frame[name].iloc[row]} -> {value}"
+        for name, (rows, values) in changes.items()
+        for row, value in zip(rows.tolist(), values, strict=True)
+    ]
+    return {"output": str(target), "changed": len(lines), "left": len(content["cells"]) - len(lines)}, lines
 
 
 def _recorded(content: dict[str, Any], decisions: Path) -> Path:

@@ -40,7 +40,12 @@ def bench(
     words = [sys.executable, str(scripts[name]), *(arguments or [])]
     out.detail(" ".join(words))
     began = time.perf_counter()
-    done = subprocess.run(words, stdout=None if out.talks else subprocess.PIPE, text=True)
+    if out.talks:  # the benchmark says itself how far it is
+        done = subprocess.run(words, text=True)
+    else:
+        with out.progress() as stage:
+            stage(f"running {name}")
+            done = subprocess.run(words, stdout=subprocess.PIPE, text=True)
     seconds = round(time.perf_counter() - began, 2)
     out.result({"benchmark": name, "code": done.returncode, "seconds": seconds, "output": done.stdout})
     out.detail(f"{seconds} s")

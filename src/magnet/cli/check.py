@@ -124,7 +124,6 @@ def report_of(result: CleanResult, path: Path, max_wrong: float) -> dict[str, An
     from magnet import __version__
     from magnet.files import sha256_of
     from magnet.tables.readers.database import file_of
-    from magnet.tables.values import json_value
 
     table, cells = result.table, result.suspicious_cells
     wrong = cells[cells["probability"] >= 0.5]
@@ -154,20 +153,16 @@ def report_of(result: CleanResult, path: Path, max_wrong: float) -> dict[str, An
             }
             for name, (role, note) in record.roles.items()
         },
-        "suspicious_cells": [
-            {
-                "row": int(cell.row),
-                "node": str(cell.node),
-                "column": str(cell.column),
-                "observed": json_value(cell.observed),
-                "suggested": json_value(cell.suggested),
-                "probability": float(cell.probability),
-                "reason": str(cell.reason),
-                "kind": str(cell.kind),
-            }
-            for cell in wrong.head(MOST_LISTED).itertuples(index=False)
-        ],
+        "suspicious_cells": [cell_json(cell) for cell in wrong.head(MOST_LISTED).itertuples(index=False)],
     }
+
+
+def cell_json(cell: Any) -> dict[str, Any]:
+    """A line of the suspicious cells as JSON values."""
+    from magnet.tables.values import json_value
+
+    names = ("row", "column", "observed", "suggested", "probability", "reason", "kind")
+    return {"node": str(cell.node), **{name: json_value(getattr(cell, name)) for name in names}}
 
 
 def _lines(report: dict[str, Any], verbose: bool) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -91,7 +92,9 @@ def clean(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show how the columns are understood, and stop.")] = False,
 ) -> None:
     """Find and repair wrong cells of a table, with or without links between rows."""
-    reading = {
+    from magnet.tables.write import check_target
+
+    reading: dict[str, Any] = {
         "id": id,
         "label": label,
         "source": source,
@@ -102,7 +105,7 @@ def clean(
         "encoding": encoding,
         "allow_unknown_ids": allow_unknown_ids,
     }
-    settings = {
+    settings: dict[str, Any] = {
         "fix": fix,
         "fill": fill,
         "link_by": link_by or [],
@@ -114,25 +117,7 @@ def clean(
         "max_share": max_share,
         "seed": seed,
     }
-    inputs = {"nodes": nodes, "edges": edges, "trusted": trusted, "decisions": decisions, "schema": schema}
-    where = {"device": device, "cluster": ray}
-    _run(inputs, output or Path(f"{_stem(nodes)}-cleaned"), reading, settings, where, force, dry_run, out)
-
-
-def _run(
-    inputs: dict[str, Path | None],
-    output: Path,
-    reading: dict[str, Any],
-    settings: dict[str, Any],
-    where: dict[str, Any],
-    force: bool,
-    dry_run: bool,
-    out: Output,
-) -> None:
-    import time
-
-    from magnet.tables.write import check_target
-
+    output = output or Path(f"{_stem(nodes)}-cleaned")
     began = time.perf_counter()
     if not dry_run:
         check_target(output, force)
@@ -149,17 +134,16 @@ def _run(
         from magnet.tables.readers.read import find_files
         from magnet.tables.readers.trusted import read_trusted
 
-        trusted, decisions, schema = (inputs[name] for name in ("trusted", "decisions", "schema"))
-        model = MAGnet(**settings, **where, progress=stage)
+        model = MAGnet(**settings, device=device, cluster=ray, progress=stage)
         model.check_parameters()
         override = tables.read_override(schema) if schema is not None else None
-        assert inputs["nodes"] is not None
-        node_path, edge_path = find_files(inputs["nodes"], inputs["edges"])
-        table = tables.read(node_path, edge_path, **reading, override=override)
+        nodes, edges = find_files(nodes, edges)
+        table = tables.read(nodes, edges, **reading, override=override)
         assert table.source is not None
+        named = {"nodes": nodes, "edges": edges, "trusted": trusted, "decisions": decisions, "schema": schema}
+        inputs = {name: (path, file_of(path)) for name, path in named.items() if path is not None}
         if not dry_run:
-            read = [file_of(path) for path in (node_path, edge_path, trusted, decisions, schema) if path is not None]
-            refuse_overwriting(read, targets(output, table.source.suffix))
+            refuse_overwriting([file for _, file in inputs.values()], targets(output, table.source.suffix))
         known = read_trusted(trusted, table) if trusted is not None else None
         if decisions is not None:
             model.decisions = [d for d in read_decisions(decisions)["cells"] if d.get("decided_by") == "user"]
@@ -170,16 +154,11 @@ def _run(
         stage("finding wrong cells")
         result = CleanResult(table, model.fit(table, trusted=known))
         stage("writing")
-        paths = {**inputs, "nodes": node_path, "edges": edge_path}
-        sums = {
-            name: {"path": str(path), "sha256": sha256_of(file_of(path))}
-            for name, path in paths.items()
-            if path is not None
-        }
+        sums = {name: {"path": str(path), "sha256": sha256_of(file)} for name, (path, file) in inputs.items()}
         run = {
-            "title": node_path.name,
+            "title": nodes.name,
             "command": shlex.join(["magnet", *sys.argv[1:]]),
-            "nodes": str(node_path),
+            "nodes": str(nodes),
             "sha256": sums["nodes"]["sha256"],
             "encoding": getattr(table.source, "encoding", None),
             "settings": settings | {name: value for name, value in reading.items() if value is not None},

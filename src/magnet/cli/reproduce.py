@@ -53,8 +53,8 @@ def reproduce(
 
     from magnet.experiments.exhibits import EXHIBITS, Options
     from magnet.experiments.exhibits.make import Where, make_exhibits
-    from magnet.experiments.exhibits.page import write_page
     from magnet.experiments.exhibits.render import show as show_document
+    from magnet.experiments.exhibits.render import write_page
     from magnet.experiments.protocol.run import chosen_device
     from magnet.experiments.store import Store
 

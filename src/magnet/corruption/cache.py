@@ -11,9 +11,9 @@ from typing import Any
 
 from torch_geometric.data import Data
 
+from magnet.arrays import checksum
 from magnet.corruption.registry import check_options, corrupt
 from magnet.corruption.result import Corruption
-from magnet.datasets import checksum
 from magnet.files import cache_folder
 
 

@@ -54,7 +54,6 @@ def inject_attributes(
         seed: random seed; both values of ``select`` corrupt the same nodes. (default: ``0``)
         tolerance: a cell counts as wrong when it moved by more than this. (default: the paper's value for a
             known dataset, else 0)
-
         broken: this share of the non-zero cells of every copied row becomes 0 (at least one), so that no wrong row has
             an exact duplicate, which would reveal it. (default: ``0.0``)
 
@@ -102,21 +101,11 @@ def inject_attributes(
 
 def _broken(x: torch.Tensor, rows: IntArray, share: float, rng: np.random.Generator) -> torch.Tensor:
     """A copy of ``x`` in which a share of the non-zero cells of some rows is 0."""
-    matrix = to_scipy(x).copy() if is_sparse(x) else None
-    dense = None if matrix is not None else x.clone()
-    for row in rows.tolist():
-        if matrix is not None:
-            filled = np.arange(matrix.indptr[row], matrix.indptr[row + 1])
-        else:
-            filled = dense[row].nonzero().flatten().cpu().numpy()  # type: ignore[index]
-        gone = rng.choice(filled, min(filled.size, max(1, round(share * filled.size))), replace=False)
-        if matrix is not None:
-            matrix.data[gone] = 0
-        else:
-            dense[row, torch.from_numpy(gone).to(x.device)] = 0  # type: ignore[index]
-    if matrix is None:
-        assert dense is not None
-        return dense
+    matrix = to_scipy(x)
+    for first, last in zip(matrix.indptr[rows], matrix.indptr[rows + 1], strict=True):
+        count = int(last - first)
+        gone = rng.choice(count, min(count, max(1, round(share * count))), replace=False)
+        matrix.data[first + gone] = 0
     matrix.eliminate_zeros()
     return like(matrix, x)
 

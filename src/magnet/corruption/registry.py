@@ -25,7 +25,7 @@ KINDS: dict[str, tuple[Callable[..., Corruption], dict[str, Any], tuple[str, ...
     "cells-outlier": (corrupt_cells, {"kind": "outlier"}, ("ratio", "node_share", "scale")),
     "cells-swap": (corrupt_cells, {"kind": "swap"}, ("ratio", "node_share")),
     "cells-gaussian": (corrupt_cells, {"kind": "gaussian"}, ("ratio", "node_share", "scale")),
-    "patches": (corrupt_patches, {}, ("patches", "sigma", "mode")),
+    "patches": (corrupt_patches, {}, ("patches", "sigma")),
 }
 
 

@@ -5,7 +5,7 @@ from magnet.nn.appnp import APPNP, Propagating
 from magnet.nn.dropout import Dropout
 from magnet.nn.elastic import ElasticGNN
 from magnet.nn.features import Features, row_normalized
-from magnet.nn.framelet import DenoisedGCN, FrameletDenoise
+from magnet.nn.framelet import FrameletDenoise
 from magnet.nn.gcn import GCN
 from magnet.nn.gnnguard import GNNGuard
 from magnet.nn.layers import BatchNorm
@@ -21,7 +21,6 @@ __all__ = [
     "MLP",
     "AirGNN",
     "BatchNorm",
-    "DenoisedGCN",
     "Dropout",
     "ElasticGNN",
     "Features",

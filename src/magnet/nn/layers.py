@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+MOMENTUM = 0.1  # of the running mean and variance, as in torch.nn.BatchNorm1d
+
 
 class Linear(nn.Module):
     r"""S linear layers, :math:`H_s W_s + b_s`.
@@ -17,27 +19,19 @@ class Linear(nn.Module):
         generators: the models' random numbers.
         kind: ``"glorot"`` (:math:`U(\pm\sqrt{6 / (in + out)})`, bias 0, as in GCN), or ``"uniform"``
             (:math:`U(\pm 1/\sqrt{in})` for weight and bias, as in ``torch.nn.Linear``).
-        bias: whether there is one.
     """
 
-    def __init__(
-        self,
-        inputs: int,
-        outputs: int,
-        generators: Sequence[torch.Generator],
-        kind: str = "uniform",
-        bias: bool = True,
-    ) -> None:
+    def __init__(self, inputs: int, outputs: int, generators: Sequence[torch.Generator], kind: str = "uniform") -> None:
         super().__init__()
         bound = math.sqrt(6 / (inputs + outputs)) if kind == "glorot" else 1 / math.sqrt(inputs)
         weight = torch.empty(inputs, len(generators), outputs)
         shift = torch.zeros(1, len(generators), outputs)
         for s, generator in enumerate(generators):
             weight[:, s] = bound * (2 * torch.rand(inputs, outputs, generator=generator) - 1)
-            if bias and kind != "glorot":
+            if kind != "glorot":
                 shift[0, s] = bound * (2 * torch.rand(outputs, generator=generator) - 1)
         self.weight = nn.Parameter(weight)
-        self.bias = nn.Parameter(shift) if bias else None
+        self.bias = nn.Parameter(shift)
 
     def forward(self, h: Tensor) -> Tensor:
         return self.shifted(self.product(h))
@@ -47,7 +41,7 @@ class Linear(nn.Module):
         return torch.bmm(h.transpose(0, 1), self.weight.transpose(0, 1)).transpose(0, 1)
 
     def shifted(self, h: Tensor) -> Tensor:
-        return h if self.bias is None else h + self.bias
+        return h + self.bias
 
 
 class BatchNorm(nn.Module):
@@ -56,9 +50,8 @@ class BatchNorm(nn.Module):
     mean: Tensor
     variance: Tensor
 
-    def __init__(self, models: int, width: int, momentum: float = 0.1) -> None:
+    def __init__(self, models: int, width: int) -> None:
         super().__init__()
-        self.momentum = momentum
         self.scale = nn.Parameter(torch.ones(1, models, width))
         self.shift = nn.Parameter(torch.zeros(1, models, width))
         self.register_buffer("mean", torch.zeros(1, models, width))
@@ -70,6 +63,6 @@ class BatchNorm(nn.Module):
             variance, mean = torch.var_mean(h, dim=0, correction=0, keepdim=True)
             with torch.no_grad():
                 unbiased = variance * (h.shape[0] / max(1, h.shape[0] - 1))
-                self.mean.lerp_(mean, self.momentum)
-                self.variance.lerp_(unbiased, self.momentum)
+                self.mean.lerp_(mean, MOMENTUM)
+                self.variance.lerp_(unbiased, MOMENTUM)
         return (h - mean) * torch.rsqrt(variance + 1e-5) * self.scale + self.shift

@@ -16,15 +16,7 @@ SIGNS = ("out of memory", "allocate memory", "not enough memory", "alloc_failed"
 
 
 class NotEnoughMemory(MemoryError):
-    """Training needs more memory than there is.
-
-    Attributes:
-        fits: estimated number of models that would fit at once.
-    """
-
-    def __init__(self, message: str, fits: int) -> None:
-        super().__init__(message)
-        self.fits = fits
+    """Training needs more memory than there is."""
 
 
 @contextmanager
@@ -39,16 +31,15 @@ def explained(model: Model, count: int) -> Iterator[None]:
     except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and not any(sign in str(error).lower() for sign in SIGNS):
             raise
-        fits = max(1, count // 2)
         place = "on the GPU" if device.type == "cuda" else "in memory"
         where = f"{free / GIB:.1f} GiB were free {place}"
         advice = (
-            f"train fewer at once ({fits} would probably fit)"
+            f"train fewer at once ({count // 2} would probably fit)"
             if count > 1
             else "reduce the hidden size, give sparse features, or use a device with more memory"
         )
         raise NotEnoughMemory(
-            f"training {count} {type(model).__name__} models at once does not fit: {where}; {advice}", fits
+            f"training {count} {type(model).__name__} models at once does not fit: {where}; {advice}"
         ) from error
 
 

@@ -101,7 +101,7 @@ def fit(
     limits = [int(value) for value in model.per_model("epochs", epochs)]
     if min(limits) < 1:
         raise ValueError(f"epochs is {epochs}; at least 1 is needed")
-    optimiser = _optimiser(
+    optimizer = _optimizer(
         model,
         model.per_model("learning_rate", learning_rate),
         model.per_model("weight_decay", weight_decay),
@@ -116,7 +116,7 @@ def fit(
     with memory.explained(model, count), threads_for(cells):
         train = _Part.of("train", model, features, graph, y, train_mask, training=True)
         val = _Part.of("val", model, features, graph, y, val_mask, training=False, same=train)
-        run = _Training(model, optimiser, train, val, _Best(model, limits), max(limits))
+        run = _Training(model, optimizer, train, val, _Best(model, limits), max(limits))
         with run.quickly():
             for epoch in _epochs(max(limits), progress):
                 run.epoch()
@@ -207,8 +207,8 @@ class _Training:
     """Epochs of one training. All that changes stays on the device, so that on a GPU an epoch can be replayed: a small
     graph would spend its time on launching a few hundred kernels."""
 
-    def __init__(self, model: Model, optimiser: Adam, train: _Part, val: _Part, best: _Best, epochs: int) -> None:
-        self.model, self.optimiser, self.train, self.val, self.best = model, optimiser, train, val, best
+    def __init__(self, model: Model, optimizer: Adam, train: _Part, val: _Part, best: _Best, epochs: int) -> None:
+        self.model, self.optimizer, self.train, self.val, self.best = model, optimizer, train, val, best
         count, device = len(model.seeds), model.like.device
         self.number = torch.ones(1, dtype=torch.long, device=device)
         self.losses, self.accuracies = (torch.zeros(epochs, count, device=device) for _ in range(2))
@@ -226,10 +226,10 @@ class _Training:
     def _compute(self) -> None:
         model = self.model
         model.train()
-        self.optimiser.zero_grad()
+        self.optimizer.zero_grad()
         loss = self.train.losses(model.compute(self.train.inputs))
         loss.sum().backward()
-        self.optimiser.step()
+        self.optimizer.step()
         model.eval()
         with torch.no_grad():
             scores = model.compute(self.val.inputs)
@@ -313,7 +313,7 @@ class _Best:
             live.copy_(kept)
 
 
-def _optimiser(model: Model, learning_rate: list[float], weight_decay: list[float], weight_decay_on: str) -> Adam:
+def _optimizer(model: Model, learning_rate: list[float], weight_decay: list[float], weight_decay_on: str) -> Adam:
     if weight_decay_on not in ("all", "first"):
         raise ValueError(f"weight_decay_on is {weight_decay_on!r}; it must be 'all' or 'first'")
     if min(learning_rate) <= 0 or min(weight_decay) < 0:
@@ -323,12 +323,7 @@ def _optimiser(model: Model, learning_rate: list[float], weight_decay: list[floa
         )
     named = list(model.named_parameters())
     none = [0.0] * len(weight_decay)
-    decays = [
-        weight_decay
-        if (weight_decay_on == "all" or "layers.0." in name) and not name.startswith(model.undecayed or "-")
-        else none
-        for name, _ in named
-    ]
+    decays = [weight_decay if weight_decay_on == "all" or "layers.0." in name else none for name, _ in named]
     return Adam([parameter for _, parameter in named], learning_rate, decays)
 
 

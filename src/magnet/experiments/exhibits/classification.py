@@ -9,7 +9,7 @@ from typing import Any
 from magnet.datasets import DATASETS
 from magnet.experiments.exhibits.base import Options, Results, Summary
 from magnet.experiments.exhibits.paper import Printed, printed
-from magnet.experiments.methods import get
+from magnet.experiments.methods import METHODS, get
 from magnet.experiments.store.jobs import Config
 from magnet.experiments.tuning.settings import tuned, tuned_under
 
@@ -32,35 +32,14 @@ DATASET_TITLES = {
 #: The datasets of the ``--quick`` version: built in, so that it runs anywhere.
 QUICK = ("digits",)
 
-#: In the order in which they are run: methods that share a detector's findings follow one another.
-METHODS = {
-    "gcn": "GCN, untouched",
-    "gcn-tuned": "GCN, tuned",
-    "mlp": "MLP",
-    "appnp": "APPNP",
-    "gnnguard": "GNNGuard",
-    "elasticgnn": "ElasticGNN",
-    "airgnn": "AirGNN",
-    "gadc": "GADC",
-    "ugd": "UGD",
-    "propagation-one": "control: all trusted, smoothed",
-    "magnet-one": "MAGnet-one",
-    "magnet-gae": "MAGnet-gae",
-    "magnet-true": "MAGnet-true",
-    "fp-true": "FP, true cells",
-    "magnet": "MAGnet (ours)",
-    "magnet-gcn": "our repair + GCN",
-    "fp": "FP, our trust",
-    "magnet-appnp": "our repair + APPNP",
-    "magnet-elasticgnn": "our repair + ElasticGNN",
-}
-#: In the order in which they are shown.
+#: Rows in the order in which they are shown: methods, a GCN on the clean data, and a GCN with tuned settings.
 ORDER = (
     *("clean", "gcn", "gcn-tuned", "appnp", "gnnguard", "elasticgnn", "airgnn", "gadc", "ugd"),
     *("magnet-one", "magnet-gae", "magnet", "magnet-gcn", "magnet-appnp", "magnet-elasticgnn"),
     *("fp", "propagation-one", "mlp", "magnet-true", "fp-true"),
 )
-TITLES = {"clean": "clean (GCN)", **METHODS}
+TITLES = {name: method.title for name, method in METHODS.items()}
+TITLES |= {"clean": "clean (GCN)", "gcn": "GCN, untouched", "gcn-tuned": "GCN, tuned"}
 CORRUPTIONS = {
     "inject-random": "injection of random rows",
     "inject-far": "injection of far rows",
@@ -226,7 +205,7 @@ def comparable(options: Options, method: str, setting: Setting) -> bool:
 
 def searches(options: Options) -> list[Config]:
     """What the search of settings is about: every tuned method in the settings that it is run in."""
-    rows = [row for row in chosen_methods(options, list(METHODS)) if row not in UNTUNED]
+    rows = [row for row in chosen_methods(options, ORDER) if row not in UNTUNED]
     own = [row for row in rows if row == "gcn-tuned" or not get(row).settings_of]
     if options.corruptions is not None and SEARCHED not in options.corruptions:
         return []

@@ -59,7 +59,7 @@ def render(results: Results, options: Options) -> list[Part]:
         parts.append(tables[corruption])
         if corruption != "none" and any(c.score is not None for c in cells):
             caption = (
-                f"Relative scores {title}: red better, green worse than a GCN, as in the paper; grey: not comparable."
+                f"Relative scores {title}: red better, green worse than a GCN, as in the paper; gray: not comparable."
             )
             parts.append(Figure(f"table1-{corruption}", caption, partial(color_table, cells=cells)))
     if OURS in methods:
@@ -141,8 +141,8 @@ def color_table(path: Path, cells: list[Cell]) -> None:
                     axis.add_patch(draw.box(j, i, 1, 1, facecolor=color, alpha=opacity, edgecolor="none"))
                 known = c.ours is not None and c.ours.std == c.ours.std
                 text = "—" if c.ours is None else f"{c.ours.mean:.2f}" + (f" ± {c.ours.std:.2f}" if known else "")
-                grey = "0.65" if "not comparable" in c.note else "black"
-                axis.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=6.5, color=grey)
+                shade = "0.65" if "not comparable" in c.note else "black"
+                axis.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=6.5, color=shade)
 
 
 TABLE1 = Exhibit("table1", "Node classification on corrupted attributes (the paper's table 1)", render)

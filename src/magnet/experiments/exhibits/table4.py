@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from magnet.experiments.exhibits.base import Cell, Exhibit, Options, Part, Results, Table, brief, summarize
 from magnet.experiments.exhibits.classification import (
-    METHODS,
+    ORDER,
     QUICK_SETTINGS,
     TITLES,
     Setting,
@@ -37,10 +37,8 @@ def _runs(options: Options, setting: Setting, method: str) -> list[Config]:
 def render(results: Results, options: Options) -> list[Part]:
     cells = []
     devices: set[str] = set()
-    for method in chosen_methods(options, list(METHODS)):
+    for method in chosen_methods(options, [name for name in ORDER if name not in ("clean", "gcn-tuned")]):
         for setting in settings(options, ("inject-random",), DATASETS)["inject-random"]:
-            if method == "gcn-tuned":
-                continue
             runs = _runs(options, setting, method)
             devices |= {str(found.get("device")) for found in results.all(*runs)}
             memory = summarize([value / 2**20 for value in results.values(runs, "peak_memory")])

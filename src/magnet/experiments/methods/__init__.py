@@ -14,7 +14,7 @@ METHODS: dict[str, Method] = {
         *(gadc.GADC, ugd.UGD),
         *(paper.ONE, paper.GAE, paper.TRUE),
         *(repairs.COMMITTEE, repairs.WITH_GCN, repairs.WITH_APPNP, repairs.WITH_ELASTIC),
-        *(repairs.CONTROL, repairs.FP, repairs.FP_TRUE, repairs.RECONSTRUCTION),
+        *(repairs.CONTROL, repairs.FP, repairs.FP_TRUE),
     )
 }
 

@@ -57,6 +57,6 @@ def _method(name: str, title: str, **trust: Any) -> Method:
     )
 
 
-ONE = _method("magnet-one", "MAGnet one")
-GAE = _method("magnet-gae", "MAGnet gae", detector="gae", detector_options={})
-TRUE = _method("magnet-true", "MAGnet true", truth="cells")
+ONE = _method("magnet-one", "MAGnet-one")
+GAE = _method("magnet-gae", "MAGnet-gae", detector="gae", detector_options={})
+TRUE = _method("magnet-true", "MAGnet-true", truth="cells")

@@ -49,19 +49,6 @@ def _control(repetition: Repetition, config: Config) -> RepairCandidates:
     return RepairCandidates([as_it_is(repetition), *offered])
 
 
-def _reconstruct(repetition: Repetition, config: Config) -> RepairCandidates:
-    found = detected(repetition, config)
-
-    def make() -> Tensor:
-        if found.reconstruction is None:
-            raise ValueError(f"detector is {found.name!r}, which has no reconstruction; use 'gae'")
-        trust = torch.as_tensor(found.trust, device=repetition.device)
-        guess = torch.as_tensor(found.reconstruction, device=repetition.device)
-        return torch.where(trust > 0.5, repetition.x, guess.to(repetition.x))
-
-    return RepairCandidates([Candidate("reconstruction", make)], found.numbers())
-
-
 def _committee(data: Data | None, config: Config) -> list[Recipe]:
     given = {} if config["epochs"] is None else {"epochs": config["epochs"]}
     return default_recipes(given=given, train_nodes=140 if data is None else int(data.train_mask.sum()))
@@ -82,7 +69,7 @@ def _with(rival: Method) -> Method:
     """Our repair in front of a rival's network, with the settings found for the rival."""
     return _after_ours(
         f"magnet-{rival.name}",
-        f"MAGnet (ours), {rival.title} only",
+        f"our repair + {rival.title}",
         rival.defaults,
         space={},
         model=rival.model,
@@ -99,11 +86,11 @@ COMMITTEE = _after_ours(
     committee=_committee,
     source="no search: the default settings of every network",
 )
-WITH_GCN = _after_ours("magnet-gcn", "MAGnet (ours), GCN only", PAPER_GCN, source=_PAPERS + _SMOOTHING)
+WITH_GCN = _after_ours("magnet-gcn", "our repair + GCN", PAPER_GCN, source=_PAPERS + _SMOOTHING)
 WITH_APPNP, WITH_ELASTIC = _with(networks.APPNP), _with(networks.ELASTICGNN)
 CONTROL = Method(
     name="propagation-one",
-    title="propagation, all trusted",
+    title="control: all trusted, smoothed",
     defaults={**PAPER_GCN, "lambdas": LAMBDAS},
     repair=_control,
     repairs=("lambdas",),
@@ -111,7 +98,7 @@ CONTROL = Method(
 )
 FP = Method(
     name="fp",
-    title="Feature Propagation, our trust",
+    title="FP, our trust",
     defaults={**PAPER_GCN, **_DETECTOR},
     repair=_filled,
     repairs=tuple(_DETECTOR),
@@ -119,17 +106,9 @@ FP = Method(
 )
 FP_TRUE = Method(
     name="fp-true",
-    title="Feature Propagation, true trust",
+    title="FP, true cells",
     defaults={**PAPER_GCN, "truth": "cells"},
     repair=_filled,
     repairs=("truth",),
-    source=_PAPERS,
-)
-RECONSTRUCTION = Method(
-    name="gae-reconstruction",
-    title="GAE reconstruction",
-    defaults={**PAPER_GCN, "detector": "gae", "detector_options": {}},
-    repair=_reconstruct,
-    repairs=tuple(_DETECTOR),
     source=_PAPERS,
 )

@@ -40,15 +40,13 @@ class Detection:
     share: float
     gate_open: bool
     reason: str
-    reconstruction: Any
     metrics: dict[str, float]
     seconds: float
 
     @property
     def bytes(self) -> int:
         """How much memory it takes; views that repeat a number take next to none."""
-        parts = (self.trust, self.soft_trust, self.reconstruction)
-        return sum(part.untyped_storage().nbytes() for part in parts if isinstance(part, Tensor))
+        return sum(part.untyped_storage().nbytes() for part in (self.trust, self.soft_trust))
 
     def numbers(self) -> dict[str, Any]:
         """For a table: how good the detector was, against the truth."""
@@ -101,7 +99,6 @@ def _detect(repetition: Repetition, name: str, options: dict[str, Any]) -> Detec
         share=float(detector.share_),
         gate_open=True if gate is None else bool(gate.open),
         reason="" if gate is None else str(gate.reason),
-        reconstruction=getattr(detector, "reconstruction_", None),
         metrics=metrics,
         seconds=seconds,
     )

@@ -71,7 +71,8 @@ def detect(configs: Sequence[Config], device: str | None, folder: str | None) ->
 
 def statistics(configs: Sequence[Config], device: str | None, folder: str | None) -> Computed:
     """Counts of datasets as :func:`magnet.datasets.load` gives them; edges are undirected."""
-    from magnet.datasets import homophily, load, to_scipy
+    from magnet.arrays import to_scipy
+    from magnet.datasets import homophily, load
 
     for config in configs:
         began = time.perf_counter()
