@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import os
+import random
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
+
+
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    """Every test draws the same random numbers each time, also where it names no generator."""
+    random.seed(0)
+    np.random.seed(0)  # noqa: NPY002 (libraries draw from it)
+    torch.manual_seed(0)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
+"""Tests."""
+
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -270,37 +271,6 @@ def test_another_table_is_judged_beside_the_fitted_one() -> None:
     assert model.judge(tables.from_frames(right)) is model
     with pytest.raises(ValueError, match="the table has no column 'city'"):
         model.transform(tables.from_frames(few.drop(columns="city")))
-
-
-def test_a_fitted_table_is_saved_and_loaded(tmp_path: Path) -> None:
-    right, nodes = misspelled()
-    model = MAGnet(fix="all", seed=3).fit(tables.from_frames(right))
-    model.save(tmp_path / "model.npz")
-    again = MAGnet.load(tmp_path / "model.npz")
-    assert again.get_params() == model.get_params()
-    other = tables.from_frames(nodes)
-    pd.testing.assert_frame_equal(again.transform(other).frame, model.transform(other).frame)
-    with np.load(tmp_path / "model.npz", allow_pickle=False) as arrays:
-        assert all(arrays[key].dtype != object for key in arrays.files)
-    (tmp_path / "model.npz").write_bytes(b"torn")
-    with pytest.raises(ValueError, match="damaged file"):
-        MAGnet.load(tmp_path / "model.npz")
-    with pytest.raises(ValueError, match="only models whose detector is given by name can be saved"):
-        MAGnet(torch.ones(400)).fit(synthetic(nodes=400, features=12)).save(tmp_path / "x.npz")
-
-
-def test_a_fitted_graph_is_saved_and_loaded(tmp_path: Path) -> None:
-    data = corrupt_cells(
-        synthetic(nodes=300, features=12, kind="continuous", seed=0), 0.02, kind="outlier", seed=0
-    ).data
-    model = MAGnet("cell").fit(data)
-    model.save(tmp_path / "model.npz")
-    again = MAGnet.load(tmp_path / "model.npz")
-    assert torch.equal(again.trust_, model.trust_)
-    other = corrupt_cells(
-        synthetic(nodes=200, features=12, kind="continuous", seed=1), 0.02, kind="outlier", seed=1
-    ).data
-    assert torch.equal(again.transform(other).x, model.transform(other).x)
 
 
 def test_parameters_as_scikit_learn_has_them() -> None:

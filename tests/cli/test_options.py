@@ -16,6 +16,7 @@ from magnet.cli import app
 from magnet.cli.options import Output, command
 
 runner = CliRunner()
+
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 
 
@@ -75,12 +76,6 @@ def test_bench_doctor_and_the_agent_speak_json(tmp_path: Path) -> None:
     assert "ftfy" in runner.invoke(app, ["doctor", "-v"]).output
     served = json.loads(runner.invoke(app, ["mcp", str(tmp_path), "--json"]).stdout)
     assert served["mcpServers"]["magnet"]["args"] == ["mcp", str(tmp_path)]
-
-
-def test_a_benchmark_s_text_is_part_of_its_json() -> None:
-    found = json.loads(runner.invoke(app, ["bench", "recovery", "--json", "--", "--help"]).stdout)
-    assert (found["benchmark"], found["code"]) == ("recovery", 0)
-    assert "--datasets" in found["output"]
 
 
 def test_datasets_and_corrupt_speak_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

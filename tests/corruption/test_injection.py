@@ -1,3 +1,5 @@
+"""Rows replaced by rows of other nodes."""
+
 from __future__ import annotations
 
 import time
@@ -9,7 +11,6 @@ import torch
 from torch_geometric.data import Data
 
 from magnet.corruption import inject_attributes, injection
-from magnet.corruption.sampling import distinct
 from magnet.datasets import load
 
 
@@ -105,14 +106,6 @@ def test_every_donor_is_equally_likely() -> None:
     counts = np.bincount(donors, minlength=5)
     assert counts[2] == 0
     assert counts[[0, 1, 3, 4]].min() > 150
-
-
-@pytest.mark.parametrize("size", [3, 20])
-def test_distinct_draws_are_uniform(size: int) -> None:
-    draws = distinct(np.random.default_rng(0), 4000, size, 40)
-    assert np.all(np.diff(np.sort(draws, axis=1), axis=1) > 0)
-    expected = 4000 * size / 40
-    assert np.bincount(draws.ravel(), minlength=40) == pytest.approx(expected, abs=5 * expected**0.5)
 
 
 @pytest.mark.parametrize(

@@ -24,18 +24,12 @@ def test_a_patch_graph_and_its_picture_give_the_same() -> None:
     assert one.info["checksum"] == two.info["checksum"] != corrupt_patches(picture, seed=4).info["checksum"]
 
 
-def test_replaced_patches_forget_the_picture() -> None:
-    flat = corrupt_patches(np.full((64, 64), 100.0), patches=4, sigma=1.0, mode="replace")
-    assert float(flat.data.x[flat.nodes].abs().max()) < 6
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"patches": 0}, "patches is 0"),
         ({"patches": 65}, "has 64"),
         ({"sigma": 0}, "sigma is 0"),
-        ({"mode": "x"}, "mode"),
     ],
 )
 def test_bad_options_are_named(options: dict[str, object], message: str) -> None:

@@ -1,3 +1,5 @@
+"""The result of a corruption, and its file."""
+
 from __future__ import annotations
 
 import json
@@ -7,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from magnet.corruption import KINDS, Corruption, corrupt, inject_attributes
+from magnet.corruption import Corruption, corrupt, inject_attributes
 from magnet.datasets import load, synthetic
 
 
@@ -48,31 +50,3 @@ def test_a_file_that_was_changed_or_cut_is_refused(tmp_path: Path) -> None:
         Corruption.load(path)
     with pytest.raises(FileNotFoundError):
         Corruption.load(tmp_path / "none.npz")
-
-
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "patches"])
-def test_every_kind_by_name(kind: str) -> None:
-    data = synthetic(120, 30)
-    options = {"budget": 40} if kind.startswith("meta") else {}
-    bad = corrupt(data, kind, seed=2, **options)
-    assert bad.info["kind"] == kind
-    assert bad.info["seed"] == 2
-    assert torch.equal(bad.cells, bad.data.x != data.x)
-    assert bad.cells.any()
-    assert bad.info["checksum"] == corrupt(data, kind, seed=2, **options).info["checksum"]
-
-
-def test_names_and_options_are_checked() -> None:
-    data = synthetic(50, 10)
-    with pytest.raises(ValueError, match="unknown corruption 'inject-fat'; did you mean 'inject-far'"):
-        corrupt(data, "inject-fat")
-    with pytest.raises(ValueError, match="cells-flip has no option 'budget'; it has ratio, node_share"):
-        corrupt(data, "cells-flip", budget=3)
-
-
-def test_known_datasets_bring_the_papers_settings() -> None:
-    data = synthetic(700, 5, kind="continuous")
-    data.name = "pubmed"
-    info = corrupt(data, "inject-far").info
-    assert (info["candidates"], info["tolerance"]) == (500, 0.005)
-    assert corrupt(synthetic(700, 5), "inject-far").info["candidates"] == 100

@@ -1,3 +1,5 @@
+"""Datasets by name."""
+
 from __future__ import annotations
 
 import shutil
@@ -5,8 +7,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch_geometric.datasets import Amazon, Coauthor, WebKB
-from torch_geometric.utils import remove_self_loops, to_undirected
 
 from magnet.datasets import DATASETS, homophily, info, load, names
 from magnet.datasets.download import known_checksums
@@ -33,41 +33,6 @@ def test_published_counts(name: str, raw_data: Path) -> None:
         masks = [data[f"{part}_mask"] for part in ("train", "val", "test")]
         assert "/".join(str(int(mask.sum())) for mask in masks) in facts.splits
         assert all(mask.dim() == 1 and mask.dtype == torch.bool for mask in masks)
-
-
-@pytest.mark.data
-@pytest.mark.parametrize("name", ["wisconsin", "texas"])
-def test_webkb_equals_the_pyg_loader(name: str, raw_data: Path, tmp_path: Path) -> None:
-    shutil.copytree(raw_data / "WebKB" / name, tmp_path / name)
-    theirs = WebKB(str(tmp_path), name)[0]
-    for split in (0, 7):
-        ours = load(name, split=split)
-        assert torch.equal(ours.x, theirs.x)
-        assert torch.equal(ours.y, theirs.y)
-        assert torch.equal(ours.edge_index, to_undirected(remove_self_loops(theirs.edge_index)[0]))
-        for part in ("train_mask", "val_mask", "test_mask"):
-            assert torch.equal(ours[part], theirs[part][:, split])
-
-
-@pytest.mark.data
-def test_amazon_equals_the_pyg_loader(raw_data: Path, tmp_path: Path) -> None:
-    shutil.copytree(raw_data / "Amazon/Computers", tmp_path / "Computers")
-    theirs, ours = Amazon(str(tmp_path), "Computers")[0], load("amazon-computers")
-    assert torch.equal(ours.x, theirs.x)
-    assert torch.equal(ours.y, theirs.y)
-    assert torch.equal(ours.edge_index, theirs.edge_index)
-
-
-@pytest.mark.data
-@pytest.mark.slow
-def test_coauthor_equals_the_pyg_loader(raw_data: Path, tmp_path: Path) -> None:
-    shutil.copytree(raw_data / "Coauthor/CS", tmp_path / "CS")
-    theirs, ours = Coauthor(str(tmp_path), "CS")[0], load("coauthor-cs")
-    assert ours.x.layout == torch.sparse_csr
-    assert torch.equal(ours.x.to_dense(), theirs.x)
-    assert torch.equal(ours.edge_index, theirs.edge_index)
-    assert torch.equal(ours.y, theirs.y)
-    assert torch.bincount(ours.y[ours.train_mask]).tolist() == [20] * 15
 
 
 @pytest.mark.data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,3 +36,17 @@ def small() -> Any:
     index = torch.arange(150)
     data.train_mask, data.val_mask, data.test_mask = index < 30, (index >= 30) & (index < 70), index >= 70
     return data, Graph.from_edges(data.edge_index, data.num_nodes)
+
+
+@pytest.fixture
+def set_identity() -> Callable[[Any], None]:
+    """Makes every layer of a model multiply by the identity and add nothing."""
+
+    @torch.no_grad()
+    def change(model: Any) -> None:
+        for layer in model.layers:
+            layer.weight.zero_()
+            layer.weight[:, 0] = torch.eye(*layer.weight[:, 0].shape)
+            layer.bias.zero_()
+
+    return change

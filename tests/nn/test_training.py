@@ -13,7 +13,6 @@ from torch_geometric.nn import GCNConv
 from magnet import nn
 from magnet.graph import Graph
 from magnet.nn import features, training
-from magnet.nn.adam import Adam
 
 MODELS: list[tuple[Any, dict[str, Any]]] = [
     (nn.GCN, {}),
@@ -200,37 +199,6 @@ def test_wrong_inputs_are_named(small: Any, change: dict[str, Any], message: str
         nn.fit(nn.GCN(40, 3), x, graph, y, train_mask, val_mask, **given)
 
 
-def test_too_little_memory_says_what_would_fit(small: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    data, graph = small
-
-    def fail(self: Any, inputs: Any) -> None:
-        raise torch.OutOfMemoryError("CUDA out of memory")
-
-    monkeypatch.setattr(nn.GCN, "compute", fail)
-    with pytest.raises(
-        nn.NotEnoughMemory, match=r"training 8 GCN models at once .* \(4 would probably fit\)"
-    ) as caught:
-        train(nn.GCN(40, 3, seeds=range(8)), data, graph)
-    assert caught.value.fits == 4
-
-
-@pytest.mark.parametrize("p", [0.2, 0.5, 0.8])
-def test_dropout_keeps_the_mean_and_each_model_has_its_own_stream(p: float) -> None:
-    def draw(seeds: list[int]) -> torch.Tensor:
-        dropout = nn.Dropout([p] * len(seeds), [torch.Generator().manual_seed(seed) for seed in seeds])
-        return dropout.mask((301, 333), torch.zeros(0))
-
-    mask = draw([5, 6])
-    assert torch.unique(mask).tolist() == pytest.approx([0, 1 / (1 - p)], rel=1e-3)
-    assert (mask == 0).float().mean().item() == pytest.approx(p, abs=0.005)
-    assert mask.mean().item() == pytest.approx(1, abs=0.02)
-    assert torch.equal(mask[1], draw([6])[0])
-    both_dropped = ((mask[0] == 0) & (mask[1] == 0)).float().mean().item()
-    assert both_dropped == pytest.approx(p * p, abs=0.01)
-    rows = (mask[0] == 0).float()
-    assert (rows[:, :-1] * rows[:, 1:]).mean().item() == pytest.approx(p * p, abs=0.01)
-
-
 def test_models_with_the_same_seed_and_dropout_drop_the_same_and_draw_once(small: Any) -> None:
     data, graph = small
     inputs = [data.x, data.x + 0.1, data.x + 0.2]
@@ -244,13 +212,6 @@ def test_models_with_the_same_seed_and_dropout_drop_the_same_and_draw_once(small
     assert (shared[0], shared[1].tolist()) == ([0, 2], [0, 0, 1])
     assert nn.GCN(40, 3, seeds=[4, 4], input_dropout=0.1).dropout().shared is None
     assert nn.GCN(40, 3, seeds=[4, 4], dropout=[0.1, 0.2]).dropout().shared is None
-
-
-def test_row_normalized_rows_sum_to_one_in_either_layout() -> None:
-    x = torch.tensor([[1.0, 3.0, 0.0], [0.0, 0.0, 0.0], [0.2, 0.3, 0.0]])
-    expected = torch.tensor([[0.25, 0.75, 0.0], [0.0, 0.0, 0.0], [0.2, 0.3, 0.0]])
-    assert torch.allclose(nn.row_normalized(x), expected)
-    assert torch.allclose(nn.row_normalized(x.to_sparse_csr()).to_dense(), expected)
 
 
 @pytest.mark.parametrize("layout", ["dense", "several", "sparse"])
@@ -286,19 +247,6 @@ def test_small_networks_get_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen == [1, 1]
 
 
-def test_a_model_that_diverged_does_not_stop_those_beside_it() -> None:
-    weight = torch.zeros(3, 2, 4, requires_grad=True)
-    optimiser = Adam([weight], [0.1, 0.2], [[0.0, 0.0]])
-    for _ in range(3):
-        weight.grad = torch.ones(3, 2, 4)
-        weight.grad[:, 0] = float("nan")
-        weight.grad[0, 1] = 0.0
-        optimiser.step()
-    assert torch.isnan(weight[:, 0]).all()
-    assert torch.equal(weight[0, 1], torch.zeros(4))
-    assert torch.allclose(weight[1:, 1], torch.full((2, 4), -0.6), atol=1e-5)
-
-
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize(("kind", "options"), MODELS)
 def test_recorded_epochs_are_those_one_by_one(
@@ -312,13 +260,3 @@ def test_recorded_epochs_are_those_one_by_one(
         results.append(train(model, data, graph, epochs=30, weight_decay=[1e-3, 1e-2]))
     assert np.allclose(results[0].train_loss, results[1].train_loss, atol=1e-3)
     assert np.abs(results[0].val_history - results[1].val_history).mean() < 0.01
-
-
-def test_random_numbers_go_on_from_where_they_were() -> None:
-    model = nn.GCN(4, 2, seeds=[1, 2])
-    states = [generator.get_state() for generator in model.generators]
-    drawn = [torch.rand(3, generator=generator) for generator in model.generators]
-    model.continue_from(states)
-    again = [torch.rand(3, generator=generator) for generator in model.generators]
-    assert all(torch.equal(left, right) for left, right in zip(drawn, again, strict=True))
-    assert not torch.equal(drawn[0], drawn[1])

@@ -10,7 +10,6 @@ import torch
 from magnet.datasets import synthetic
 from magnet.experiments.methods import gadc
 from magnet.graph import Graph
-from magnet.nn.sparse import self_looped
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +22,7 @@ def small() -> tuple[torch.Tensor, Graph]:
 def test_the_diffusion_is_the_minimum_of_the_perturbed_problem(small: Any, epsilon: float) -> None:
     x, graph = small
     lam, gram = 2.0, x @ x.T
-    smooth = torch.from_numpy(self_looped(graph).toarray())
+    smooth = torch.from_numpy(graph.self_looped.toarray())
     system = (1 + lam) * torch.eye(40, dtype=x.dtype) - lam * (smooth - epsilon * gram / gram.norm())
     assert torch.allclose(gadc.diffused(x, graph, lam, epsilon, 120), torch.linalg.solve(system, x), atol=1e-8)
 

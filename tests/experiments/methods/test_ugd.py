@@ -13,7 +13,6 @@ from magnet.datasets import synthetic
 from magnet.experiments import run_one
 from magnet.experiments.methods import ugd
 from magnet.graph import Graph
-from magnet.nn.sparse import self_looped
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +123,7 @@ def test_refining_is_the_plain_training_of_its_autoencoder(
         if (rounds >= ugd.MIN_ROUNDS and cut.num_edges == before) or epoch >= ugd.MAX_EPOCHS:
             break
         now = threshold if rounds == 0 else min(now + ugd.THRESHOLD_STEP, threshold + ugd.THRESHOLD_RISE)
-        smooth, h, losses = torch.from_numpy(self_looped(cut).toarray()), x, []
+        smooth, h, losses = torch.from_numpy(cut.self_looped.toarray()), x, []
         while epoch < ugd.MAX_EPOCHS and (len(losses) <= window or losses[-1] < np.mean(losses[-window:])):
             h = x
             for place, (weight, bias) in enumerate(zip(coder.weights, coder.biases, strict=True)):

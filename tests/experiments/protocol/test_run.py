@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,35 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from magnet import nn
-from magnet.datasets import synthetic
 from magnet.experiments import run_many, run_one
-from magnet.experiments.protocol.measure import auroc
 
 QUICK: dict[str, Any] = {"epochs": 15, "device": "cpu"}
-
-
-def repeat(
-    dataset: Any,
-    corruption: str,
-    method: str,
-    seeds: Sequence[int],
-    device: str = "cpu",
-    folder: Path | None = None,
-    **settings: Any,
-) -> list[dict[str, Any]]:
-    """The rows of some repetitions, run together."""
-    common = {"dataset": dataset, "corruption": corruption, "method": method, **settings}
-    rows = dict(run_many([{**common, "seed": seed} for seed in seeds], device, folder))
-    return [rows[number] for number in range(len(seeds))]
-
-
-@pytest.fixture(scope="module")
-def small() -> Any:
-    data = synthetic(nodes=160, features=40, classes=3, average_degree=6, signal=0.6, words=8, seed=1)
-    index = torch.arange(160)
-    data.train_mask, data.val_mask, data.test_mask = index < 30, (index >= 30) & (index < 80), index >= 80
-    return data
 
 
 def test_a_row_says_what_was_run_and_what_came_out(small: Any, tmp_path: Path) -> None:
@@ -56,7 +28,7 @@ def test_a_row_says_what_was_run_and_what_came_out(small: Any, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("method", ["gcn", "propagation-one", "fp-true"])
-def test_many_rows_are_each_row_alone(small: Any, tmp_path: Path, method: str) -> None:
+def test_many_rows_are_each_row_alone(small: Any, tmp_path: Path, method: str, repeat: Any) -> None:
     many = repeat(small, "inject-random", method, [0, 1, 2], folder=tmp_path, **QUICK)
     alone = run_one(small, "inject-random", method, 2, folder=tmp_path, **QUICK)
     assert many[2]["chosen"] == alone["chosen"]
@@ -65,13 +37,13 @@ def test_many_rows_are_each_row_alone(small: Any, tmp_path: Path, method: str) -
     assert len({row["checksum"] for row in many}) == 3
 
 
-def test_a_fixed_corruption_is_the_same_for_all(small: Any, tmp_path: Path) -> None:
+def test_a_fixed_corruption_is_the_same_for_all(small: Any, tmp_path: Path, repeat: Any) -> None:
     rows = repeat(small, "inject-random", "gcn", [0, 1], fixed_corruption=5, folder=tmp_path, **QUICK)
     assert rows[0]["checksum"] == rows[1]["checksum"]
     assert rows[0]["test_auroc"] != rows[1]["test_auroc"]
 
 
-def test_the_truth_is_worth_something(small: Any, tmp_path: Path) -> None:
+def test_the_truth_is_worth_something(small: Any, tmp_path: Path, repeat: Any) -> None:
     options: dict[str, Any] = {"corruption_options": {"ratio": 1.0}, "folder": tmp_path, **QUICK, "epochs": 60}
     untouched = repeat(small, "inject-random", "gcn", range(4), **options)
     repaired = repeat(small, "inject-random", "fp-true", range(4), truth="rows", **options)
@@ -94,7 +66,7 @@ def test_the_truth_is_worth_something(small: Any, tmp_path: Path) -> None:
     ],
 )
 def test_settings_at_once_are_each_setting_alone(
-    small: Any, tmp_path: Path, method: str, settings: list[dict[str, Any]]
+    small: Any, tmp_path: Path, method: str, settings: list[dict[str, Any]], repeat: Any
 ) -> None:
     common = {"dataset": small, "corruption": "inject-random", "method": method, "epochs": 15}
     requests = [{**common, **each, "seed": seed} for each in settings for seed in (0, 1)]
@@ -125,44 +97,6 @@ def test_methods_and_corruptions_at_once_are_each_alone(tmp_path: Path) -> None:
         assert {name: together[number][name] for name in same} == {name: alone[name] for name in same}
 
 
-def test_what_does_not_fit_at_once_is_run_in_parts(small: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = repeat(small, "none", "mlp", range(5), **QUICK)
-    sizes: list[int] = []
-    failed: list[weakref.ref[Any]] = []
-    fit = nn.fit
-
-    def limited(model: Any, *args: Any, **options: Any) -> Any:
-        assert [each() for each in failed] == [None] * len(failed)  # what did not fit is no longer in memory
-        sizes.append(len(model.seeds))
-        if len(model.seeds) > 2:
-            failed.append(weakref.ref(model))
-            raise nn.NotEnoughMemory("too many", 2)
-        return fit(model, *args, **options)
-
-    monkeypatch.setattr("magnet.nn.committee.fit", limited)
-    parts = repeat(small, "none", "mlp", range(5), **QUICK)
-    assert max(sizes) == 5
-    assert [row["seed"] for row in parts] == [0, 1, 2, 3, 4]
-    assert [row["test_auroc"] for row in parts] == pytest.approx([row["test_auroc"] for row in whole], abs=1e-3)
-
-
-def test_the_small_graphs_change_their_split_with_the_repetition(raw_data: Path) -> None:
-    rows = repeat("texas", "none", "mlp", [0, 1], epochs=30, device="cpu")
-    alone = run_one("texas", "none", "mlp", 1, epochs=30, device="cpu")
-    assert rows[1]["test_accuracy"] == pytest.approx(alone["test_accuracy"], abs=0.03)
-    first = repeat("texas", "none", "mlp", [0, 1], split=0, epochs=30, device="cpu")
-    assert first[0]["test_auroc"] == pytest.approx(rows[0]["test_auroc"], abs=0.05)
-    assert first[1]["test_auroc"] != pytest.approx(rows[1]["test_auroc"], abs=1e-6)
-
-
-def test_auroc_is_the_mean_over_classes_that_can_be_ranked() -> None:
-    scores = torch.tensor([[2.0, 1.0, -9.0], [1.0, 2.0, -9.0], [3.0, 0.0, -9.0], [1.5, 1.0, -9.0]])
-    y = torch.tensor([0, 1, 0, 1])
-    # class 0: its two rows have the two largest shares; class 1 the two smallest; class 2 does not occur
-    assert auroc(scores, y) == pytest.approx((1.0 + 1.0) / 2, abs=0.13)
-    assert np.isnan(auroc(scores, torch.zeros(4, dtype=torch.long)))
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -173,7 +107,7 @@ def test_auroc_is_the_mean_over_classes_that_can_be_ranked() -> None:
         ({"device": "cuda"}, "no CUDA device") if not torch.cuda.is_available() else ({"seed": "x"}, "seed"),
     ],
 )
-def test_wrong_names_are_named(small: Any, change: dict[str, Any], message: str) -> None:
+def test_wrong_names_are_named(small: Any, change: dict[str, Any], message: str, repeat: Any) -> None:
     given: dict[str, Any] = {"corruption": "none", "method": "gcn", **change}
     with pytest.raises(ValueError, match=message):
         run_one(small, given.pop("corruption"), given.pop("method"), 0, **given)
@@ -181,10 +115,3 @@ def test_wrong_names_are_named(small: Any, change: dict[str, Any], message: str)
         repeat(small, "none", "gcn", [])
     with pytest.raises(ValueError, match="batch is -1"):
         repeat(small, "none", "gcn", [0], batch=-1)
-
-
-def test_a_graph_without_labels_is_refused(small: Any) -> None:
-    data = small.clone()
-    del data.y
-    with pytest.raises(ValueError, match="has no y"):
-        run_one(data, "none", "gcn")

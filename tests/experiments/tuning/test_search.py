@@ -16,8 +16,6 @@ from magnet.experiments.store.jobs import execute
 from magnet.experiments.tuning import settings
 from magnet.experiments.tuning.search import Batch, Trial, ask, best, choose, plan, race, trials_in
 
-pytest.importorskip("optuna")
-
 PLACE = {"kind": "classify", "seed": 0, "dataset": "cora", "corruption": "meta", "method": "magnet-one"}
 
 
@@ -50,35 +48,6 @@ def test_scores_are_mean_validation_accuracies() -> None:
 def test_without_a_finished_trial_none_is_best() -> None:
     with pytest.raises(ValueError, match="no finished trial"):
         best([Trial({"hidden": 8}, 0.9, pruned=True)])
-
-
-def test_settings_are_written_and_found_again(tmp_path: Path) -> None:
-    path = tmp_path / "settings.toml"
-    entry = {
-        "val_accuracy": 0.8,
-        "settings": {"learning_rate": 0.01, "scaling": "rows", "norm": "l21", "lambdas": [1.0, 3.0]},
-    }
-    settings.write({"gcn": {"cora": {"none": entry, "meta": {"settings": {"learning_rate": 0.1}}}}}, path)
-    assert settings.tuned("gcn", "cora", "none", path) == entry["settings"]
-    assert settings.tuned("gcn", "cora", "meta", path) == {"learning_rate": 0.1}
-    assert settings.tuned("gcn", "nowhere", "none", path) == {}
-    assert settings.tuned("gcn", "texas", "none", path) == settings.tuned("gcn", "texas", "none") != {}
-    assert settings.tuned("gcn", "cora", "none") != entry["settings"]
-
-
-def test_the_settings_that_are_shipped_fit_their_methods() -> None:
-    for name, method in methods.METHODS.items():
-        for dataset in ("cora", "citeseer", "pubmed", "coauthor-cs", "wisconsin", "texas"):
-            for corruption in ("none", "inject-random", "meta"):
-                found = settings.tuned(name, dataset, corruption)
-                method.config(found)
-                assert all(value in method.space.get(key, [value]) for key, value in found.items())
-    assert settings.tuned("gcn", "cora", "none")
-    assert (
-        settings.tuned("magnet-gcn", "cora", "inject-far")
-        == settings.tuned("magnet-gcn", "cora", "inject-random")
-        != {}
-    )
 
 
 def pretend(configs: Sequence[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
