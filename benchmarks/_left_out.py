@@ -1,8 +1,8 @@
 """Leave one family out: every constant of the table engine is chosen again without the evaluated family.
 
 A family is a kind of dirty table (the part of a name before the first dash). For each one left out, a small search
-over the others chooses every constant of :class:`~magnet.tables.options.TableOptions` and those constants of the
-numeric half that decide what is listed; the family is then judged with that choice, beside the shipped setting.
+over the others chooses every constant of :class:`~magnet.tables.options.TableOptions` and those constants of other
+files that decide what is listed; the family is then judged with that choice, beside the shipped setting.
 
 The search: each constant in turn takes half and twice its value (:func:`grid`), all others at the start; constants that
 gain on the other families are then moved together, the most useful first, as far as that gains. It begins at the
@@ -29,14 +29,20 @@ import numpy as np
 
 from magnet.tables.options import DEFAULT, TableOptions
 
-FIXED = {"list_from", "change_from", "max_edit_pairs"}  # the contract with the user, and a limit of run time
-NUMBERS = {
-    "judge": ("RATE", "RATE_ROWS", "MAX_CONTEXT_SHARE", "MAX_ORDER_SHARE", "MAX_FAR_SHARE", "GAP"),
-    "rows": ("UNUSUAL",),
-    "predict": ("MIN_GAIN", "BORROWED"),
-    "errors": ("APART", "KNOWN", "DEGREES"),
-    "tails": ("WIDE", "MAX_RATE"),
-    "scales": ("GAIN", "FAR_SHARE"),
+FIXED = {"list_from", "change_from"}  # the contract with the user
+CONSTANTS = {
+    "channels.truth_discovery": ("MIN_REPORTS", "MIN_KAPPA", "MAX_AGREEMENT", "TEMPER"),
+    "channels.typo": ("DIGIT_DISCOUNT",),
+    "experts.groups": ("SMOOTHING", "MIN_GAIN", "MIN_PAIR_GAIN", "MAX_CONTEXTS"),
+    "experts.novelty": ("LETTERS",),
+    "experts.sequence": ("EQUAL_STEPS",),
+    "experts.template": ("SHARE",),
+    "numbers.judge": ("RATE", "RATE_ROWS", "MAX_CONTEXT_SHARE", "MAX_ORDER_SHARE", "MAX_FAR_SHARE", "GAP"),
+    "numbers.rows": ("UNUSUAL",),
+    "numbers.predict": ("MIN_GAIN", "BORROWED"),
+    "numbers.errors": ("APART", "KNOWN", "DEGREES"),
+    "numbers.tails": ("WIDE", "MAX_RATE"),
+    "numbers.scales": ("GAIN", "FAR_SHARE"),
 }
 MAX_LISTED, MAX_CHANGED = 2.0, 0.5  # per 1000 cells of a clean file
 MIN_REPAIR_PRECISION = 0.95
@@ -45,13 +51,13 @@ Setting = tuple[tuple[str, Any], ...]  # constants that differ from the shipped 
 
 
 def shipped() -> dict[str, Any]:
-    """Every constant that is chosen again, with its shipped value; those of the numeric half as ``module.NAME``."""
+    """Every constant that is chosen again, with its shipped value; those of other files as ``module.NAME``."""
     options = {f.name: getattr(DEFAULT, f.name) for f in fields(TableOptions) if f.name not in FIXED}
-    return options | {f"{m}.{n}": getattr(_module(m), n) for m, names in NUMBERS.items() for n in names}
+    return options | {f"{m}.{n}": getattr(_module(m), n) for m, names in CONSTANTS.items() for n in names}
 
 
 def _module(name: str) -> Any:
-    return importlib.import_module(f"magnet.tables.numbers.{name}")
+    return importlib.import_module(f"magnet.tables.{name}")
 
 
 def grid(value: Any) -> tuple[Any, ...]:
@@ -71,17 +77,17 @@ def grid(value: Any) -> tuple[Any, ...]:
 
 
 def with_options(setting: Setting) -> TableOptions:
-    """Put the constants of the numeric half in place and return the others."""
+    """Put the constants of other files in place and return those of the posterior."""
     chosen = dict(setting)
-    for module, names in NUMBERS.items():
+    for module, names in CONSTANTS.items():
         for name in names:
             key = f"{module}.{name}"
-            setattr(_module(module), name, chosen.pop(key, _shipped_numbers()[key]))
+            setattr(_module(module), name, chosen.pop(key, _shipped_constants()[key]))
     return replace(DEFAULT, **chosen)
 
 
 @lru_cache(1)
-def _shipped_numbers() -> dict[str, Any]:
+def _shipped_constants() -> dict[str, Any]:
     return {key: value for key, value in shipped().items() if "." in key}
 
 
@@ -90,7 +96,7 @@ def _measure(table: str, setting: Setting) -> dict[str, float]:
     import tables as benchmark
 
     dirty, clean = _texts(table)
-    _shipped_numbers()
+    _shipped_constants()
     options = with_options(setting)
     began = time.perf_counter()
     score = benchmark.judge(dirty, clean, lambda columns: benchmark.ours(columns, options))
@@ -201,8 +207,8 @@ def leave_one_family_out(names: list[str], output: Path, jobs: int, per_family: 
     output.mkdir(parents=True, exist_ok=True)
     measure = Measurements(output / "tables_left_out.jsonl", jobs)
     lines = [
-        f"{len(default)} constants: {len(fields(TableOptions)) - len(FIXED)} of `TableOptions`, the rest of the",
-        f"numeric part. They are chosen on the {per_family} smallest tables of each other family; the left-out family",
+        f"{len(default)} constants: {len(fields(TableOptions)) - len(FIXED)} of `TableOptions`, the rest of",
+        f"other files. They are chosen on the {per_family} smallest tables of each other family; the left-out family",
         "is evaluated on all its tables. Limits on a clean file: 2 listed and 0.5 changed cells per 1000.",
         "",
     ]

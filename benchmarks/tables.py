@@ -1,7 +1,8 @@
 """Real and synthetic dirty tables: detection, repair and harm, compared with simple rules and outlier detectors.
 
 python benchmarks/tables.py                      # every table of $MAGNET_DATA/Tables, writes results/tables.md
-python benchmarks/tables.py hospital beers       # some of them
+python benchmarks/tables.py --jobs 4 --methods magnet    # in parallel; the other methods as they stand in tables.csv
+python benchmarks/tables.py hospital beers       # some tables only, nothing is written
 python benchmarks/tables.py --made-up            # seeded families of errors, nothing read
 python benchmarks/tables.py --injected           # one kind of error, or all kinds, put into the clean files
 python benchmarks/tables.py --leave-one-family-out --jobs 16    # writes results/tables_left_out.md
@@ -17,6 +18,7 @@ import resource
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -60,6 +62,9 @@ class Score:
     clean_listed: float = 0.0
     clean_changed: float = 0.0
     seconds: float = 0.0
+
+
+Results = dict[str, dict[str, dict[str, Score]]]  # by part of the report, method and table
 
 
 def read_texts(path: Path) -> Columns:
@@ -290,7 +295,7 @@ def main() -> None:
     parser.add_argument("--leave-one-family-out", action="store_true", help="choose every constant without the family")
     parser.add_argument("--per-family", type=int, default=4, help="smallest tables per family in that choice")
     parser.add_argument("--start", default="both", choices=("both", "shipped", "arbitrary"), help="of its search")
-    parser.add_argument("--jobs", type=int, default=1, help="processes of that choice")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--rows", type=int, help="time a made-up table of so many rows, and do nothing else")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder of tables.md and tables.csv")
     args = parser.parse_args()
@@ -301,24 +306,41 @@ def main() -> None:
         print(time_rows(args.rows, args.output))
         return
     methods = [m for m in args.methods.split(",") if m in METHODS]
-    results: dict[str, dict[str, dict[str, Score]]] = {}
     tables = {
         "Real tables": real_tables(args.names),
         "Made-up families": made_up_tables(args.names, args.seeds),
         "Injected errors": injected_tables(args.names, args.rate),
     }
-    if args.made_up or args.injected or args.names:
+    whole = not (args.made_up or args.injected or args.names)
+    if not whole:
         only = "Made-up families" if args.made_up else "Injected errors" if args.injected else "Real tables"
         tables = {only: tables[only]}
-    for title, some in tables.items():
-        used = methods if title != "Injected errors" else [m for m in methods if m == "magnet"]
-        results[title] = {m: {} for m in used}
-        for name, dirty, clean in some:
-            for m in used:
-                results[title][m][name] = judge(dirty, clean, METHODS[m])
-                print(f"{m:20s} {row_of(name, results[title][m][name])}", flush=True)
-            if len(tables) > 1:
+    results = stored(args.output) if whole else {}
+    with ProcessPoolExecutor(args.jobs) as pool:
+        work = {
+            (title, m, name): pool.submit(judge, dirty, clean, METHODS[m])
+            for title, some in tables.items()
+            for name, dirty, clean in some
+            for m in (methods if title != "Injected errors" else [m for m in methods if m == "magnet"])
+        }
+        for title, m, _ in work:
+            results.setdefault(title, {})[m] = {}
+        for (title, m, name), done in work.items():
+            results[title][m][name] = done.result()
+            print(f"{m:20s} {row_of(name, done.result())}", flush=True)
+            if whole:
                 write(results, args.output)
+
+
+def stored(folder: Path) -> Results:
+    """What :func:`write` wrote last."""
+    out: Results = {}
+    if (folder / "tables.csv").exists():
+        with (folder / "tables.csv").open(newline="") as file:
+            for line in csv.DictReader(file):
+                part, m, name = line.pop("part"), line.pop("method"), line.pop("table")
+                out.setdefault(part, {}).setdefault(m, {})[name] = Score(**{k: float(v) for k, v in line.items()})  # type: ignore[arg-type]
+    return out
 
 
 def time_rows(rows: int, folder: Path) -> str:
@@ -339,7 +361,7 @@ def time_rows(rows: int, folder: Path) -> str:
     return text
 
 
-def summary(results: dict[str, dict[str, dict[str, Score]]]) -> list[str]:
+def summary(results: Results) -> list[str]:
     """Means of the families of real tables, and of all made-up and all injected ones: ours beside the others."""
     others = [m for m in METHODS if m != "magnet"]
     head = [
@@ -364,7 +386,7 @@ def summary(results: dict[str, dict[str, dict[str, Score]]]) -> list[str]:
     return [*lines, "", "Listed and changed cells of the clean file are per 1000 cells."]
 
 
-def write(results: dict[str, dict[str, dict[str, Score]]], folder: Path) -> None:
+def write(results: Results, folder: Path) -> None:
     """The report and the numbers behind it."""
     lines = [
         "# Dirty tables",
@@ -390,11 +412,11 @@ def write(results: dict[str, dict[str, dict[str, Score]]], folder: Path) -> None
     fields = list(Score.__dataclass_fields__)
     with (folder / "tables.csv").open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["method", "table", *fields])
-        for methods in results.values():
+        writer.writerow(["part", "method", "table", *fields])
+        for part, methods in results.items():
             for m, scores in methods.items():
                 for name, score in scores.items():
-                    writer.writerow([m, name, *(f"{getattr(score, k):.4g}" for k in fields)])
+                    writer.writerow([part, m, name, *(f"{getattr(score, k):.6g}" for k in fields)])
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ list       ``findings.py``, ``review.py``             listed cells with probabil
 write      ``write.py``, ``readers/``                 the file again, with the accepted changes and no others
 ========== ========================================== ==========================================================
 
-``options.py`` holds the constants of the posterior, each with its reason; constants of one channel are in its file.
+``options.py`` holds shared constants and those of the posterior, each with its reason; others are where they are used.
 ``fields.py``, ``schema.py`` and ``encoding.py`` turn columns into numbers for the detectors of graphs.
 """
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
-from magnet.tables.channels.base import UNKNOWN, Channel, ChannelContext
+from magnet.tables.channels.base import UNKNOWN, Channel
+from magnet.tables.channels.respell import Respell
 from magnet.tables.channels.typo import DIGIT, Typo
 from magnet.tables.coded import Codes, Floats
 from magnet.tables.experts.base import Point
-from magnet.tables.experts.groups import Groups
+from magnet.tables.experts.groups import UNEVEN, Groups
 from magnet.tables.experts.links import Links
 from magnet.tables.experts.novelty import tokens_of
 from magnet.tables.findings import Finding
@@ -23,21 +25,20 @@ MIN_PROBABILITY = 0.05  # findings below this probability are dropped at once
 PRUNED = 0.02  # a correction that cannot reach this share of the observed value's mass is ignored
 MAX_DOUBTS = 5_000  # contradictions of a template that are examined one by one
 ALIKE = 4.0  # values whose counts differ by a larger factor may be a value and its misspelling
-VISIBLE = 1.0  # share of misspellings that change the shape of a text or leave an unknown word
 GUESSED = 0.79  # highest confidence of a correction by shape alone: too low to be written or learned from
 
 
 @dataclass(eq=False)
 class ColumnJudgement:
-    """Findings of one column, mass of errors by rate name, rows whose errors could be seen, what may be learned, and,
-    where it was asked for, the likeliest value of every blank with its probability.
+    """Findings of one column, misspellings expected, rows in which they could be seen, what may be learned, and, where
+    it was asked for, the likeliest value of every blank with its probability.
 
     A misspelling can be seen with certainty where the right value occurs in other rows, so rates are estimated from
     such corrections and rows only.
     """
 
     findings: dict[int, Finding]
-    mass: dict[str, float]
+    misspelled: float
     identifiable: float
     repairs: dict[int, int]
     lessons: list[tuple[str, str]]
@@ -61,25 +62,24 @@ class ColumnModel(ColumnPrior):
         return which, order[starts[observed][which] + offset]
 
     def _from_channels(self, own: Floats) -> list[_Pairs]:
-        context = ChannelContext(self.column, self.counts, self.read_counts, self.novelty, self.options)
         out: list[_Pairs] = []
         self.near: dict[int, list[tuple[int, float]]] = {}
-        self.misspelled: dict[int, list[tuple[int, float]]] = {}
-        for at, channel in enumerate(self.channels):
-            found = channel.propose(context)
-            if not len(found.observed):
+        channels: tuple[Channel, ...] = (self.typo, Respell(self.typo))
+        for at, channel in enumerate(channels):
+            found = channel.propose(self)
+            if not found:
                 continue
-            strength = self.rates.of(channel.rate) * found.likelihood
-            for at_pair in np.flatnonzero(np.isnan(found.measure)).tolist():
-                pair = (int(found.candidate[at_pair]), float(strength[at_pair]))
-                self.near.setdefault(int(found.observed[at_pair]), []).append(pair)
-                if channel.name == "typo":
-                    self.misspelled.setdefault(int(found.observed[at_pair]), []).append(pair)
-            which, rows = self._expand(found.observed)
-            bound = strength * np.where(np.isnan(found.measure), 1.0, found.measure * self.weights[-1])
+            for proposal in found:
+                if math.isnan(proposal.measure):
+                    pair = proposal.candidate, self.rate * proposal.likelihood
+                    self.near.setdefault(proposal.observed, []).append(pair)
+            observed, candidate, likelihood, measure = (np.array(part) for part in zip(*found, strict=True))
+            strength = self.rate * likelihood
+            which, rows = self._expand(observed)
+            bound = strength * np.where(np.isnan(measure), 1.0, measure * self.weights[-1])
             keep = bound[which] > PRUNED * own[rows]
             which, rows = which[keep], rows[keep]
-            out.append(_Pairs(rows, found.candidate[which], strength[which], found.measure[which], at))
+            out.append(_Pairs.of(rows, candidate[which], strength[which], measure[which], at))
         return out
 
     def _add_siblings(self) -> None:
@@ -90,7 +90,7 @@ class ColumnModel(ColumnPrior):
         more base measure: dense codes and numbered names are no typos. A value beside a far more frequent one is
         not established.
         """
-        counts, near = self.counts, self.misspelled
+        counts, near = self.counts, self.near
         average = len(self.column.read) / max(int(np.count_nonzero(counts)), 1)
         settled = counts >= max(3.0, average)
         for x, found in near.items():
@@ -113,27 +113,21 @@ class ColumnModel(ColumnPrior):
             for v, strength in found:
                 siblings = beside.get(_edit_class(values[x], values[v]))
                 if siblings:
-                    self._base[x] += len(siblings) / (total + 1) * strength / self.rates.typo / total
+                    self._base[x] += len(siblings) / (total + 1) * strength / self.rate / total
 
     def _from_experts(self, own: Floats) -> list[_Pairs]:
         out: list[_Pairs] = []
-        column, rates = self.column, self.rates
-        bound = 0.3 * rates.typo + self._exception_rate(own) + rates.missing
-        blank = column.blank
+        column, blank = self.column, self.column.blank
+        possible = (PRUNED * own < 0.3 * self.rate + self._exception_rate(own)) & (column.read != blank)
         for expert in self.experts:
             for codes in expert.proposals().T:
-                rows = np.flatnonzero((codes >= 0) & (codes != column.read) & (PRUNED * own < bound) & (codes != blank))
+                rows = np.flatnonzero(possible & (codes >= 0) & (codes != column.read) & (codes != blank))
                 if not len(rows):
                     continue
                 values, read = codes[rows], column.read[rows]
-                empty = read == blank
-                nan = np.full(len(rows), np.nan)
-                out.append(_Pairs(rows[empty], values[empty], nan[empty] * 0 + rates.missing, nan[empty], _MISSING))
-                rows, values, read = rows[~empty], values[~empty], read[~empty]
-                nan = nan[~empty]
                 wild = self._exception_rate(own)[rows] * (self.frequency.probability(rows, read) + self.base(read))
-                out.append(_Pairs(rows, values, wild, nan, _DISAGREEMENT))
-                out.append(_Pairs(rows, values, rates.typo * self._typo_pairs(read, values), nan, 0))
+                out.append(_Pairs.of(rows, values, wild, np.nan, _DISAGREEMENT))
+                out.append(_Pairs.of(rows, values, self.rate * self._typo_pairs(read, values), np.nan, _TYPO))
         return out
 
     def _exception_rate(self, own: Floats) -> Floats:
@@ -145,7 +139,7 @@ class ColumnModel(ColumnPrior):
         """
         if self._exceptions is not None:
             return self._exceptions
-        rate = np.full(len(own), self.rates.disagreement)
+        rate = np.full(len(own), self.options.disagreement_rate)
         groups = [e for e in self.experts if isinstance(e, Groups | Links)]
         self._exceptions = rate
         if not groups or self.weights[0] + self.weights[-1] > self.options.exception_share:
@@ -156,7 +150,7 @@ class ColumnModel(ColumnPrior):
         for group in groups:
             voice, votes, spread = group.agreement()
             if group is groups[0]:
-                genuine = spread > self.options.dispersion and not group.strict
+                genuine = spread > UNEVEN and not group.strict
             speaks = (voice >= 0) & (voice != read) & ((said < 0) | (said == voice))
             said = np.where(speaks, voice, said)
             against += RULE_VOICES * speaks if group.strict else speaks
@@ -214,7 +208,7 @@ class ColumnModel(ColumnPrior):
                 measure = self.novelty.without(self.column.values[told[at]], [self.column.values[said[at]]])[0]
                 theirs[at] = self.weights[-1] * measure
             slip = np.maximum(self._typo_pairs(said, told), self._typo_pairs(told, said))
-            extra[rows] += weight * self.rates.typo * slip * np.minimum((mine + 1e-300) / (theirs + 1e-300), 1e6)
+            extra[rows] += weight * self.rate * slip * np.minimum((mine + 1e-300) / (theirs + 1e-300), 1e6)
         return extra
 
     # ------------------------------------------------------------------ posterior
@@ -226,7 +220,7 @@ class ColumnModel(ColumnPrior):
         proposed = self._from_channels(own)
         self._add_siblings()
         own = self.prior(np.arange(n), column.read)
-        pairs = _concatenate(proposed + self._from_experts(own))
+        parts = [part for part in proposed + self._from_experts(own) if len(part.rows)]
         real = self._p_real()
         if real:
             share = np.ones(len(column.values))
@@ -234,12 +228,10 @@ class ColumnModel(ColumnPrior):
             share = share[column.read]
             own = own * share + (1 - share) * self.weights[-1] * self.base(column.read)
         own += self._other_cell_wrong()
-        rates = self.rates
-        blank = column.read == column.blank
-        own *= np.where(blank, 1 - rates.missing, 1 - rates.typo - rates.disagreement - rates.affix)
-        mass = dict.fromkeys(("typo", "disagreement", "missing", "affix"), 0.0)
-        if not len(pairs.rows):
-            return ColumnJudgement({}, mass, self._identifiable(), {}, [])
+        own *= 1 - self.rate - self.options.disagreement_rate
+        if not parts:
+            return ColumnJudgement({}, 0.0, self._identifiable(), {}, [])
+        pairs = _Pairs(*(np.concatenate(field) for field in zip(*parts, strict=True)))
         known = np.where(np.isnan(pairs.measure), 0.0, pairs.measure * self.weights[-1])
         asked = np.flatnonzero(np.isnan(pairs.measure))
         known[asked] = self.prior(pairs.rows[asked], pairs.codes[asked])
@@ -248,18 +240,16 @@ class ColumnModel(ColumnPrior):
         both = key * 64 + pairs.channel
         first = np.unique(both, return_index=True)[1]
         rows, codes, weight, key = pairs.rows[first], pairs.codes[first], weight[first], key[first]
-        channel, measure = np.asarray(pairs.channel)[first], pairs.measure[first]
+        channel, measure = pairs.channel[first], pairs.measure[first]
         total = own + np.bincount(rows, weights=weight, minlength=n)
         wrong = 1 - own / np.maximum(total, 1e-300)
         starts = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
         summed = np.add.reduceat(weight, starts)
         leads = np.r_[starts[1:], len(key)]
         share = weight / np.maximum(total[rows], 1e-300)
-        for name in mass:
-            hit = np.isin(channel, _codes_of(self.channels, name)) & np.isnan(measure)
-            mass[name] = float(share[hit].sum())
+        misspelled = float(share[(channel >= _TYPO) & np.isnan(measure)].sum())
         guessed = float(share[~np.isnan(measure)].sum())
-        evidence = min(1.0, (VISIBLE * rates.typo + rates.affix) * n / guessed) if guessed else 1.0
+        evidence = min(1.0, self.rate * n / guessed) if guessed else 1.0
         best: dict[int, tuple[float, int]] = {}
         for s in np.flatnonzero(wrong[rows[starts]] > MIN_PROBABILITY).tolist():
             row = int(rows[starts[s]])
@@ -272,20 +262,20 @@ class ColumnModel(ColumnPrior):
             span = slice(starts[s], leads[s])
             code, by = int(codes[starts[s]]), int(channel[span][weight[span].argmax()])
             confidence = 0.0 if code == UNKNOWN else float(value_mass / total[row])
-            if by >= 0 and self.channels[by].name == "respell" and self._guessed(row, code):
+            if by == _RESPELL and self._guessed(row, code):
                 confidence = min(confidence, GUESSED)
             probability = float(wrong[row])
             if not np.isnan(measure[starts[s]]):
                 probability, confidence = probability * evidence, confidence * evidence
-            kind = {_MISSING: "missing", _DISAGREEMENT: "disagreement"}.get(by) or self.channels[by].kind
+            kind = "disagreement" if by == _DISAGREEMENT else "typo"
             suggested = None if code == UNKNOWN else column.values[code]
             reason = self.reason(row, code, kind) if probability >= self.options.list_from else ""
             findings[row] = Finding(row, suggested, probability, confidence, kind, reason)
             if confidence >= self.options.learn_from and not self._trusted(row):
                 repairs[row] = code
-                if by >= 0:
+                if by >= _TYPO:
                     lessons.append((column.values[column.read[row]], column.values[code]))
-        return ColumnJudgement(findings, mass, self._identifiable(), repairs, lessons)
+        return ColumnJudgement(findings, misspelled, self._identifiable(), repairs, lessons)
 
     def _trusted(self, row: int) -> bool:
         return self.table.trusted is not None and bool(self.table.trusted[row, self.position])
@@ -309,7 +299,7 @@ class ColumnModel(ColumnPrior):
         return self.column.values[self.column.read[row]]
 
 
-_MISSING, _DISAGREEMENT = -2, -3
+_TYPO, _RESPELL, _DISAGREEMENT = 0, 1, -1  # what makes a value come out as another
 
 
 def _edit_class(observed: str, value: str) -> str:
@@ -319,32 +309,16 @@ def _edit_class(observed: str, value: str) -> str:
     return f"{found[0] if found else 'two'} {digits}"
 
 
-def _codes_of(channels: list[Channel], rate: str) -> list[int]:
-    extra = {"missing": [_MISSING], "disagreement": [_DISAGREEMENT]}.get(rate, [])
-    return [k for k, c in enumerate(channels) if c.rate == rate] + extra
-
-
-@dataclass(frozen=True, eq=False)
-class _Pairs:
-    """Candidates of rows: row, value, rate times likelihood, base measure or nan, and the channel."""
+class _Pairs(NamedTuple):
+    """Candidates of rows: row, value, rate times likelihood, base measure or nan, and the channel ``[pairs]``."""
 
     rows: Codes
     codes: Codes
     strength: Floats
     measure: Floats
-    channel: Codes | int
+    channel: Codes
 
-
-def _concatenate(parts: list[_Pairs]) -> _Pairs:
-    parts = [p for p in parts if len(p.rows)]
-    if not parts:
-        none = np.zeros(0, dtype=np.int64)
-        return _Pairs(none, none, none.astype(float), none.astype(float), none)
-    channel = np.concatenate([np.full(len(p.rows), p.channel, dtype=np.int64) for p in parts])
-    return _Pairs(
-        np.concatenate([p.rows for p in parts]),
-        np.concatenate([p.codes for p in parts]),
-        np.concatenate([p.strength for p in parts]),
-        np.concatenate([p.measure for p in parts]),
-        channel,
-    )
+    @classmethod
+    def of(cls, rows: Codes, codes: Codes, strength: Floats | float, measure: Floats | float, channel: int) -> _Pairs:
+        """With one value for all pairs where a number is given."""
+        return cls(rows, codes, *(np.broadcast_to(part, rows.shape) for part in (strength, measure, channel)))

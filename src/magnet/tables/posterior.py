@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from magnet.cluster import results_in_order
-from magnet.tables.channels import AUDITS, REWRITES, Channel, make_channels
+from magnet.tables.channels import AUDITS, REWRITES
+from magnet.tables.channels.typo import Typo
 from magnet.tables.coded import CodedTable, Codes, joint
 from magnet.tables.findings import CellFinding, Finding, TableVerdict
 from magnet.tables.mixture import ColumnJudgement, ColumnModel
 from magnet.tables.options import DEFAULT, TableOptions
-from magnet.tables.prior import Rates
 from magnet.tables.roles import Role, infer_role
 from magnet.tables.rules import Decision, Rule, broken, read_rules
 
@@ -80,12 +80,12 @@ def judge_table(
     memory = _Memory(list(decisions or ()))
     if table.num_rows:
         for rewrite in REWRITES.values():
-            _apply(table, cells, rewrite(table, options), options)
+            _apply(table, cells, rewrite(table), options)
         found, fillings = _passes(table, options, memory, progress)
         for key, finding in found.items():
             cells[key] = _both(cells[key], finding) if key in cells else finding
         for audit in AUDITS.values():
-            for j, finding in audit(table, options):
+            for j, finding in audit(table):
                 key = finding.row, j
                 cells[key] = _stronger(cells[key], finding) if key in cells else finding
         for j, finding in broken(table, known):
@@ -244,14 +244,13 @@ def _passes(
     table: CodedTable, options: TableOptions, told: _Memory, progress: Callable[[str, float], None] | None
 ) -> tuple[Cells, dict[tuple[int, int], tuple[int, float]]]:
     """The findings and, if requested, the most probable value of every blank with its probability."""
-    channels = make_channels(options)
-    width = len(table.columns)
-    rates = [_first_rates(table, j, options) for j in range(width)]
+    typo, width = Typo(), len(table.columns)
+    rates = [options.typo_rate] * width
     memory: list[dict[str, object]] = [{} for _ in range(width)]
     active = [j for j, c in enumerate(table.columns) if c.name not in table.skip and c.role.name != "empty"]
     judged: dict[int, ColumnJudgement] = {}
     for step in range(options.passes + options.more_passes):
-        in_pass = _Pass(table, channels, options, step < 2, table.fill and step >= options.passes - 1)
+        in_pass = _Pass(table, typo, options, step < 2, table.fill and step >= options.passes - 1)
         results = results_in_order(_judge_column, in_pass, [(j, rates[j], memory[j]) for j in active], table.cluster)
         for at, j in enumerate(active):
             if progress:
@@ -261,26 +260,22 @@ def _passes(
             for text in added:
                 table.columns[j].code(text)
             name = table.columns[j].name
-            judged[j].mass["typo"] += told.accepted[name]
+            judged[j].misspelled += told.accepted[name]
             judged[j].identifiable += told.accepted[name] + options.rejected_rows * told.rejected[name]
-        before = {j: rates[j].typo for j in active}
-        for name in ("typo", "affix"):
-            given = options.rate_cells * getattr(options, f"{name}_rate")
-            seen = sum(result.identifiable for result in judged.values())
-            mean = (sum(result.mass[name] for result in judged.values()) + given) / (seen + options.rate_cells)
-            for j, result in judged.items():
-                own = (result.mass[name] + options.rate_rows * mean) / (result.identifiable + options.rate_rows)
-                setattr(rates[j], name, min(max(own, 0.5 * mean, options.rate_floor), options.rate_cap))
+        before = list(rates)
+        seen = sum(result.identifiable for result in judged.values()) + options.rate_cells
+        wrong = sum(result.misspelled for result in judged.values()) + options.rate_cells * options.typo_rate
+        for j, result in judged.items():
+            own = (result.misspelled + options.rate_rows * wrong / seen) / (result.identifiable + options.rate_rows)
+            rates[j] = min(max(own, 0.5 * wrong / seen, options.rate_floor), options.rate_cap)
         for j in active:
             column = table.columns[j]
             column.current = column.read.copy()
             for row, code in judged[j].repairs.items():
                 column.current[row] = code
-        lessons = told.lessons + [pair for result in judged.values() for pair in result.lessons]
-        for channel in channels:
-            channel.learn(lessons)
+        typo.learn(told.lessons + [pair for result in judged.values() for pair in result.lessons])
         if step >= options.passes - 1:
-            active = [j for j in active if rates[j].typo > RISING * before[j]]
+            active = [j for j in active if rates[j] > RISING * before[j]]
     found = {(i, j): f for j, result in judged.items() for i, f in result.findings.items()}
     return found, {(i, j): filling for j, result in judged.items() for i, filling in result.fillings.items()}
 
@@ -290,14 +285,14 @@ class _Pass:
     """What all columns of one pass share.
 
     Args:
-        table, channels, options: see :class:`~magnet.tables.mixture.ColumnModel`.
+        table, typo, options: see :class:`~magnet.tables.mixture.ColumnModel`.
         fresh: whether contexts are chosen again.
         fill: whether blanks get a suggestion.
         found: values computed once per pass.
     """
 
     table: CodedTable
-    channels: list[Channel]
+    typo: Typo
     options: TableOptions
     fresh: bool
     fill: bool
@@ -305,19 +300,13 @@ class _Pass:
 
 
 def _judge_column(
-    pass_: _Pass, position: int, rates: Rates, memory: dict[str, object]
+    pass_: _Pass, position: int, rate: float, memory: dict[str, object]
 ) -> tuple[ColumnJudgement, dict[str, object], list[str]]:
     """Judge one column; returns its state for the next pass and the texts added to its vocabulary."""
     known = len(pass_.table.columns[position].values)
-    model = ColumnModel(pass_.table, position, pass_.channels, rates, pass_.options, memory, pass_.fresh, pass_.found)
+    context = pass_.table, position, memory, pass_.fresh, pass_.found
+    model = ColumnModel(*context, options=pass_.options, typo=pass_.typo, rate=rate)
     judged = model.judge()
     if pass_.fill:
         judged.fillings = model.fillings()
     return judged, memory, model.column.values[known:]
-
-
-def _first_rates(table: CodedTable, position: int, options: TableOptions) -> Rates:
-    column = table.columns[position]
-    blanks = float((column.read == column.blank).mean()) if table.num_rows else 0.0
-    missing = min(max(blanks, options.missing_rate), options.blank_cap)
-    return Rates(options.typo_rate, options.disagreement_rate, missing, options.affix_rate)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from magnet.tables.channels.base import UNKNOWN, Channel
+from magnet.tables.channels.base import UNKNOWN
 from magnet.tables.channels.typo import Typo, near_pairs
-from magnet.tables.coded import CodedTable, Codes, Floats
-from magnet.tables.experts import EXPERTS, Expert, FitContext, Frequency, Novelty
-from magnet.tables.experts.novelty import tokens_of
+from magnet.tables.coded import Codes, Floats
+from magnet.tables.experts import EXPERTS, ColumnContext, Expert, Frequency
+from magnet.tables.experts.novelty import LETTERS, Novelty, tokens_of
 from magnet.tables.options import TableOptions
 from magnet.tables.roles.patterns import number
 
@@ -23,43 +23,28 @@ STRICT = 1e-3  # weight left to the other experts beside one that holds in truth
 
 
 @dataclass(eq=False)
-class Rates:
-    """Share of cells hit, by rate name, for one column."""
-
-    typo: float
-    disagreement: float
-    missing: float
-    affix: float
-
-    def of(self, name: str) -> float:
-        return float(getattr(self, name))
-
-
-@dataclass(eq=False)
-class ColumnPrior:
+class ColumnPrior(ColumnContext):
     r"""The prior of one column.
 
     .. math:: P(v \mid i) = \lambda_0 F_{-i}(v) + \sum_k \lambda_k P_k(v \mid i) + \lambda_B B(v)
 
     with weights by EM on the leave-one-out likelihood of the repaired column.
+
+    Args:
+        options: the constants.
+        typo: the channel of misspellings.
+        rate: share of the cells that are misspelled.
     """
 
-    table: CodedTable
-    position: int
-    channels: list[Channel]
-    rates: Rates
-    options: TableOptions
-    memory: dict[str, object]
-    fresh: bool
-    shared: dict[str, object]
+    options: TableOptions = field(kw_only=True)
+    typo: Typo = field(kw_only=True)
+    rate: float = field(kw_only=True)
 
     def __post_init__(self) -> None:
-        column = self.column = self.table.columns[self.position]
-        self.counts, self.read_counts = column.counts(), column.read_counts()
-        self.frequency = Frequency(column)
+        super().__post_init__()
+        column, self.frequency = self.column, Frequency(self.column)
         self.novelty = self._novelty()
-        context = FitContext(self.table, self.position, self.options, self.memory, self.fresh, self.shared)
-        self.experts: list[Expert] = [e for fit in EXPERTS.values() for e in fit(context)]
+        self.experts: list[Expert] = [e for fit in EXPERTS.values() for e in fit(self)]
         self._base: Floats = np.zeros(0)
         self._exceptions: Floats | None = None
         parts = [np.maximum(self.frequency.own(), 0), *(e.own() for e in self.experts), self.base(column.current)]
@@ -69,19 +54,12 @@ class ColumnPrior:
             self.weights *= STRICT
             self.weights[[k + 1 for k in strict]] += (1 - STRICT) / len(strict)
 
-    @property
-    def typo(self) -> Typo:
-        """The channel of misspellings."""
-        return next(channel for channel in self.channels if isinstance(channel, Typo))
-
     def _novelty(self) -> Novelty:
         """The base measure, kept from the last pass if no value of the column was repaired since."""
         held = np.flatnonzero(self.counts)
         state = hashlib.sha256(held.tobytes() + self.counts[held].tobytes()).digest()  # the same in every process
         if self.memory.get("novelty_state") == state:
             return self.memory["novelty"]  # type: ignore[return-value]
-        values = self.column.values
-        self.novelty = Novelty({values[k]: int(self.counts[k]) for k in held.tolist()}, self.options.letters)
         self._forget_repeated_typos()
         self.memory["novelty"], self.memory["novelty_state"] = self.novelty, state
         return self.novelty
@@ -125,8 +103,8 @@ class ColumnPrior:
             if count * 5 >= words[known]:
                 continue
             chance = self.typo.likelihood(word, known)
-            as_typo = count * math.log(self.rates.typo * chance * words[known] / n + 1e-300)
-            as_word = -len(word) * math.log(self.options.letters) + math.lgamma(count) - (count - 1) * math.log(n)
+            as_typo = count * math.log(self.rate * chance * words[known] / n + 1e-300)
+            as_word = -len(word) * math.log(LETTERS) + math.lgamma(count) - (count - 1) * math.log(n)
             if as_typo > as_word + 2:
                 self.novelty.forget(word)
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from magnet.tables.errors import BadTable
 from magnet.tables.fields import Field
-from magnet.tables.links import Links, finish, ids_as_text, link
+from magnet.tables.links import Links, find_edge_columns, finish, ids_as_text, link
 from magnet.tables.schema import infer_fields, not_empty
 from magnet.tables.values import Change, parser, replaced, simplified, texts
 
@@ -245,8 +245,6 @@ def _find_id(
     frame: pd.DataFrame, edges: pd.DataFrame | None, label: str | None, source: str | None, target: str | None
 ) -> str | None:
     """The column whose values the edges name; without edges, a column of different values that is named like an id."""
-    from magnet.tables.links import find_edge_columns
-
     names = [name for name in frame.columns if name != label]
     names.sort(key=lambda name: name.lower() not in ID_NAMES)
     if edges is not None and len(edges):

@@ -14,9 +14,7 @@ def rewritten(texts: list[str]) -> dict[int, tuple[str | None, bool]]:
     """Row to its suggestion, and whether that is certain enough to be written."""
     table = CodedTable.of({"town": texts})
     table.columns[0].role = infer_role(table.columns[0], table)
-    return {
-        f.row: (f.suggested, f.confidence >= DEFAULT.change_from) for _, f in case_and_space.rewrite(table, DEFAULT)
-    }
+    return {f.row: (f.suggested, f.confidence >= DEFAULT.change_from) for _, f in case_and_space.rewrite(table)}
 
 
 def test_white_space_goes_and_a_lone_one_is_only_listed() -> None:

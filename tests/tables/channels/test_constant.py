@@ -3,7 +3,6 @@
 from magnet.tables import posterior
 from magnet.tables.channels import constant
 from magnet.tables.coded import CodedTable
-from magnet.tables.options import DEFAULT
 from magnet.tables.roles import infer_role
 
 
@@ -11,7 +10,7 @@ def _found(columns: dict[str, list[str]]) -> set[tuple[int, int]]:
     table = CodedTable.of(columns)
     for column in table.columns:
         column.role = infer_role(column, table)
-    return {(finding.row, j) for j, finding in constant.rewrite(table, DEFAULT)}
+    return {(finding.row, j) for j, finding in constant.rewrite(table)}
 
 
 def test_scattered_exceptions_are_wrong() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from magnet.tables.channels import punctuation
 from magnet.tables.coded import CodedTable
-from magnet.tables.options import DEFAULT
 from magnet.tables.roles import infer_role
 
 PHONES = [f"{310 + k % 3}-{200 + 7 * k}-{1000 + 13 * k}" for k in range(40)]
@@ -15,7 +14,7 @@ JOURNALS = ["J. Clin. Med.", "Ann. Surg.", "Eur. Heart J.", "Acta Orthop."] * 10
 def better(texts: list[str]) -> dict[int, str | None]:
     table = CodedTable.of({"x": texts})
     table.columns[0].role = infer_role(table.columns[0], table)
-    return {f.row: f.suggested for _, f in punctuation.rewrite(table, DEFAULT)}
+    return {f.row: f.suggested for _, f in punctuation.rewrite(table)}
 
 
 def test_phones_take_the_frame_of_most() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from magnet.tables.channels import remark
 from magnet.tables.coded import CodedTable
-from magnet.tables.options import DEFAULT
 from magnet.tables.roles import infer_role
 
 YEARS = [str(1980 + 7 * k % 31) for k in range(40)]
@@ -14,7 +13,7 @@ TOWNS = ["Ulm", "Bonn", "Kiel", "Mainz"] * 10
 def bare(texts: list[str]) -> dict[int, str | None]:
     table = CodedTable.of({"x": texts})
     table.columns[0].role = infer_role(table.columns[0], table)
-    return {f.row: f.suggested for _, f in remark.rewrite(table, DEFAULT)}
+    return {f.row: f.suggested for _, f in remark.rewrite(table)}
 
 
 def test_remarks_behind_numbers_and_dates_go_even_if_the_number_is_new() -> None:

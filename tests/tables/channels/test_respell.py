@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from magnet.tables.channels.base import UNKNOWN, ChannelContext
+from magnet.tables.channels.base import UNKNOWN
 from magnet.tables.channels.respell import Respell
 from magnet.tables.channels.typo import Typo
-from magnet.tables.coded import CodedColumn
-from magnet.tables.experts.novelty import Novelty
-from magnet.tables.options import DEFAULT
+from magnet.tables.coded import CodedTable
+from magnet.tables.experts.base import ColumnContext
 
 
 def corrections(texts: list[str]) -> dict[str, list[str]]:
     """Proposed corrections by observed text, the likeliest first; ``?`` where it is not known."""
-    column = CodedColumn.of("x", texts)
-    counts = column.counts()
-    novelty = Novelty({v: int(c) for v, c in zip(column.values, counts, strict=True)}, DEFAULT.letters)
-    found = Respell(Typo(0.1)).propose(ChannelContext(column, counts, column.read_counts(), novelty, DEFAULT))
-    out: dict[str, list[tuple[float, str]]] = {}
-    for a, b, p, m in zip(found.observed, found.candidate, found.likelihood, found.measure, strict=True):
-        out.setdefault(column.values[a], []).append((p * m, "?" if b == UNKNOWN else column.values[b]))
+    context = ColumnContext(CodedTable.of({"x": texts}), 0)
+    values, out = context.column.values, dict[str, list[tuple[float, str]]]()
+    for a, b, p, m in Respell(Typo()).propose(context):
+        out.setdefault(values[a], []).append((p * m, "?" if b == UNKNOWN else values[b]))
     return {o: [v for _, v in sorted(pairs, reverse=True)] for o, pairs in out.items()}
 
 
@@ -41,3 +37,7 @@ def test_numbers_of_another_length_are_no_misspellings_where_lengths_vary() -> N
 
 def test_values_that_fit_are_left_alone() -> None:
     assert corrections(STREETS) == {}
+
+
+def test_junk_is_taken_off_a_new_value() -> None:
+    assert corrections([*STREETS, "77 Market Street ***"])["77 Market Street ***"][0] == "77 Market Street"

@@ -84,7 +84,7 @@ def judged(columns: dict[str, list[str]], test: ColumnTest) -> set[tuple[int, in
     table = CodedTable.of(columns)
     for column in table.columns:
         column.role = infer_role(column, table)
-    return {(f.row, j, f.suggested) for j, f in test(table, DEFAULT)}
+    return {(f.row, j, f.suggested) for j, f in test(table)}
 
 
 @pytest.mark.parametrize("name", list(CASES))
@@ -104,7 +104,7 @@ def test_what_is_right_is_left_alone(name: str) -> None:
 def test_a_lone_unit_is_listed_but_not_written_and_house_numbers_have_none() -> None:
     table = CodedTable.of({"price": [f"{900 + 7 * k}.50" for k in range(60)] + ["1234.50 EUR"]})
     table.columns[0].role = infer_role(table.columns[0], table)
-    [(_, finding)] = unit.rewrite(table, DEFAULT)
+    [(_, finding)] = unit.rewrite(table)
     assert finding.probability >= DEFAULT.list_from
     assert finding.confidence < DEFAULT.change_from
     assert judged({"house": [str(k) for k in range(1, 61)] + ["12b"]}, unit.rewrite) == set()

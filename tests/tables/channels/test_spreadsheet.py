@@ -16,7 +16,7 @@ PAGES = [f"{k}-{40 + 2 * k}" for k in range(1, 13)] + [f"{100 + k}-{120 + k}" fo
 def found(texts: list[str]) -> dict[int, Finding]:
     table = CodedTable.of({"x": texts})
     table.columns[0].role = infer_role(table.columns[0], table)
-    return {f.row: f for _, f in spreadsheet.rewrite(table, DEFAULT)}
+    return {f.row: f for _, f in spreadsheet.rewrite(table)}
 
 
 def test_a_month_among_ranges_becomes_the_range_that_the_column_makes_likely() -> None:

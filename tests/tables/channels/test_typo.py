@@ -1,11 +1,11 @@
 import pytest
 
-from magnet.tables.channels.typo import ALPHABET, Typo, near_pairs
+from magnet.tables.channels.typo import ALPHABET, DIGIT_DISCOUNT, Typo, near_pairs
 
 
 def test_one_operation_by_hand() -> None:
-    typo = Typo(digit_discount=0.1)
-    share = 2 / 9  # four edits with two pseudo-counts, case and space with half a one
+    typo = Typo()
+    share = 2 / 10.5  # four edits with two pseudo-counts, case and space with half a one, marks with 1.5
     assert typo.likelihood("cet", "cat") == pytest.approx(share / 3 / ALPHABET)
     assert typo.likelihood("ct", "cat") == pytest.approx(share / 3)
     assert typo.likelihood("cart", "cat") == pytest.approx(share / 4 / ALPHABET)
@@ -20,12 +20,12 @@ def test_one_letter_replaced_everywhere() -> None:
 
 
 def test_digits_are_discounted() -> None:
-    typo = Typo(digit_discount=0.1)
-    assert typo.likelihood("1234", "1235") == pytest.approx(0.1 * typo.likelihood("abcd", "abce"))
+    typo = Typo()
+    assert typo.likelihood("1234", "1235") == pytest.approx(DIGIT_DISCOUNT * typo.likelihood("abcd", "abce"))
 
 
 def test_learning_prefers_what_was_seen() -> None:
-    typo = Typo(digit_discount=0.1)
+    typo = Typo()
     before = typo.likelihood("xouse", "mouse")
     typo.learn([("xat", "cat")] * 30)
     assert typo.likelihood("xouse", "mouse") > 5 * before
@@ -38,3 +38,12 @@ def test_join_finds_what_a_full_comparison_finds() -> None:
     joined = set(near_pairs(left, right, 0))
     assert {(1, 0), (2, 0), (3, 0), (4, 0)} <= joined
     assert all(left[a] != right[b] for a, b in joined)
+
+
+def test_junk_behind_a_value_is_a_slip_whose_mark_is_learned() -> None:
+    typo = Typo()
+    assert typo.operation("Ulm ***", "Ulm") == ("mark", " ***", 1.0)
+    assert typo.operation("What?", "What") == ("insert", "?", 5)  # values end so
+    before = typo.likelihood("Ulm-*", "Ulm")
+    typo.learn([("Bonn-*", "Bonn")] * 12)
+    assert typo.likelihood("Ulm-*", "Ulm") > 5 * before > 0

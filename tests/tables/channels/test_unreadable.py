@@ -6,7 +6,6 @@ import pytest
 
 from magnet.tables.channels import unreadable
 from magnet.tables.coded import CodedTable
-from magnet.tables.options import DEFAULT
 from magnet.tables.roles import infer_role
 
 DAYS = [f"{1 + k % 12}/{1 + k % 28}/2017" for k in range(40)]
@@ -16,7 +15,7 @@ NUMBERS = [f"{12 + 7 * k % 90}.{k % 10}" for k in range(40)]
 def odd(texts: list[str]) -> set[int]:
     table = CodedTable.of({"x": texts})
     table.columns[0].role = infer_role(table.columns[0], table)
-    return {f.row for _, f in unreadable.audit(table, DEFAULT)}
+    return {f.row for _, f in unreadable.audit(table)}
 
 
 @pytest.mark.parametrize("text", ["2/28/217", "13/32/2017", "/28/2017", "soon"])

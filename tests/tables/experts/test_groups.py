@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 
 from magnet.tables.coded import CodedTable
-from magnet.tables.experts.base import FitContext
+from magnet.tables.experts.base import ColumnContext
 from magnet.tables.experts.groups import Groups, choose_contexts
-from magnet.tables.options import DEFAULT
 
 
 def table() -> CodedTable:
@@ -39,5 +38,5 @@ def test_the_determining_column_is_chosen_and_noise_is_not() -> None:
         "key": [f"k{k}" for k in key],
         "city": [f"city{k % 7}" for k in key],
     }
-    chosen = choose_contexts(FitContext(CodedTable.of(columns), 2, DEFAULT))
+    chosen = choose_contexts(ColumnContext(CodedTable.of(columns), 2))
     assert [at for at, _ in chosen] == [(1,)]

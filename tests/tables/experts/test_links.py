@@ -7,9 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from magnet.tables.coded import CodedColumn, CodedTable
-from magnet.tables.experts.base import FitContext
+from magnet.tables.experts.base import ColumnContext
 from magnet.tables.experts.links import Links, fit
-from magnet.tables.options import DEFAULT
 
 TEXTS = ["a", "a", "b", "a"]
 EDGES = sp.csr_array(np.array([[0, 1, 1, 0], [1, 0, 0, 1], [1, 0, 0, 0], [0, 1, 0, 0]], dtype=float))
@@ -42,9 +41,9 @@ def test_several_linked_rows_that_agree_speak_with_one_voice() -> None:
 
 def test_a_row_is_not_its_own_neighbor_and_no_links_make_no_expert() -> None:
     table = CodedTable.of({"x": TEXTS})
-    assert fit(FitContext(table, 0, DEFAULT)) == []
+    assert fit(ColumnContext(table, 0)) == []
     table.links = sp.csr_array(EDGES + sp.eye_array(4))
-    assert fit(FitContext(table, 0, DEFAULT))[0].own()[2] == pytest.approx(0.0)
+    assert fit(ColumnContext(table, 0))[0].own()[2] == pytest.approx(0.0)
 
 
 def test_links_that_tell_no_more_than_frequency_make_no_expert() -> None:
@@ -54,6 +53,6 @@ def test_links_that_tell_no_more_than_frequency_make_no_expert() -> None:
     same = sp.csr_array((groups[:, None] == groups[None]).astype(float))
     order = rng.permutation(200)
     table.links = same
-    assert len(fit(FitContext(table, 0, DEFAULT))) == 1
+    assert len(fit(ColumnContext(table, 0))) == 1
     table.links = sp.csr_array(same[order][:, order])
-    assert fit(FitContext(table, 0, DEFAULT)) == []
+    assert fit(ColumnContext(table, 0)) == []

@@ -2,8 +2,7 @@ import numpy as np
 
 from magnet.tables.coded import CodedTable
 from magnet.tables.experts import sequence, template
-from magnet.tables.experts.base import Expert, FitContext
-from magnet.tables.options import DEFAULT
+from magnet.tables.experts.base import ColumnContext, Expert
 from magnet.tables.roles import infer_role
 
 
@@ -11,7 +10,7 @@ def fitted(columns: dict[str, list[str]], position: int, fit: object) -> tuple[l
     table = CodedTable.of(columns)
     for column in table.columns:
         column.role = infer_role(column, table)
-    return fit(FitContext(table, position, DEFAULT)), table  # type: ignore[operator]
+    return fit(ColumnContext(table, position)), table  # type: ignore[operator]
 
 
 def test_a_sequence_is_predicted_from_both_sides() -> None:

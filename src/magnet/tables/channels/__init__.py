@@ -2,8 +2,8 @@
 
 There are three kinds, each with a registry below.
 
-* A *channel* is a class that gives ``P(observed | right)`` for the posterior of a cell (``typo``, ``respell``,
-  ``affix``; see :class:`~magnet.tables.channels.base.Channel`).
+* A *channel* is a class that gives ``P(observed | right)`` for the posterior of a cell (``typo``, ``respell``; see
+  :class:`~magnet.tables.channels.base.Channel`).
 * A *rewrite* is a function that decides about whole columns before the posterior. Its findings are applied in this
   order, so that each reads what those before it have mended.
 * An *audit* is a function that looks at the repaired table after the posterior.
@@ -32,18 +32,7 @@ from magnet.tables.channels import (
     unit,
     unreadable,
 )
-from magnet.tables.channels.affix import Affix
-from magnet.tables.channels.base import Channel, ColumnTest
-from magnet.tables.channels.respell import Respell
-from magnet.tables.channels.typo import Typo
-from magnet.tables.options import TableOptions
-
-
-def make_channels(options: TableOptions) -> list[Channel]:
-    """Fresh channels for one table, nothing learned yet."""
-    typo = Typo(options.digit_discount)
-    return [typo, Respell(typo), Affix()]
-
+from magnet.tables.channels.base import ColumnTest
 
 REWRITES: dict[str, ColumnTest] = {
     "encoding": encoding.rewrite,
@@ -68,4 +57,4 @@ AUDITS: dict[str, ColumnTest] = {
     "link_disagreement": link_disagreement.audit,
 }
 
-__all__ = ["AUDITS", "REWRITES", "Channel", "make_channels"]
+__all__ = ["AUDITS", "REWRITES"]

@@ -7,11 +7,8 @@ from collections.abc import Iterator
 
 from magnet.tables.channels.base import WrongText, text_test
 from magnet.tables.coded import Texts
-from magnet.tables.options import TableOptions
+from magnet.tables.options import REPEATS, SURE, UNSURE
 
-PROBABILITY, CONFIDENCE = 0.95, 0.96
-GUESSED = 0.6  # confidence where the exception may be meant, or no cell shows the right capitals
-HABIT = 3  # rows from which a spelling that is the only one of its value is a habit
 TIMES = 3  # a spelling that often as frequent as another one of the same letters is the right one
 STYLE = 0.9  # share of one style of capitals from which it is the column's own
 PROCESS = 0.005  # share of exceptions from which they show a process of errors
@@ -20,8 +17,8 @@ LETTERS = 3  # fewer letters may be an abbreviation
 STYLES = {"upper": str.upper, "lower": str.lower, "title": str.title}
 
 
-@text_test("format", PROBABILITY)
-def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
+@text_test("format")
+def rewrite(texts: Texts) -> Iterator[WrongText]:
     """Cells that differ from the right text in white space or capitals only.
 
     White space at the ends or repeated inside is wrong unless half of the column has it, or all of several rows with
@@ -42,13 +39,13 @@ def _spaces(texts: Texts) -> Iterator[WrongText]:
         return
     confidence = certainty(odd.total, texts.total)
     for k, text, rows in odd:
-        if rows < HABIT or _tidy(text) in texts.column.index:
+        if rows < REPEATS or _tidy(text) in texts.column.index:
             yield k, _tidy(text), confidence, f"{text!r} has extra white space: format"
 
 
 def certainty(hits: int, total: int) -> float:
     """A lone exception may be meant; several show a process of errors."""
-    return CONFIDENCE if hits >= max(HABIT, PROCESS * total) else GUESSED
+    return SURE if hits >= max(REPEATS, PROCESS * total) else UNSURE
 
 
 def _style(text: str) -> str | None:
@@ -75,7 +72,7 @@ def _capitals(texts: Texts) -> Iterator[WrongText]:
         times, better = leader[_tidy(text).casefold()]
         if times >= TIMES * rows and _tidy(text) != _tidy(better):
             found.append((k, better, True, f"{times} rows have {better!r}, observed {text!r}: format"))
-        elif own and rows < HABIT and _style(text) not in (own, None):
+        elif own and rows < REPEATS and _style(text) not in (own, None):
             better = STYLES[own](text)
             known = sum(w in words for w in better.split()) / max(len(better.split()), 1)
             if own != "title" or known >= 0.5:  # others are abbreviations and names with capitals of their own
@@ -83,4 +80,4 @@ def _capitals(texts: Texts) -> Iterator[WrongText]:
                 found.append((k, better, own != "title" or known == 1, why))
     confidence = certainty(texts.rows(k for k, *_ in found), total)
     for k, better, sure, why in found:
-        yield k, better, confidence if sure else GUESSED, why
+        yield k, better, confidence if sure else UNSURE, why

@@ -12,7 +12,7 @@ from magnet.tables.coded import CodedTable, Codes, Floats, distinct
 from magnet.tables.findings import Finding
 from magnet.tables.numbers import read_numbers
 from magnet.tables.numbers.arrays import Bools
-from magnet.tables.options import TableOptions
+from magnet.tables.options import FEW_NUMBERS, FOUND, SURE
 from magnet.tables.roles.base import roles_but
 
 MIN_ROWS = 30
@@ -25,11 +25,9 @@ COLLISIONS = 3.0  # times as many equal pairs of exceptions as a normal distribu
 EXPLAINED = 0.15  # share of the uncertainty about where exceptions are that another column may remove
 RELATED, P_VALUE = 0.5, 0.01  # rank correlation of the exceptions with another number, and its significance
 NUMERIC = 0.95  # share of the cells that are numbers
-FEW_LEVELS = 8  # a column with up to this many different numbers is categorical
-PROBABILITY, CONFIDENCE = 0.95, 0.93
 
 
-def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
+def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:
     """Columns with one value in most rows, and exceptions that nothing explains.
 
     Errors are scattered: their values differ, lie on both sides of the constant and hardly repeat, and nothing else in
@@ -54,7 +52,7 @@ def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Fin
             said = f"{int(counts[mode])} of {n} rows have {column.values[mode]!r}"
             for row in np.flatnonzero(apart).tolist():
                 why = f"{said} and no column explains the others, observed {column.values[column.read[row]]!r}: outlier"
-                yield j, Finding(row, column.values[mode], PROBABILITY, CONFIDENCE, "outlier", why)
+                yield j, Finding(row, column.values[mode], FOUND, SURE, "outlier", why)
 
 
 def _scattered(others: Floats, constant: float, count: int) -> bool:
@@ -80,7 +78,7 @@ def _explained(table: CodedTable, position: int, apart: Bools, x: Floats) -> boo
     for k, other in enumerate(table.columns):
         numbers = read_numbers(other.values)[other.read]
         both = apart & np.isfinite(numbers)
-        if k != position and both.sum() >= 8 and np.unique(numbers[both]).size > 2 and len(other.values) > FEW_LEVELS:
+        if k != position and both.sum() >= 8 and np.unique(numbers[both]).size > 2 and len(other.values) > FEW_NUMBERS:
             correlation = spearmanr(numbers[both], x[both])
             if abs(correlation.statistic) > RELATED and correlation.pvalue < P_VALUE:
                 return True
@@ -103,7 +101,7 @@ def located(table: CodedTable, position: int, apart: Bools) -> bool:
             sources.append((other.read == other.blank).astype(np.int64))
         numbers = read_numbers(other.values)[other.read]
         known = np.isfinite(numbers)
-        if known.sum() > 0.5 * len(hit) and levels > FEW_LEVELS:
+        if known.sum() > 0.5 * len(hit) and levels > FEW_NUMBERS:
             cuts = np.quantile(numbers[known], [0.25, 0.5, 0.75])
             sources.append(np.where(known, np.searchsorted(cuts, np.nan_to_num(numbers)), 4))
     return any(_loss(codes, hit, share) < (1 - EXPLAINED) * plain for codes in sources)

@@ -7,17 +7,15 @@ from collections.abc import Iterator
 
 from magnet.tables.channels.base import WrongText, text_test
 from magnet.tables.coded import Texts
-from magnet.tables.options import TableOptions
+from magnet.tables.options import FEW_ROWS, REPEATS, SURE, UNSURE
 from magnet.tables.roles.dates import Style, parse_moment, write_moment
 
 LEADING = 0.6  # share of the moments that one writing needs to be the column's own
-PROBABILITY, CONFIDENCE = 0.95, 0.94
-REPEATS, HABIT = 3, 0.02  # rows, and share of rows, from which another writing is a habit and not a slip
-AMBIGUOUS = 0.5  # confidence where day and month may be exchanged or a character may be lost
+HABIT = 0.02  # share of rows from which another writing is a habit and not a slip
 
 
-@text_test("format", PROBABILITY, ("date", "time"))
-def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
+@text_test("format", ("date", "time"))
+def rewrite(texts: Texts) -> Iterator[WrongText]:
     """Moments in a rarer writing take that of the majority: ``2015-03-04`` among ``3/4/2015``.
 
     Which of two numbers is the day follows from the values that allow one reading only. Where the writing itself does
@@ -27,7 +25,7 @@ def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
     found = [(k, s, n, parse_moment(s, day_first) or parse_moment(s, not day_first)) for k, s, n in texts]
     parsed = [(k, s, n, *both) for k, s, n, both in found if both]
     total = sum(n for _, _, n, _, _ in parsed)
-    if total < options.min_rows:
+    if total < FEW_ROWS:
         return
     styles, writings = Counter[Style](), Counter[tuple[str, str, bool]]()
     for _, _, rows, _, own in parsed:
@@ -46,10 +44,11 @@ def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
         if text is None or text == observed:
             continue
         small = moment.date is not None and max(moment.date[1:]) <= 12
+        # day and month may be exchanged, or a character may be lost
         unsure = small and own.layout in ("mdy", "dmy") and (own.layout != style.layout or own.separator == ".")
         unsure = unsure or writings[_writing(own)] < max(REPEATS, HABIT * total) or _writing(own) == _writing(style)
         why = f"{share} of {total} are written like {example!r}, this one is not: format"
-        yield k, text, AMBIGUOUS if unsure else CONFIDENCE, why
+        yield k, text, UNSURE if unsure else SURE, why
 
 
 def _writing(style: Style) -> tuple[str, str, bool]:

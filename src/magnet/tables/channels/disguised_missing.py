@@ -8,21 +8,18 @@ import numpy as np
 
 from magnet.tables.channels.base import WrongText, text_test
 from magnet.tables.coded import Texts
-from magnet.tables.options import TableOptions
+from magnet.tables.options import REPEATS, SURE
 from magnet.tables.roles.dates import day_number
 from magnet.tables.roles.patterns import SENTINELS, disguised_blank, number
 
 WORDS = frozenset(("unknown", "unk", "none", "missing", "-", ".", "unspecified", "undefined", "not applicable", "tbd"))
-PROBABILITY = 0.9
-CONFIDENCE = 0.92  # a text with no other meaning; a blank is correct unless a group determines the value
-UNSURE = 0.85  # a mark (***) in a column with few blanks may also have replaced a value
+MARKED = 0.85  # confidence in a blank for a mark (***) in a column with few blanks: it may have replaced a value
 BLANKS = 0.2  # share of blanks from which a column is optional
-REPEATS = 3  # rows from which a number may be a disguised blank
 MAX_FILL_SHARE = 0.5  # a text that fills half of a column is a value of it
 
 
-@text_test("missing", PROBABILITY, min_rows=1)
-def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
+@text_test("missing", min_rows=1)
+def rewrite(texts: Texts) -> Iterator[WrongText]:
     """Disguised blanks become blanks.
 
     A text of the list (``N/A``, ``***``) is one unless it, or such marks, fill most of the column; a word that may also
@@ -37,7 +34,7 @@ def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
             continue
         if rows > MAX_FILL_SHARE * texts.total or (marks > MAX_FILL_SHARE * texts.total and not _words(text)):
             continue
-        confidence = CONFIDENCE if _words(text) or optional else UNSURE
+        confidence = SURE if _words(text) or optional else MARKED
         yield k, "", confidence, f"{text!r} stands for a missing value (in {rows} cells): missing"
 
 

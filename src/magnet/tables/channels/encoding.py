@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from magnet.tables.channels.base import WrongText, text_test
 from magnet.tables.coded import Texts
-from magnet.tables.options import TableOptions
+from magnet.tables.options import SURE
 
 try:
     import ftfy
@@ -14,7 +14,6 @@ except ImportError:
     ftfy = None  # type: ignore[assignment]
 
 PAGES = ("cp1252", "latin-1")
-PROBABILITY, CONFIDENCE = 0.99, 0.97
 
 
 def repair(text: str) -> str:
@@ -41,10 +40,10 @@ def repair(text: str) -> str:
     return text
 
 
-@text_test("encoding", PROBABILITY, min_rows=1)
-def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
+@text_test("encoding", min_rows=1)
+def rewrite(texts: Texts) -> Iterator[WrongText]:
     """Cells whose text was decoded with the wrong code page."""
     for code, text, _ in texts:
         fixed = repair(text)
         if fixed != text:
-            yield code, fixed, CONFIDENCE, f"{text!r} is {fixed!r} decoded with the wrong character set: encoding"
+            yield code, fixed, SURE, f"{text!r} is {fixed!r} decoded with the wrong character set: encoding"

@@ -5,44 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import numpy as np
 from rapidfuzz.distance import OSA
 
-from magnet.tables.coded import CodedColumn, CodedTable
-from magnet.tables.findings import Finding
-from magnet.tables.options import TableOptions
+from magnet.tables.channels.base import ODD_FORM, WrongText, text_test
+from magnet.tables.coded import Texts
+from magnet.tables.options import MIN_ROWS
 from magnet.tables.roles.base import roles_but
 
 RUN = re.compile(r"[^\W_]+")
 COMMON, ALL_COMMON, RARE = 0.05, 0.7, 0.02  # shares of a usual frame, of the usual ones together, of an exception
 FRAMES = 3  # a column with more usual frames has none
-PROBABILITY = 0.9
-MIN_ROWS = 20
 
 
-def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
+@text_test("typo", roles_but("quantity", "constant", "unit"), MIN_ROWS, ODD_FORM)
+def audit(texts: Texts) -> Iterator[WrongText]:
     """Cells whose frame (lengths of the runs of letters and digits, and what is between them) misses all usual ones by
     one character. The right text is not known."""
-    for j, column in table.judged(roles_but("quantity", "constant", "unit")):
-        for row, example in _exceptions(column):
-            why = f"{column.values[column.read[row]]!r} differs in form from {example!r} and most other values: typo"
-            yield j, Finding(row, None, PROBABILITY, 0.0, "typo", why)
-
-
-def frame_of(text: str) -> str:
-    """The frame of a text: one character per run, which encodes its length.
-
-    Example:
-        >>> frame_of("ab-123") == frame_of("xy-907"), frame_of("ab-123") == frame_of("abc-123")
-        (True, False)
-    """
-    return RUN.sub(lambda m: chr(0xE000 + min(len(m.group()), 60)), text)
-
-
-def _exceptions(column: CodedColumn) -> Iterator[tuple[int, str]]:
-    texts = column.texts(repaired=True)
     total = texts.total
-    if total < MIN_ROWS or len(texts.codes) < 0.5 * total or texts.only(str.isdigit).total > 0.5 * total:
+    if len(texts.codes) < 0.5 * total or texts.only(str.isdigit).total > 0.5 * total:
         return
     frames = texts.tally(frame_of)
     usual = [f for f, c in frames.items() if c >= COMMON * total]
@@ -54,8 +34,17 @@ def _exceptions(column: CodedColumn) -> Iterator[tuple[int, str]]:
     for k, text, _ in texts:
         frame = frame_of(text)
         if frame not in usual and frames[frame] <= RARE * total and any(_near(frame, f) for f in usual):
-            for row in np.flatnonzero(column.current == k).tolist():
-                yield row, example
+            yield k, None, 0.0, f"{text!r} differs in form from {example!r} and most other values: typo"
+
+
+def frame_of(text: str) -> str:
+    """The frame of a text: one character per run, which encodes its length.
+
+    Example:
+        >>> frame_of("ab-123") == frame_of("xy-907"), frame_of("ab-123") == frame_of("abc-123")
+        (True, False)
+    """
+    return RUN.sub(lambda m: chr(0xE000 + min(len(m.group()), 60)), text)
 
 
 def _near(frame: str, usual: str) -> bool:

@@ -11,14 +11,11 @@ from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats, distinct
 from magnet.tables.findings import Finding
 from magnet.tables.numbers import judge_category
 from magnet.tables.numbers.context import CUT
-from magnet.tables.options import TableOptions
+from magnet.tables.options import FEW_NUMBERS, LIST_FROM, MAX_LEVELS
 from magnet.tables.roles.patterns import blank
 
-MAX_LEVELS = 20  # of a column that is judged, and of one that helps
-FEW_NUMBERS = 8  # distinct numbers below which a column of numbers is one of categories
 
-
-def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
+def audit(table: CodedTable) -> Iterator[tuple[int, Finding]]:
     """Cells of categorical columns that disagree with the linked rows and the rest of the row; see
     :func:`~magnet.tables.numbers.categories.judge_category`. Only for tables with links."""
     links = link_matrix(table)
@@ -34,7 +31,7 @@ def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Findi
         found = judge_category(codes, links, row)
         if found is None:
             continue
-        for i in np.flatnonzero(found.wrong >= options.list_from).tolist():
+        for i in np.flatnonzero(found.wrong >= LIST_FROM).tolist():
             observed, likely = column.values[column.read[i]], column.values[found.suggestion[i]]
             why = f"expected {likely!r} from linked rows and the rest of the row, observed {observed!r}: disagreement"
             yield j, Finding(i, likely, float(found.wrong[i]), float(found.confidence[i]), "disagreement", why)

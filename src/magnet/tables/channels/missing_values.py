@@ -8,9 +8,9 @@ import numpy as np
 
 from magnet.tables.channels.constant import located
 from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats, distinct
-from magnet.tables.experts.groups import dispersion
+from magnet.tables.experts.groups import UNEVEN, dispersion
 from magnet.tables.findings import Finding
-from magnet.tables.options import TableOptions
+from magnet.tables.options import FEW_ROWS
 from magnet.tables.roles.patterns import blank
 
 DETERMINED = 0.95  # share of filled cells that agree with the leading value of their group, each cell left out
@@ -24,7 +24,7 @@ COLUMNS = 3  # columns with blanks of one rate that show a process which loses v
 LOST = 0.7  # chance that a blank of such a process lost a value
 
 
-def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
+def audit(table: CodedTable) -> Iterator[tuple[int, Finding]]:
     """Blanks of columns that another column determines.
 
     If whole groups are blank, blanks belong to the entity and are right; if blanks fall on groups as independent draws
@@ -36,12 +36,12 @@ def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Findi
     known: set[int] = set()
     for j, column in table.judged():
         empty = np.array([blank(v) for v in column.values])[column.current]
-        if not 0 < empty.mean() <= MAX_BLANK or (~empty).sum() < options.min_rows:
+        if not 0 < empty.mean() <= MAX_BLANK or (~empty).sum() < FEW_ROWS:
             continue
         best: tuple[float, int, Codes] | None = None
         for a, other in enumerate(table.columns):
             if a != j:
-                found = _determines(other, column, empty, options)
+                found = _determines(other, column, empty)
                 if found is not None and (best is None or found[0] > best[0]):
                     best = (found[0], a, found[1])
         if best is not None:
@@ -58,16 +58,14 @@ def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Findi
             why = f"the rows with {key.name} {key.values[key.current[row]]!r} have {value!r}, but blank: missing"
             yield j, Finding(row, value, CHANCE, CHANCE * share, "missing", why)
     sizes = np.array([len(rows) for rows in lost.values()])
-    one_rate = len(lost) >= COLUMNS and dispersion(sizes, np.full(len(sizes), table.num_rows)) <= options.dispersion
+    one_rate = len(lost) >= COLUMNS and dispersion(sizes, np.full(len(sizes), table.num_rows)) <= UNEVEN
     for j in sorted(lost.keys() - known) if one_rate else ():
         why = f"{len(lost)} columns have blanks at the same rate, unrelated to other columns: missing"
         for row in lost[j].tolist():
             yield j, Finding(row, None, LOST, 0.0, "missing", why)
 
 
-def _determines(
-    other: CodedColumn, column: CodedColumn, empty: Codes, options: TableOptions
-) -> tuple[float, Codes] | None:
+def _determines(other: CodedColumn, column: CodedColumn, empty: Codes) -> tuple[float, Codes] | None:
     """Agreement within the groups of another column, and the leading value of each row's group (-1: unknown)."""
     group, groups = distinct(other.current)
     n, full = len(group), ~empty
@@ -89,10 +87,7 @@ def _determines(
     chance: Floats = np.bincount(column.current[full], minlength=width) / full.sum()
     if share < DETERMINED or share < 1 - UNEXPLAINED * (1 - float(chance.max())):
         return None
-    if (
-        dispersion(np.bincount(group[empty], minlength=groups), np.bincount(group, minlength=groups))
-        > options.dispersion
-    ):
+    if dispersion(np.bincount(group[empty], minlength=groups), np.bincount(group, minlength=groups)) > UNEVEN:
         return None
     known = (size > OTHERS) & (leading >= CLEAR * size)
     return share, np.where(known, value, -1)[group]

@@ -9,17 +9,15 @@ import numpy as np
 
 from magnet.tables.coded import CodedTable
 from magnet.tables.findings import Finding
-from magnet.tables.options import TableOptions
+from magnet.tables.options import FOUND, REPEATS, SURE
 from magnet.tables.roles.patterns import blank
 
 JOINED = re.compile(r"(?P<head>.+?)(?P<mark>[\s,;/|]+)(?P<tail>\S+)")
-REPEATS = 3  # rows from which a move is a habit
 OF_GAPS = 0.3  # share of the blanks that the moved values must explain
 ELSEWHERE = 0.05  # rows that end with the other column's value although it is filled: then it belongs there
-PROBABILITY, CONFIDENCE = 0.97, 0.95
 
 
-def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
+def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:
     """``Madison WI`` beside an empty state becomes ``Madison`` and ``WI``."""
     n = table.num_rows
     for b, target in enumerate(table.columns):
@@ -45,8 +43,8 @@ def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Fin
                 continue
             for i, m in hits.items():
                 why = f"{m['tail']!r} belongs to {target.name}, which is blank here"
-                yield a, Finding(i, m["head"], PROBABILITY, CONFIDENCE, "moved", why)
+                yield a, Finding(i, m["head"], FOUND, SURE, "moved", why)
                 yield (
                     b,
-                    Finding(i, m["tail"], PROBABILITY, CONFIDENCE, "moved", f"the value is in column {source.name}"),
+                    Finding(i, m["tail"], FOUND, SURE, "moved", f"the value is in column {source.name}"),
                 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from magnet.tables.channels.base import WrongText, text_test
 from magnet.tables.coded import Texts
-from magnet.tables.options import TableOptions
+from magnet.tables.options import FEW_ROWS, SURE
 
 WHOLE = re.compile(r"[-+]?\d+")
 POINT_ZERO = re.compile(r"([-+]?\d+)\.0+")
@@ -18,31 +18,30 @@ ZIP = re.compile(r"zip|postal|postcode|plz|fips", re.I)
 WIDTH = 0.7  # share of one width from which codes have a fixed width
 FRACTIONS = 0.02  # per whole number; with more, decimals belong to the column
 MAJORITY = 0.8  # share of one writing from which the other is an exception
-PROBABILITY, CONFIDENCE = 0.95, 0.94
 
 
-@text_test("format", PROBABILITY, ("quantity", "code", "unit", "identifier"))
-def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
+@text_test("format", ("quantity", "code", "unit", "identifier"))
+def rewrite(texts: Texts) -> Iterator[WrongText]:
     """``7000.0`` among whole numbers, ``1234`` among ``1,234``, and codes without their zeros, take the writing of the
     majority."""
     for test in (_decimals, _separators, _leading_zeros):
-        for code, text, why in test(texts, options.min_rows):
-            yield code, text, CONFIDENCE, f"{why}: format"
+        for code, text, why in test(texts):
+            yield code, text, SURE, f"{why}: format"
 
 
-def _decimals(texts: Texts, min_rows: int) -> Iterator[tuple[int, str, str]]:
+def _decimals(texts: Texts) -> Iterator[tuple[int, str, str]]:
     zeros = texts.matching(POINT_ZERO)
     whole, fractions = texts.rows(texts.matching(WHOLE)), texts.rows(texts.matching(FRACTION))
-    if whole < min_rows or whole < MAJORITY * (whole + texts.rows(zeros)) or fractions > FRACTIONS * whole:
+    if whole < FEW_ROWS or whole < MAJORITY * (whole + texts.rows(zeros)) or fractions > FRACTIONS * whole:
         return
     for k, match in zeros.items():
         yield k, match[1], f"{whole} integers are written without decimals, this one is not"
 
 
-def _separators(texts: Texts, min_rows: int) -> Iterator[tuple[int, str, str]]:
+def _separators(texts: Texts) -> Iterator[tuple[int, str, str]]:
     comma, large = texts.matching(COMMAS), texts.matching(LARGE)
     commas, plain = texts.rows(comma), texts.rows(large)
-    if commas + plain < min_rows:
+    if commas + plain < FEW_ROWS:
         return
     if commas >= MAJORITY * (commas + plain):
         for k, match in large.items():
@@ -56,13 +55,13 @@ def _separators(texts: Texts, min_rows: int) -> Iterator[tuple[int, str, str]]:
             yield k, match[0].replace(",", ""), f"{plain} numbers have no thousands separators"
 
 
-def _leading_zeros(texts: Texts, min_rows: int) -> Iterator[tuple[int, str, str]]:
+def _leading_zeros(texts: Texts) -> Iterator[tuple[int, str, str]]:
     """Codes of a fixed width that lost their leading zeros; other values of the column must have kept theirs."""
     column, digits = texts.column, texts.only(str.isdigit)
     if column.role.name not in ("code", "identifier") or not digits.codes:
         return
     width, usual = max(digits.tally(len).items(), key=lambda item: (item[1], -item[0]))
-    if usual < max(min_rows, WIDTH * digits.total) or width < 3:
+    if usual < max(FEW_ROWS, WIDTH * digits.total) or width < 3:
         return
     zeros = any(len(text) == width and text[0] == "0" for _, text, _ in digits)
     padded = {k: text.zfill(width) for k, text, _ in digits if len(text) < width}

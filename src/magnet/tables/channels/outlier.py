@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats, distinct
 from magnet.tables.findings import Finding
 from magnet.tables.numbers import FACTORS, FAR, Category, ColumnVerdict, NumberStyle, judge_numbers, read_numbers
-from magnet.tables.options import TableOptions
+from magnet.tables.options import LIST_FROM, UNSURE
 from magnet.tables.roles.dates import Moment, day_number, parse_moment, write_moment
 from magnet.tables.roles.patterns import number
 
@@ -21,14 +21,13 @@ MAX_LEVEL_SHARE = 0.5  # distinct values over rows; more make no groups
 EXTRA_DECIMALS = 4  # beyond the usual number; chance and trailing zeros make one or two
 ODD_IF_WRONG = 0.5  # share of wrong numbers that show so
 MAX_ODDNESS = 3.0  # nats
-DOUBTED = 0.5  # probability from which a cell does not count for others
-UNATTESTED = 0.5  # a prediction found in fewer than two cells is not a certain replacement, however narrow
+MAX_WRONG = 0.25  # share of a column's numbers that are outliers; more are another mode
 LEVEL = 5  # rows that hold a number which is a level of its column
 Writer = Callable[[float, float], str]  # writes a number, which may be off by so much, as its column does
 STEP_SHARE = 0.9  # share of the numbers that need no more decimals
 
 
-def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
+def audit(table: CodedTable) -> Iterator[tuple[int, Finding]]:
     """Numbers and dates judged against the column, the rest of their row, groups, links and neighboring rows; see
     :func:`~magnet.tables.numbers.judge_numbers`. Columns that could not be judged are noted in ``table.not_judged``.
     If values are asked for, every blank number gets what the context expects."""
@@ -50,7 +49,7 @@ def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Findi
         write = _date_writer(column) if k in dates else _number_writer(column)
         if verdict.scale is not None:  # the number, or what the context expects where it is wrong or missing
             y = verdict.scale.forward(values[:, k])
-            known = (verdict.wrong < DOUBTED) & np.isfinite(y)
+            known = (verdict.wrong < LIST_FROM) & np.isfinite(y)
             table.shared[column.name] = np.where(known, y, verdict.center)
             if table.fill and column.role.arithmetic:
                 for row in np.flatnonzero(column.read == column.blank).tolist():
@@ -59,11 +58,11 @@ def audit(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Findi
                     yield j, Finding(row, likely, 0.0, confidence, "missing", f"{said}, but blank: missing")
         if verdict.reason and column.role.arithmetic:
             table.not_judged[column.name] = verdict.reason
-        wrong = verdict.wrong >= options.list_from
+        wrong = verdict.wrong >= LIST_FROM
         if not verdict.blocks:  # a far number that comes back, in a column judged by itself, is a level of it
             wrong &= column.read_counts()[column.read] < LEVEL
         listed = np.flatnonzero(wrong)
-        if len(listed) <= options.rate_cap * len(verdict.wrong):  # more are another mode and no outliers
+        if len(listed) <= MAX_WRONG * len(verdict.wrong):
             counts, style = column.read_counts(), NumberStyle.of(column.values)
             for row in listed.tolist():
                 yield j, _finding(column, verdict, row, write, style, counts)
@@ -122,8 +121,8 @@ def _finding(
     elif kind == FAR:
         likely, said = _expectation(verdict, row, write)
         known = column.index.get(likely)
-        if known is None or counts[known] < 2:
-            confidence = min(confidence, UNATTESTED)
+        if known is None or counts[known] < 2:  # not attested, however narrow the prediction
+            confidence = min(confidence, UNSURE)
     else:
         exact = Decimal(observed.strip().replace(",", "")) / Decimal(repr(FACTORS[kind]))
         likely = style.write(exact, exact=True)

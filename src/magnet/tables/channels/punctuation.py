@@ -10,9 +10,8 @@ import numpy as np
 from rapidfuzz.distance import OSA
 
 from magnet.tables.channels.base import WrongText, text_test
-from magnet.tables.channels.case_and_space import PROBABILITY, TIMES, certainty
+from magnet.tables.channels.case_and_space import TIMES, certainty
 from magnet.tables.coded import Texts
-from magnet.tables.options import TableOptions
 from magnet.tables.roles.base import roles_but
 
 RUN = re.compile(r"[^\W_]+")
@@ -24,8 +23,8 @@ OWN = 0.6  # share of one frame or one spacing from which it is the column's own
 SHORTEST = 4  # letters of a value that is known by its letters; marks of shorter ones mean something (A+, C#)
 
 
-@text_test("format", PROBABILITY, roles_but("quantity", "unit", "date", "time"))
-def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
+@text_test("format", roles_but("quantity", "unit", "date", "time"))
+def rewrite(texts: Texts) -> Iterator[WrongText]:
     """Cells that differ from the column's own writing in marks only.
 
     Three tests: the lengths of the runs of letters and digits are those of most cells, or these runs are written

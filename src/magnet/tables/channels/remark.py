@@ -10,8 +10,8 @@ import numpy as np
 
 from magnet.tables.channels.base import WrongText, text_test
 from magnet.tables.coded import Texts
-from magnet.tables.experts.groups import dispersion
-from magnet.tables.options import TableOptions
+from magnet.tables.experts.groups import UNEVEN, dispersion
+from magnet.tables.options import FORMAT_SHARE, REPEATS, SURE
 from magnet.tables.roles.dates import parse_moment
 from magnet.tables.roles.patterns import number
 
@@ -22,15 +22,13 @@ BEHIND = re.compile(
 )
 WORD = re.compile(r"(?P<core>.*\d)(?P<remark>\s+[^\W\d_]{2,12}\.?)", re.S)
 LETTER = "a letter"  # single letters behind values are one remark, whichever they are
-REPEATS = 3  # rows from which a remark is a habit
 MOST = 0.4  # share of the filled cells; more remarks are part of the values
 SHARE = 0.3  # of the rows of one value that may have a remark; a version of its own stands beside few others
 AT_HOME = 0.8  # share of the remarked values that the column also holds without a remark
-PROBABILITY, CONFIDENCE = 0.95, 0.94
 
 
-@text_test("format", PROBABILITY)
-def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
+@text_test("format")
+def rewrite(texts: Texts) -> Iterator[WrongText]:
     """Values with a remark become bare, where the column holds them bare.
 
     A remark belongs to the value if most of the values it stands behind never occur without it, or if it gathers on
@@ -51,11 +49,11 @@ def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
         if rows < REPEATS or rows > MOST * texts.total:
             continue
         if remark in ("number", "moment"):
-            kept = cores if kinds[remark] + rows >= options.format_share * texts.total else {}
+            kept = cores if kinds[remark] + rows >= FORMAT_SHARE * texts.total else {}
         else:
-            kept = _scattered(cores, rows, bare, options.dispersion)
+            kept = _scattered(cores, rows, bare)
         for k, core in kept.items():
-            yield k, core, CONFIDENCE, f"{rows} cells have a remark after the value, most have none: format"
+            yield k, core, SURE, f"{rows} cells have a remark after the value, most have none: format"
 
 
 def _kind(text: str) -> str:
@@ -63,7 +61,7 @@ def _kind(text: str) -> str:
     return "number" if number(text) is not None else "moment" if parse_moment(text) else "words"
 
 
-def _scattered(cores: dict[int, str], rows: int, bare: Texts, most_uneven: float) -> dict[int, str]:
+def _scattered(cores: dict[int, str], rows: int, bare: Texts) -> dict[int, str]:
     """The texts with a remark whose value the column also holds bare, if the remark strikes these as chance would."""
     index, counts, known = bare.column.index, bare.counts, set(bare.codes)
     home = {k: core for k, core in cores.items() if index.get(core, -1) in known}
@@ -72,4 +70,4 @@ def _scattered(cores: dict[int, str], rows: int, bare: Texts, most_uneven: float
         hits[index[core]] += counts[k]
     sizes = hits + counts
     few = len(home) >= REPEATS and AT_HOME * rows <= hits.sum() <= SHARE * sizes[hits > 0].sum()
-    return home if few and dispersion(hits[bare.codes], sizes[bare.codes]) <= most_uneven else {}
+    return home if few and dispersion(hits[bare.codes], sizes[bare.codes]) <= UNEVEN else {}

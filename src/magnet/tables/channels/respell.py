@@ -6,8 +6,9 @@ from collections import Counter
 
 import numpy as np
 
-from magnet.tables.channels.base import UNKNOWN, ChannelContext, Proposals
-from magnet.tables.channels.typo import ALPHABET, Typo, near_pairs
+from magnet.tables.channels.base import UNKNOWN, Proposal
+from magnet.tables.channels.typo import ALPHABET, MARK, Typo, near_pairs
+from magnet.tables.experts.base import ColumnContext
 from magnet.tables.experts.novelty import Novelty, tokens_of
 
 LONGEST = 80  # characters; the corrections of longer texts are found by their words only
@@ -23,19 +24,16 @@ class Respell:
 
     A correction must have a usual shape or replace an unknown word by a known one. The candidates of an odd text o are:
     o with one character left out, with two neighbors exchanged, with one of the column's punctuation marks or one digit
-    put in, and with an unknown word replaced by a known one. Each has prior :math:`B_{-o}(v)`, the base measure in a
-    column without o, and the likelihood of :class:`~.typo.Typo`.
+    put in, without the junk behind it, and with an unknown word replaced by a known one. Each has prior
+    :math:`B_{-o}(v)`, the base measure in a column without o, and the likelihood of :class:`~.typo.Typo`.
     """
 
-    name, rate, kind = "respell", "typo", "typo"
+    name = "respell"
 
     def __init__(self, typo: Typo) -> None:
         self._typo = typo
 
-    def learn(self, pairs: list[tuple[str, str]]) -> None:
-        """The operation mix is that of the typo channel."""
-
-    def propose(self, context: ChannelContext) -> Proposals:
+    def propose(self, context: ColumnContext) -> list[Proposal]:
         column, novelty = context.column, context.novelty
         values = column.values
         lonely = [k for k in context.suspects() if context.counts[k] <= 1 and len(values[k]) >= 2]
@@ -48,11 +46,9 @@ class Respell:
         suspects: list[tuple[int, bool]] = []
         for k in lonely:
             odd = len(values[k]) <= LONGEST and novelty.odd(values[k]) and (fixed or not values[k].isdigit())
-            if odd or any(t in words for t in tokens_of(values[k])[0]):
+            if odd or MARK.search(values[k]) or any(t in words for t in tokens_of(values[k])[0]):
                 suspects.append((k, odd))
-        return Proposals.of(
-            [found for k, odd in suspects[:MAX_TEXTS] for found in self._corrections(k, context, marks, words, odd)]
-        )
+        return [found for k, odd in suspects[:MAX_TEXTS] for found in self._corrections(k, context, marks, words, odd)]
 
     @staticmethod
     def _known_words(values: list[str], lonely: list[int], novelty: Novelty) -> dict[str, list[str]]:
@@ -72,8 +68,8 @@ class Respell:
         return out
 
     def _corrections(
-        self, code: int, context: ChannelContext, marks: list[str], words: dict[str, list[str]], odd: bool
-    ) -> list[tuple[int, int, float, float]]:
+        self, code: int, context: ColumnContext, marks: list[str], words: dict[str, list[str]], odd: bool
+    ) -> list[Proposal]:
         text, share = context.column.values[code], self._typo.share
         size = len(text)
         chance: dict[str, float] = {}
@@ -97,6 +93,9 @@ class Respell:
                 fixed = "".join([*tokens[:k], word, *tokens[k + 1 :]])
                 worded.add(fixed)
                 chance[fixed] = self._typo.likelihood(t, word) * len(word) / size
+        bare = MARK.sub("", text)
+        worded.add(bare)
+        chance[bare] = self._typo.likelihood(text, bare)
         chance.pop(text, None)
         index, counts = context.column.index, context.counts
         texts = [t for t in chance if not (t in index and index[t] < len(counts) and counts[index[t]] > 1)]
@@ -104,7 +103,7 @@ class Respell:
         digits = {t: c for t, c in digits.items() if not context.novelty.odd(t)}
         measures = context.novelty.without(text, texts + list(digits))
         scored = [(chance[t] * m, t, chance[t], m) for t, m in zip(texts, measures, strict=False)]
-        rest = [(code, UNKNOWN, digits[t], m) for t, m in zip(digits, measures[len(texts) :], strict=True)]
-        best = max([s for s, *_ in scored] + [c * m for *_, c, m in rest], default=0.0)
-        kept = [(code, context.column.code(t), c, m) for s, t, c, m in scored if s > SMALL * best]
-        return kept + [r for r in rest if r[2] * r[3] > SMALL * best]
+        rest = [Proposal(code, UNKNOWN, digits[t], m) for t, m in zip(digits, measures[len(texts) :], strict=True)]
+        best = max([s for s, *_ in scored] + [r.likelihood * r.measure for r in rest], default=0.0)
+        kept = [Proposal(code, context.column.code(t), c, m) for s, t, c, m in scored if s > SMALL * best]
+        return kept + [r for r in rest if r.likelihood * r.measure > SMALL * best]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from magnet.tables.channels.base import WrongText, text_test
 from magnet.tables.coded import Texts
-from magnet.tables.options import TableOptions
+from magnet.tables.options import UNSURE
 from magnet.tables.roles.dates import MONTHS
 from magnet.tables.roles.patterns import number
 
@@ -19,12 +19,10 @@ RANGE = re.compile(r"(?P<first>\d{1,6})(?P<mark>\s?[-–/]\s?)(?P<second>\d{1,6}
 EXPONENT = re.compile(r"[-+]?\d(?:\.\d+)?[eE]\+?\d{1,2}")
 MONTHS_A_YEAR = 12
 RARE = 0.4  # share of a column up to which months or exponents are exceptions
-PROBABILITY = 0.95
-ROUNDED = 0.5  # confidence in a number whose last digits are lost
 
 
-@text_test("format", PROBABILITY)
-def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
+@text_test("format")
+def rewrite(texts: Texts) -> Iterator[WrongText]:
     """Months among ranges or numbers, and exponents among numbers that are written out.
 
     ``Jan-45`` was ``1-45`` or ``45-1``: the ranges of the column show which is more frequent. The digits that an
@@ -68,4 +66,4 @@ def _exponents(texts: Texts) -> Iterator[WrongText]:
         value = number(match.string)
         if value is not None and 1 <= abs(value) <= 10 * largest:
             text = format(value, "f").rstrip("0").rstrip(".")
-            yield k, text, ROUNDED, f"{plain} numbers are in plain notation, {match.string!r} is not: format"
+            yield k, text, UNSURE, f"{plain} numbers are in plain notation, {match.string!r} is not: format"

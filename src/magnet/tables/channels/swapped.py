@@ -9,15 +9,13 @@ import numpy as np
 
 from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats
 from magnet.tables.findings import Finding
-from magnet.tables.options import TableOptions
+from magnet.tables.options import FEW_ROWS, REPEATS, SURE
 
 RATE = 1e-3  # rows exchanged, before looking
-REPEATS = 3  # rows in which a value must be at home in the other column
-CONFIDENCE = 0.95
 ROLES = ("category", "text", "code", "constant", "phone", "date", "time")
 
 
-def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
+def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:
     r"""Rows whose two values are each at home in the other column.
 
     .. math::
@@ -27,7 +25,7 @@ def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Fin
     with r the rate of exchanged rows and half a row added to the counts below.
     """
     n = table.num_rows
-    if n < options.min_rows:
+    if n < FEW_ROWS:
         return
     for (a, first), (b, second) in combinations(table.judged(ROLES), 2):
         home_first, away_first = _homes(first, second)
@@ -41,8 +39,8 @@ def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Fin
                 continue
             chance = odds / (1 + odds)
             why = f"{one!r} belongs to {second.name} and {two!r} to {first.name}: swapped"
-            yield a, Finding(row, two, chance, CONFIDENCE * chance, "swapped", why)
-            yield b, Finding(row, one, chance, CONFIDENCE * chance, "swapped", why)
+            yield a, Finding(row, two, chance, SURE * chance, "swapped", why)
+            yield b, Finding(row, one, chance, SURE * chance, "swapped", why)
 
 
 def _homes(column: CodedColumn, other: CodedColumn) -> tuple[Floats, Codes]:

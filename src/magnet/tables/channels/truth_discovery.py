@@ -10,10 +10,14 @@ from numpy.typing import NDArray
 
 from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats, distinct, joint
 from magnet.tables.findings import Finding
-from magnet.tables.options import TableOptions
+from magnet.tables.options import FEW_ROWS, LIST_FROM
 from magnet.tables.roles.patterns import blank
 
 MIN_ENTITIES = 5
+MIN_REPORTS = 3.0  # per fact, on average
+MIN_KAPPA = 0.1  # agreement on one entity beyond chance; half of the reports wrong leave about .12 (made-up *flights*)
+MAX_AGREEMENT = 0.85  # deviations from reports that agree more are left to the groups
+TEMPER = 0.7  # factor of the evidence of a source, below 1 since sources copy from each other
 KEY_ROLES = ("category", "text", "identifier", "code", "phone")
 SOURCE_ROLES = ("category", "text")
 FACT_ROLES = ("category", "text", "identifier", "code", "phone", "date", "time")
@@ -24,7 +28,7 @@ PRIOR_RELIABILITY, PRIOR_CLAIMS = 0.8, 4.0
 STEPS = 15
 
 
-def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Finding]]:
+def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:
     r"""Posterior of every reported value (Dawid and Skene 1979; Dong et al. 2009, accuracy without copying).
 
     .. math::
@@ -36,30 +40,30 @@ def rewrite(table: CodedTable, options: TableOptions) -> Iterator[tuple[int, Fin
     is wrong with :math:`1 - T_e(o_i)`; a blank should hold a value if the fact is known to others. Where reports agree
     nearly always, the exceptions may be genuine and are left to the groups.
     """
-    designs = find_designs(table, options)
+    designs = find_designs(table)
     for j, column in table.judged(FACT_ROLES):
         best: tuple[float, Claims] | None = None
         for design in designs:
             if j in design:
                 continue
             claims = Claims(table, column, *design)
-            agreement = claims.agreement(options)
+            agreement = claims.agreement()
             if agreement is not None and (best is None or agreement > best[0]):
                 best = agreement, claims
         if best is not None:
-            for finding in best[1].judge(options):
-                if best[0] <= options.source_agreement or finding.kind == "missing":
+            for finding in best[1].judge():
+                if best[0] <= MAX_AGREEMENT or finding.kind == "missing":
                     yield j, finding
 
 
-def find_designs(table: CodedTable, options: TableOptions) -> list[tuple[int, int]]:
+def find_designs(table: CodedTable) -> list[tuple[int, int]]:
     """Pairs of columns of which one names the entity and the other the source of a report: few entities are reported
     by several sources, hardly ever twice by the same one."""
     n = table.num_rows
     sizes = [len(np.unique(c.read)) for c in table.columns]
     out = []
     for a, entity in enumerate(table.columns):
-        if entity.role.name not in KEY_ROLES or not MIN_ENTITIES <= sizes[a] <= n / options.source_reports:
+        if entity.role.name not in KEY_ROLES or not MIN_ENTITIES <= sizes[a] <= n / MIN_REPORTS:
             continue
         for s, source in enumerate(table.columns):
             if s == a or source.role.name not in SOURCE_ROLES or not 3 <= sizes[s] <= n / 3:
@@ -110,22 +114,22 @@ class Claims:
         out[self.pair_entity[order]] = order
         return out
 
-    def agreement(self, options: TableOptions) -> float | None:
+    def agreement(self) -> float | None:
         """Share of pairs of reports on one entity that agree, or None if the column does not describe entities.
 
         The agreement must exceed that of reports on different entities (Cohen's kappa), and deviations must not follow
         a rule of their source.
         """
-        if len(self.filled) < options.min_rows:
+        if len(self.filled) < FEW_ROWS:
             return None
         reports = np.bincount(self.entity, minlength=self.entities)
-        if reports[reports > 0].mean() < options.source_reports:
+        if reports[reports > 0].mean() < MIN_REPORTS:
             return None
         within = _pairs(self.held) / max(_pairs(reports), 1.0)
         values = np.bincount(self.pair_value, weights=self.held)
         chance = _pairs(values) / _pairs(values.sum())
         leading = self._leading(self.held)
-        if within < chance + options.source_kappa * (1 - chance):
+        if within < chance + MIN_KAPPA * (1 - chance):
             return None
         off = self.pair != leading[self.entity]
         if off.sum() >= 4 and self._coincidence(off) > COINCIDENCE:
@@ -146,7 +150,7 @@ class Claims:
         total = np.bincount(self.pair_entity, weights=held, minlength=self.entities)
         return float(np.clip((_pairs(held) + 0.4) / (_pairs(total) + 4), 0.02, 0.5))
 
-    def truth(self, options: TableOptions) -> tuple[Floats, Floats]:
+    def truth(self) -> tuple[Floats, Floats]:
         """Posterior of every (entity, value) pair, and the reliability of every source."""
         leading = self._leading(self.held)
         q = self._wrong_coincidence(leading)
@@ -154,7 +158,7 @@ class Claims:
         posterior = np.zeros(len(self.keys))
         claims = np.bincount(self.source, minlength=self.sources)
         for _ in range(STEPS):
-            weight = options.source_temper * np.log(reliability / ((1 - reliability) * q))
+            weight = TEMPER * np.log(reliability / ((1 - reliability) * q))
             score = np.bincount(self.pair, weights=weight[self.source], minlength=len(self.keys))
             top = np.zeros(self.entities)
             np.maximum.at(top, self.pair_entity, score)
@@ -166,14 +170,14 @@ class Claims:
             reliability = np.clip((right + PRIOR_CLAIMS * mean) / (claims + PRIOR_CLAIMS), 0.05, 0.99)
         return posterior, reliability
 
-    def judge(self, options: TableOptions) -> Iterator[Finding]:
+    def judge(self) -> Iterator[Finding]:
         """Findings for reports that are probably wrong and for blanks of known facts."""
-        posterior, reliability = self.truth(options)
+        posterior, reliability = self.truth()
         leading = self._leading(posterior)
         reports = np.bincount(self.entity, minlength=self.entities)
         key, site = self.entity_column, self.source_column
         wrong = 1 - posterior[self.pair]
-        for at in np.flatnonzero(wrong >= options.list_from).tolist():
+        for at in np.flatnonzero(wrong >= LIST_FROM).tolist():
             row, lead = int(self.filled[at]), int(leading[self.entity[at]])
             value = self.column.values[self.pair_value[lead]]
             same = lead == self.pair[at]

@@ -1,4 +1,5 @@
-"""Misspelling: one character inserted, left out, replaced or exchanged, or one letter replaced everywhere."""
+"""Misspelling: one character inserted, left out, replaced or exchanged, one letter replaced everywhere, or junk marks
+behind the value (``PITTSBURGH ***``, ``Miller-*``)."""
 
 from __future__ import annotations
 
@@ -9,14 +10,18 @@ import numpy as np
 from rapidfuzz.distance import OSA
 from rapidfuzz.process import cdist
 
-from magnet.tables.channels.base import ChannelContext, Proposals
+from magnet.tables.channels.base import Proposal
+from magnet.tables.experts.base import ColumnContext
 
 ALPHABET = 36.0  # letters and digits: the characters a slip may write before any are learned
-PRIOR = {"insert": 2.0, "delete": 2.0, "replace": 2.0, "exchange": 2.0, "case": 0.5, "space": 0.5}
+PRIOR = {"insert": 2.0, "delete": 2.0, "replace": 2.0, "exchange": 2.0, "case": 0.5, "space": 0.5, "mark": 1.5}
 TWO_EDITS = 0.02  # share of misspellings with two edits (Damerau 1964: over 80 % hold one; two at one place are rarer)
 ENOUGH_CHARACTERS = 10  # written characters after which their distribution is learned
+DIGIT_DISCOUNT = 0.1  # where only digits differ, which is more often a sibling value
+MAX_PAIRS = 20_000_000  # of values up to which two edits are searched as well as one
 LONGEST = 400  # longer texts are compared by their words only
 DIGIT = re.compile(r"\d")
+MARK = re.compile(r"(?<=.)\s*[-_]?(?:[*#~^|<>@$\\=]{1,6}|[?!]{2,6})$", re.S)  # that nobody ends a value with
 
 
 class Typo:
@@ -29,10 +34,9 @@ class Typo:
     digit are mostly siblings. Never used between two numbers of a quantity.
     """
 
-    name = rate = kind = "typo"
+    name = "typo"
 
-    def __init__(self, digit_discount: float) -> None:
-        self._discount = digit_discount
+    def __init__(self) -> None:
         self._near: dict[str, tuple[bytes, list[tuple[int, int]]]] = {}  # by column: compared values, near pairs
         self.learn([])
 
@@ -59,6 +63,8 @@ class Typo:
         a, b = len(observed), len(value)
         if not observed or not value or observed == value:
             return None
+        if observed.startswith(value) and MARK.fullmatch(observed, b):
+            return "mark", observed[b:], 1.0
         if observed.casefold() == value.casefold() and sum(x != y for x, y in zip(observed, value, strict=False)) > 1:
             return "case", "", 4
         start = 0
@@ -99,27 +105,27 @@ class Typo:
             if character:
                 chance *= self._character.get(character, self._other)
         if DIGIT.search(observed) and DIGIT.sub("0", observed) == DIGIT.sub("0", value):
-            chance *= self._discount
+            chance *= DIGIT_DISCOUNT
         return chance
 
-    def propose(self, context: ChannelContext) -> Proposals:
+    def propose(self, context: ColumnContext) -> list[Proposal]:
         """Values of the column within one operation (or two edits, in small columns) of a rarer observed text."""
         column, counts = context.column, context.counts
         values = column.values
         heard = [k for k in context.suspects() if len(values[k]) <= LONGEST]
         known = [k for k in np.flatnonzero(counts >= 2).tolist() if values[k] and len(values[k]) <= LONGEST]
-        found: list[tuple[int, int, float, float]] = []
+        found: list[Proposal] = []
         state = np.array([len(heard), *heard, *known]).tobytes()
         if self._near.get(column.name, (b"",))[0] != state:  # most columns stay as they are from pass to pass
             texts = [values[k] for k in heard], [values[k] for k in known]
-            self._near[column.name] = state, near_pairs(*texts, context.options.max_edit_pairs)
+            self._near[column.name] = state, near_pairs(*texts, MAX_PAIRS)
         for x, v in self._near[column.name][1]:
             a, b = heard[x], known[v]
             if counts[b] >= counts[a]:
                 chance = self.likelihood(values[a], values[b])
                 if chance > 0:
-                    found.append((a, b, chance, np.nan))
-        return Proposals.of(found)
+                    found.append(Proposal(a, b, chance))
+        return found
 
 
 def _run(text: str, end: int) -> int:
@@ -158,7 +164,7 @@ def near_pairs(left: list[str], right: list[str], max_pairs: int) -> list[tuple[
 def _deletions(text: str) -> set[int]:
     if len(text) < 2:
         return set()
-    return {hash(text)} | {hash(text[:k] + text[k + 1 :]) for k in range(len(text))}
+    return {hash(text), hash(MARK.sub("", text))} | {hash(text[:k] + text[k + 1 :]) for k in range(len(text))}
 
 
 def _masked(text: str) -> set[int]:

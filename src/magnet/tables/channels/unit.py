@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from magnet.tables.channels.base import WrongText, text_test
 from magnet.tables.coded import Texts
-from magnet.tables.options import TableOptions
+from magnet.tables.options import FEW_ROWS, FORMAT_SHARE, REPEATS, SURE, UNSURE
 from magnet.tables.roles.base import roles_but
 from magnet.tables.roles.patterns import UNIT_NUMBER, disguised_blank, shortest, without_noise
 
@@ -18,16 +18,13 @@ DURATION = re.compile(
     re.I,
 )
 MINUTES = re.compile(r"(?P<number>\d{1,4})(?P<after>\s*m(?:in(?:ute)?s?)?\.?)", re.I)
-REPEATS = 3  # cells from which a way of writing is one
 WRITINGS = 12  # more writings of a unit than this are words
 ONE_WRITING = 0.95  # share from which a column with units has one writing
-PROBABILITY, CONFIDENCE = 0.97, 0.95
-LONE = 0.6  # confidence where a unit is too rare to be a habit: listed, not written
 APART = re.compile(r"\d\s+[^\W\d_]|[^\w\s.,+-]")  # a unit set apart, or a sign; the letter of 12b names something
 
 
-@text_test("unit", PROBABILITY, roles_but("identifier", "phone", "date", "time"))
-def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
+@text_test("unit", roles_but("identifier", "phone", "date", "time"))
+def rewrite(texts: Texts) -> Iterator[WrongText]:
     """Harmonize numbers with and without a unit in one column.
 
     If at least half of the numbers are bare, the unit goes. If all have one but its writing varies, the rarer of two
@@ -35,13 +32,13 @@ def rewrite(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
     ``90 min``.
     """
     texts = texts.only(lambda text: not disguised_blank(text))
-    if texts.total >= options.min_rows:
+    if texts.total >= FEW_ROWS:
         for test in (_durations, _units):
-            for code, text, confidence, why in test(texts, options.format_share):
+            for code, text, confidence, why in test(texts):
                 yield code, text, confidence, f"{why}: unit"
 
 
-def _units(texts: Texts, format_share: float) -> Iterator[WrongText]:
+def _units(texts: Texts) -> Iterator[WrongText]:
     parsed: dict[int, tuple[str, str]] = {}
     units: Counter[str] = Counter()
     for k, match in texts.matching(UNIT_NUMBER, SCALED).items():
@@ -50,7 +47,7 @@ def _units(texts: Texts, format_share: float) -> Iterator[WrongText]:
         parsed[k] = match["number"], unit
         units[unit] += int(texts.counts[k])
     total, bare = units.total(), units.pop("", 0)
-    if total < format_share * texts.total or not units or len(units) > WRITINGS:
+    if total < FORMAT_SHARE * texts.total or not units or len(units) > WRITINGS:
         return
     leading, most = units.most_common(1)[0]
     if bare >= 0.5 * total:
@@ -58,14 +55,14 @@ def _units(texts: Texts, format_share: float) -> Iterator[WrongText]:
             sure = units[unit] >= REPEATS
             if unit and (sure or APART.search(texts.column.values[k])):
                 why = f"{bare} of {total} numbers have no unit, this one has {unit!r}"
-                yield k, without_noise(text), CONFIDENCE if sure else LONE, why
+                yield k, without_noise(text), SURE if sure else UNSURE, why
     elif most < ONE_WRITING * units.total():
         common = [u for u, c in units.items() if c >= REPEATS and _stem(u) == _stem(leading)]
         if len(common) >= 3:
             for k, (text, unit) in parsed.items():
                 if unit in common:
                     why = f"the unit is spelled in {len(common)} ways, here {unit!r}"
-                    yield k, shortest(without_noise(text)), CONFIDENCE, why
+                    yield k, shortest(without_noise(text)), SURE, why
         elif len(common) == 2:
             shapes: Counter[str] = Counter()
             for k, (text, unit) in parsed.items():
@@ -75,14 +72,14 @@ def _units(texts: Texts, format_share: float) -> Iterator[WrongText]:
             for k, (text, unit) in parsed.items():
                 if unit in common and unit != leading:
                     why = f"{most} of {total} cells have {leading!r}, this one {unit!r}"
-                    yield k, shape.replace("\0", text), CONFIDENCE, why
+                    yield k, shape.replace("\0", text), SURE, why
 
 
 def _stem(unit: str) -> str:
     return unit.strip("|. ").casefold()[:1]
 
 
-def _durations(texts: Texts, format_share: float) -> Iterator[WrongText]:
+def _durations(texts: Texts) -> Iterator[WrongText]:
     """Hours and minutes among minutes."""
     minutes = Counter[str]()
     for k, match in texts.matching(MINUTES).items():
@@ -93,4 +90,4 @@ def _durations(texts: Texts, format_share: float) -> Iterator[WrongText]:
     for k, match in texts.matching(DURATION).items():
         total = 60 * int(match["hours"]) + int(match["minutes"] or 0)
         why = f"{minutes.total()} of {texts.total} durations are in minutes, this one is not"
-        yield k, f"{total}{writing}", CONFIDENCE, why
+        yield k, f"{total}{writing}", SURE, why

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from magnet.tables.channels.base import WrongText, text_test
+from magnet.tables.channels.base import ODD_FORM, WrongText, text_test
 from magnet.tables.coded import Texts
-from magnet.tables.options import TableOptions
+from magnet.tables.options import MIN_ROWS, REPEATS
 from magnet.tables.roles.dates import parse_moment
 from magnet.tables.roles.patterns import UNIT_NUMBER, disguised_blank, number
 
@@ -15,9 +15,6 @@ BOUND = re.compile(
     r"\s*[<>≤≥~≈±=].*|.*\d\s*(?:[-–/+]|to|or)\s*(?:\d.*|more|less|)", re.S
 )  # a number written in another way
 READ = 0.7  # share of the cells that must be what the column holds; leaves room for a quarter of errors
-REPEATS = 3  # rows from which a text counts as a separate value
-MIN_ROWS = 20
-PROBABILITY = 0.9
 
 
 def _moment(text: str) -> bool:
@@ -32,8 +29,8 @@ READERS: dict[str, Callable[[str], bool]] = {
 }
 
 
-@text_test("typo", PROBABILITY, READERS, MIN_ROWS)
-def audit(texts: Texts, options: TableOptions) -> Iterator[WrongText]:
+@text_test("typo", READERS, MIN_ROWS, ODD_FORM)
+def audit(texts: Texts) -> Iterator[WrongText]:
     """Cells of columns of dates, times and numbers that are none. Texts that come back are values of their own (a
     grade, a word for none), and so are bounds and ranges of numbers. The right text is not known."""
     role, total = texts.column.role, texts.total

@@ -4,8 +4,7 @@ To add one, write a file with a ``fit`` function (see :class:`~magnet.tables.exp
 """
 
 from magnet.tables.experts import groups, links, sequence, template
-from magnet.tables.experts.base import Expert, Fit, FitContext, Frequency
-from magnet.tables.experts.novelty import Novelty
+from magnet.tables.experts.base import ColumnContext, Expert, Fit, Frequency
 
 EXPERTS: dict[str, Fit] = {
     "groups": groups.fit,
@@ -14,4 +13,4 @@ EXPERTS: dict[str, Fit] = {
     "sequence": sequence.fit,
 }
 
-__all__ = ["EXPERTS", "Expert", "Fit", "FitContext", "Frequency", "Novelty"]
+__all__ = ["EXPERTS", "ColumnContext", "Expert", "Fit", "Frequency"]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats
-from magnet.tables.options import TableOptions
+from magnet.tables.experts.novelty import Novelty
+from magnet.tables.roles.patterns import number
 
 
 class Expert(Protocol):
@@ -40,27 +42,42 @@ class Expert(Protocol):
 
 
 @dataclass(eq=False)
-class FitContext:
-    """What an expert is fitted on.
+class ColumnContext:
+    """A column of a table in one pass: what experts are fitted on and channels look at.
 
     Args:
         table: the coded table.
         position: which column is judged.
-        options: the constants.
-        memory: what the expert wants to keep for this column from one pass to the next.
-        shared: values computed once per pass for all columns.
+        memory: what is kept for this column from one pass to the next.
         fresh: whether contexts are chosen again in this pass.
+        shared: values computed once per pass for all columns.
     """
 
     table: CodedTable
     position: int
-    options: TableOptions
     memory: dict[str, object] = field(default_factory=dict)
     fresh: bool = True
     shared: dict[str, object] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.column = self.table.columns[self.position]
+        self.counts, self.read_counts = self.column.counts(), self.column.read_counts()
 
-Fit = Callable[[FitContext], list[Expert]]
+    @cached_property
+    def novelty(self) -> Novelty:
+        """The base measure of the column's values."""
+        values = self.column.values
+        held = {values[k]: int(self.counts[k]) for k in np.flatnonzero(self.counts).tolist()}
+        return Novelty(held)
+
+    def suspects(self) -> list[int]:
+        """Codes of the texts that were read, without blanks and without the numbers of a column of numbers."""
+        values, arithmetic = self.column.values, self.column.role.arithmetic
+        read = np.flatnonzero(self.read_counts).tolist()
+        return [k for k in read if values[k] and not (arithmetic and number(values[k]) is not None)]
+
+
+Fit = Callable[[ColumnContext], list[Expert]]
 
 
 class Frequency:

@@ -8,20 +8,23 @@ from itertools import combinations
 import numpy as np
 
 from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats, joint
-from magnet.tables.experts.base import Expert, FitContext, Frequency
+from magnet.tables.experts.base import ColumnContext, Expert, Frequency
 
 TOP = 3  # values proposed per group: the leading one and two rivals
 RIGHT_ODDS = 9.0  # odds that a row is correct if a rule requires one value per group
 MAJORITY = 0.5  # share that decides a group if a rule requires one value per group
 CLEAR, LARGE = 0.75, 4  # share and rows from which a group counts as unanimous
+SMOOTHING = (0.02, 0.2, 2.0)  # pseudo-counts of a group, chosen by leave-one-out likelihood
+MIN_GAIN = 0.02  # nats per row that a context must gain over column frequency
+MIN_PAIR_GAIN = 0.05  # nats per row that a pair of columns must gain over the best single column
+MAX_CONTEXTS = 3  # single columns per column
+UNEVEN = 2.0  # dispersion from which exceptions and blanks are genuine (1: by chance)
 UNSEEN = 0.3  # pseudo-count of a value that no other row holds
 MAX_GROUPS = 0.9  # groups per row; with more, hardly any group has two rows
 SCREEN_ROWS = 30_000  # rows on which contexts are compared; beyond this the order of contexts no longer changes
 
 
-def loo_log_likelihood(
-    group: Codes, value: Codes, frequency: Floats, smoothing: tuple[float, ...]
-) -> tuple[float, float]:
+def loo_log_likelihood(group: Codes, value: Codes, frequency: Floats) -> tuple[float, float]:
     r"""Mean leave-one-out log-likelihood of a column given groups, and the best smoothing.
 
     .. math:: \max_\kappa \frac1n \sum_i \log \frac{n_{g_i w_i} - 1 + \kappa F(w_i)}{n_{g_i} - 1 + \kappa}
@@ -29,8 +32,8 @@ def loo_log_likelihood(
     size = np.bincount(group)[group]
     pair = joint(group, value)
     same = np.bincount(pair)[pair]
-    best = (-np.inf, smoothing[0])
-    for kappa in smoothing:
+    best = (-np.inf, SMOOTHING[0])
+    for kappa in SMOOTHING:
         fit = float(np.log((same - 1 + kappa * frequency) / (size - 1 + kappa)).mean())
         best = max(best, (fit, kappa))
     return best
@@ -180,9 +183,9 @@ def _screen(n: int, seed: int) -> Codes:
     return np.sort(np.random.default_rng(seed).choice(n, SCREEN_ROWS, replace=False))
 
 
-def choose_contexts(context: FitContext) -> list[tuple[tuple[int, ...], float]]:
+def choose_contexts(context: ColumnContext) -> list[tuple[tuple[int, ...], float]]:
     """Contexts whose leave-one-out likelihood beats column frequency: the best few columns and the best pair."""
-    table, j, options = context.table, context.position, context.options
+    table, j = context.table, context.position
     column = table.columns[j]
     n = table.num_rows
     rows = _screen(n, table.seed)
@@ -198,26 +201,24 @@ def choose_contexts(context: FitContext) -> list[tuple[tuple[int, ...], float]]:
         distinct = int(np.count_nonzero(np.bincount(other.current)))
         if not 2 <= distinct <= MAX_GROUPS * n:
             continue
-        fit, kappa = loo_log_likelihood(
-            joint(other.current[rows], np.zeros_like(rows)), value, frequency, options.smoothing
-        )
-        if fit > floor + options.group_gain or k in forced:
+        fit, kappa = loo_log_likelihood(joint(other.current[rows], np.zeros_like(rows)), value, frequency)
+        if fit > floor + MIN_GAIN or k in forced:
             scored.append((fit, -distinct, k, kappa))
     scored.sort(reverse=True)
     chosen: list[tuple[tuple[int, ...], float]] = [((k,), kappa) for _, _, k, kappa in scored if k in forced]
-    chosen += [((k,), kappa) for _, _, k, kappa in scored[: options.contexts] if k not in forced]
+    chosen += [((k,), kappa) for _, _, k, kappa in scored[:MAX_CONTEXTS] if k not in forced]
     pairs = []
     for (_, _, a, _), (_, _, b, _) in combinations(scored[:5], 2):
         both = joint(table.columns[a].current[rows], table.columns[b].current[rows])
-        pairs.append((*loo_log_likelihood(both, value, frequency, options.smoothing), (a, b)))
+        pairs.append((*loo_log_likelihood(both, value, frequency), (a, b)))
     if pairs:
         fit, kappa, both_at = max(pairs)
-        if fit > scored[0][0] + options.pair_gain:
+        if fit > scored[0][0] + MIN_PAIR_GAIN:
             chosen.append((both_at, kappa))
     return chosen
 
 
-def fit(context: FitContext) -> list[Expert]:
+def fit(context: ColumnContext) -> list[Expert]:
     """Group experts of a column; the contexts are chosen in fresh passes and refitted in the others."""
     table, j = context.table, context.position
     if len(np.unique(table.columns[j].current)) < 2:
@@ -228,7 +229,7 @@ def fit(context: FitContext) -> list[Expert]:
     for names, target in table.strict:
         if target == table.columns[j].name:
             at = tuple(table.position(name) for name in names)
-            experts.append(Groups(table, j, at, context.options.smoothing[0], strict=True))
+            experts.append(Groups(table, j, at, SMOOTHING[0], strict=True))
     chosen: list[tuple[tuple[int, ...], float]] = context.memory["groups"]  # type: ignore[assignment]
     experts += [Groups(table, j, at, kappa) for at, kappa in chosen]
     return experts

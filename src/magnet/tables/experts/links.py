@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from magnet.tables.coded import CodedColumn
-from magnet.tables.experts.base import Expert, FitContext, Frequency
-from magnet.tables.experts.groups import Votes
+from magnet.tables.experts.base import ColumnContext, Expert, Frequency
+from magnet.tables.experts.groups import MIN_GAIN, SMOOTHING, Votes
 
 TINY = 1e-9  # probability of a value that occurs nowhere else
 
@@ -31,7 +31,7 @@ class Links(Votes):
         return f"{votes:g} of {self._size[row]:g} linked rows have {self._column.values[code]!r}"
 
 
-def fit(context: FitContext) -> list[Expert]:
+def fit(context: ColumnContext) -> list[Expert]:
     """One expert if the table has links and linked rows predict better than column frequency, by the
     same gain per row that a group needs; a row is never linked to itself."""
     if context.table.links is None or context.table.columns[context.position].role.name == "identifier":
@@ -40,8 +40,8 @@ def fit(context: FitContext) -> list[Expert]:
     links.setdiag(0)
     links.eliminate_zeros()
     column = context.table.columns[context.position]
-    expert, filled = Links(column, links, context.options.smoothing[1]), column.current != column.blank
+    expert, filled = Links(column, links, SMOOTHING[1]), column.current != column.blank
     if not filled.any():
         return []
     gain = np.log(np.maximum(expert.own(), TINY)) - np.log(np.maximum(Frequency(column).own(), TINY))
-    return [expert] if float(gain[filled].mean()) > context.options.group_gain else []
+    return [expert] if float(gain[filled].mean()) > MIN_GAIN else []

@@ -13,6 +13,7 @@ SHAPE_WEIGHT = 0.7  # share of new values spelled freely; the rest differ from a
 RARE_SHAPE = 0.03  # beside a dominant shape, shapes rarer than this share prove nothing
 DOMINANT_SHAPE = 0.6
 NEW_BIGRAM = 0.02  # pseudo-count of two neighboring classes that were never seen
+LETTERS = 8.0  # effective letters per character of a new word (English text has about 3 bits per letter)
 OTHER_CASE = 0.3  # a word known in another case counts this much
 
 
@@ -52,12 +53,10 @@ class Novelty:
 
     Args:
         counts: how often each value occurs.
-        letters: effective letters per character.
     """
 
-    def __init__(self, counts: Mapping[str, int], letters: float) -> None:
+    def __init__(self, counts: Mapping[str, int]) -> None:
         self.weight = {v: 1 + math.log2(c) for v, c in counts.items() if v and c > 0}
-        self.letters = letters
         self.shape: Counter[tuple[str, ...]] = Counter()
         self.bigram: Counter[tuple[str, str]] = Counter()
         self.context: Counter[str] = Counter()
@@ -128,7 +127,7 @@ class Novelty:
             used[t] += 1
             exact, folded = self.token[t] - own * used[t], self.folded[t.casefold()] - own * used[t]
             word = max(exact, OTHER_CASE * folded, 0) / (max(self.token_class[c] - own, 0) + 1)
-            letters = 10.0 if t[0].isdigit() else self.letters
+            letters = 10.0 if t[0].isdigit() else LETTERS
             spelled.append(0.5 * word + 0.5 * letters ** -min(len(t), 60))
             measure += math.log(spelled[-1])
         frames = self._frames(tokens, classes)

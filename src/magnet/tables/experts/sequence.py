@@ -10,16 +10,17 @@ from datetime import date
 import numpy as np
 
 from magnet.tables.coded import CodedColumn, Floats
-from magnet.tables.experts.base import Expert, FitContext, Point
+from magnet.tables.experts.base import ColumnContext, Expert, Point
+from magnet.tables.options import MIN_ROWS
 from magnet.tables.roles.dates import Moment, Style, parse_moment, write_moment
 
 LAST_NUMBER = re.compile(r"(?P<head>.*?)(?P<digits>\d{1,15})", re.S)
-MIN_ROWS = 20
+EQUAL_STEPS = 0.5  # share from which a column counts as a sequence
 DISTINCT = 0.1  # a column with fewer different values per row does not count
 MONTHLY = 0.95  # share of dates on one day of the month from which months are counted and not days
 
 
-def fit(context: FitContext) -> list[Expert]:
+def fit(context: ColumnContext) -> list[Expert]:
     r"""Predict row i where its neighbors agree.
 
     With :math:`x_i` the number behind the text (the last run of digits behind one constant head, a day, or a month)
@@ -35,7 +36,7 @@ def fit(context: FitContext) -> list[Expert]:
         if found is None:
             continue
         x, write = found
-        predicted = _between(x, context.options.sequence_share)
+        predicted = _between(x)
         if predicted is None:
             return []
         codes = np.full(n, -1, dtype=np.int64)
@@ -47,14 +48,14 @@ def fit(context: FitContext) -> list[Expert]:
     return []
 
 
-def _between(x: Floats, share: float) -> Floats | None:
+def _between(x: Floats) -> Floats | None:
     steps = np.diff(x)
     steps = steps[np.isfinite(steps)]
     if not len(steps):
         return None
     values, counts = np.unique(steps, return_counts=True)
     step = values[counts.argmax()]
-    if counts.max() < share * len(steps) or step == 0:
+    if counts.max() < EQUAL_STEPS * len(steps) or step == 0:
         return None
     n = len(x)
 

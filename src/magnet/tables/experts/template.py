@@ -8,13 +8,14 @@ from collections import Counter
 import numpy as np
 
 from magnet.tables.coded import CodedColumn, CodedTable, Codes
-from magnet.tables.experts.base import Expert, FitContext, Point
+from magnet.tables.experts.base import ColumnContext, Expert, Point
+from magnet.tables.options import MIN_ROWS
 
 PART = re.compile(r"-?\d+\.?\d*|[^\W\d_]+")
 SAMPLE = 1_000  # rows on which a template is searched
-MIN_ROWS = 20
 MAX_COLUMNS = 40  # wider tables are not searched: the number of pairs of columns grows with the square
 SOURCES = 3  # columns that a template may be made of
+SHARE = 0.5  # of the rows that one template must explain
 LOSS = 0.95  # share of the rows of the leading text that must stay alike when a source is replaced by its mark
 FITS, MIN_FITS = 0.3, 5  # share of the rows, and rows, that a source must explain
 MARK = 0xE000  # first private-use character, the placeholder of a source in a template
@@ -55,7 +56,7 @@ def sources_of(table: CodedTable) -> list[Source]:
     return out
 
 
-def fit(context: FitContext) -> list[Expert]:
+def fit(context: ColumnContext) -> list[Expert]:
     """Search a template on a sample, and predict every row with it.
 
     Greedily, the source whose text occurs in most values is replaced by a mark, as long as that leaves fewer different
@@ -74,7 +75,7 @@ def fit(context: FitContext) -> list[Expert]:
     texts = [column.values[k] for k in column.current[live].tolist()]
     chosen: list[Source] = []
     for mark in range(SOURCES):
-        best = _best_source(texts, sources, live, {s.position for s in chosen}, context.options.template_share)
+        best = _best_source(texts, sources, live, {s.position for s in chosen})
         if best is None:
             break
         chosen.append(best)
@@ -84,7 +85,7 @@ def fit(context: FitContext) -> list[Expert]:
     if not chosen:
         return []
     template, held = Counter(texts).most_common(1)[0]
-    if held < context.options.template_share * len(live) or chr(MARK) not in template:
+    if held < SHARE * len(live) or chr(MARK) not in template:
         return []
     used = [(chr(MARK + k), s) for k, s in enumerate(chosen) if chr(MARK + k) in template]
     predicted = np.full(n, -1, dtype=np.int64)
@@ -100,14 +101,14 @@ def fit(context: FitContext) -> list[Expert]:
     return [Point("template", column, predicted, f"{names} of this row give {{value}}", doubtful=True)]
 
 
-def _shared_sources(context: FitContext) -> list[Source]:
+def _shared_sources(context: ColumnContext) -> list[Source]:
     """The sources of the table, found once per pass."""
     if "template" not in context.shared:
         context.shared["template"] = sources_of(context.table)
     return context.shared["template"]  # type: ignore[return-value]
 
 
-def _best_source(texts: list[str], sources: list[Source], rows: Codes, used: set[int], share: float) -> Source | None:
+def _best_source(texts: list[str], sources: list[Source], rows: Codes, used: set[int]) -> Source | None:
     top = Counter(texts).most_common(1)[0][1]
     best: tuple[float, int] | None = None
     for at, source in enumerate(sources):
@@ -115,7 +116,7 @@ def _best_source(texts: list[str], sources: list[Source], rows: Codes, used: set
             continue
         values = source.rows(rows)
         hits = [len(v) >= 2 and v in t for t, v in zip(texts, values, strict=True)]
-        if sum(hits) < share * len(texts):
+        if sum(hits) < SHARE * len(texts):
             continue
         marked = [t.replace(v, "\0", 1) if h else t for t, v, h in zip(texts, values, hits, strict=True)]
         score = Counter(marked).most_common(1)[0][1]

@@ -9,8 +9,8 @@ from scipy.stats import t as student_t
 
 from magnet.tables.numbers.arrays import Bools, Floats, Ints
 from magnet.tables.numbers.errors import DEGREES, FACTORS, FAR, WrongDensity, beyond_bounds
-from magnet.tables.numbers.predict import MIN_ROWS
 from magnet.tables.numbers.scales import Scale, fit_scale
+from magnet.tables.options import MIN_ROWS
 
 MIN_VALUES = 4  # distinct values of a column that is judged as a quantity
 COMMON_COUNT, COMMON_SHARE = 5, 0.01  # a value that more cells hold is one that the column has, however far out

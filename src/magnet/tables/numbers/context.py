@@ -10,11 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from magnet.tables.numbers.arrays import Bools, Floats, Ints
+from magnet.tables.options import MAX_LEVELS
 
 CUT = 5.0  # spreads; farther values count like this one, so that one wrong cell cannot bend the others
 MAX_SQUARE = 9.0  # that of a value three spreads out
 MAX_OTHERS = 40  # columns of the row, and as many of the linked rows, that one column is predicted from
-MAX_LEVELS = 20  # of a category that enters as indicators
 MIN_LEVEL_ROWS = 5
 LINK_SHRINK = 0.5  # linked rows at the column's mean that every row has besides its own
 EXTREME, MIN_EXTREME, EXTREME_SHARE = 3.0, 3, 0.25  # spreads, cells and share of cells that make a row extreme

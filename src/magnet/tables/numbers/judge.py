@@ -19,12 +19,12 @@ from magnet.tables.numbers.predict import predict
 from magnet.tables.numbers.relations import Relation, blame, find_relations
 from magnet.tables.numbers.rows import DOUBTED, FAR_OUT, crowded, doubted, to_blame, unusual
 from magnet.tables.numbers.tails import judge_tails, log_t, row_spread
+from magnet.tables.options import FEW_NUMBERS
 
 PASSES = 5  # doubted cells join one per row and pass, so that one wrong cell does not convict its row
 SETTLED = 2  # passes after which a column is judged as a whole
 RATE = 0.01  # share of wrong cells before any is seen
 RATE_ROWS = 50.0  # rows that this share, and that of the table for a column, counts for
-FEW_VALUES = 8  # distinct values below which only far ones are judged, since context also separates labels
 MAX_CONTEXT_SHARE = 0.025  # of usual values that disagree with their context; more are another kind of row, not errors
 MAX_ORDER_SHARE = 0.02  # the same for rows predicted from those before and after: some are out of order
 MAX_FAR_SHARE = 0.05  # of far values, unless a gap separates them from the others
@@ -126,7 +126,8 @@ class _Passes:
         self.rates = [RATE] * shape[1]
         # of the prediction of a column in the cells of the row and in their squares
         self.slopes = np.zeros((2, shape[1], shape[1]))
-        self.alone = {k for k, c in enumerate(self.columns) if np.unique(c.x[np.isfinite(c.x)]).size < FEW_VALUES}
+        # of labels only far ones are judged, since the context separates them too
+        self.alone = {k for k, c in enumerate(self.columns) if np.unique(c.x[np.isfinite(c.x)]).size < FEW_NUMBERS}
         self.reasons: dict[int, str] = {}
 
     def trust_arithmetic(self, wrong: Sequence[Floats], value: Sequence[Floats]) -> None:

@@ -11,10 +11,10 @@ from magnet.tables.numbers.arrays import Bools, Floats, Ints
 from magnet.tables.numbers.context import Context
 from magnet.tables.numbers.ridge import Ridge, fit_ridge, log_loss
 from magnet.tables.numbers.scales import mad
+from magnet.tables.options import MIN_ROWS
 
 MAX_FIT = 20_000  # rows that one regression is fitted on
 MAX_SELECT = 3_000  # rows on which the blocks of features are chosen
-MIN_ROWS = 20
 MIN_GAIN = 3.0  # standard errors by which a block must lower the leave-one-out loss; 3 leaves 1 chance in 700
 ROWS_PER_FEATURE = 4.0
 LEVELS = 4  # steps of the prediction, and of the number of links, in which the spread may differ

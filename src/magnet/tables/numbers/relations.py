@@ -10,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from magnet.tables.numbers.arrays import Bools, Floats, Ints
+from magnet.tables.options import MIN_ROWS
 
 MAX_COLUMNS = 64  # that are searched for relations among three
 MAX_BLOCK = 12  # columns side by side that may add up to a total
 SAMPLE = 200  # rows of the search; relations found are checked on all rows
 GLANCE, REFERENCES = 24, 4  # rows of a first look at ratios, and those that the others are compared with
 ALIKE = 0.05  # logarithm by which a ratio may vary before rounding is considered
-MIN_ROWS = 20  # in which a relation must hold with every term counting
 HOLDS = 0.9  # share of these rows; leaves room for one wrong cell in ten rows
 BY_CHANCE = 0.3  # share of rows in which it may hold with the target of another row
 EXCEPTION = 0.02  # share of rows that break a relation from which breaking it is as often right as wrong

@@ -81,7 +81,7 @@ class Delimited:
                 file.write("".join(lines[k : k + ROWS_AT_A_TIME]).encode(self.encoding))
 
 
-def read_delimited(path: Path, encoding: str | None = None, delimiter: str | None = None) -> Delimited:
+def read_delimited(path: Path, encoding: str | None = None) -> Delimited:
     """Read a CSV or TSV file with a header line; every cell stays text."""
     text = read_text(path, encoding)
     lines = list(io.StringIO(text.characters, newline=""))
@@ -91,9 +91,8 @@ def read_delimited(path: Path, encoding: str | None = None, delimiter: str | Non
     start = filled[0]
     told = _SEPARATOR.fullmatch(lines[start].strip('\r\n\ufeff "'))
     if told and len(filled) > 1:  # Excel's own line about what separates the cells
-        start, delimiter = filled[1], delimiter or told[1]
-    mark = delimiter or _guess_delimiter(path, lines[start])
-    return _parse(path, text, lines, start, mark)
+        return _parse(path, text, lines, filled[1], told[1])
+    return _parse(path, text, lines, start, _guess_delimiter(path, lines[start]))
 
 
 def _guess_delimiter(path: Path, header: str) -> str:

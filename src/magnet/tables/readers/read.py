@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +27,8 @@ def read(
     nodes: str | os.PathLike[str],
     edges: str | os.PathLike[str] | None = None,
     *,
-    id: str | None = None,
-    label: str | None = None,
-    source: str | None = None,
-    target: str | None = None,
-    weight: str | None = None,
-    columns: list[str] | None = None,
-    exclude: list[str] | None = None,
-    override: Mapping[str, Any] | None = None,
-    allow_unknown_ids: bool = False,
     encoding: str | None = None,
+    **reading: Any,
 ) -> Table:
     """Read a table, and its links, from files.
 
@@ -46,36 +37,15 @@ def read(
             whole graph (``.graphml``, ``.npz`` with ``x`` and ``edge_index``, a PyG ``Data`` in a ``.pt``); or a folder
             with one of them, or with ``nodes.*`` and ``edges.*``.
         edges: a table in the same formats with two columns of node ids and optionally a weight.
-        id: the id column. (default: detected by its values and name; else rows are numbered)
-        label: a column that is never changed, such as the prediction target.
-        source: source column of ``edges``. (default: detected by name, else the first)
-        target: target column of ``edges``. (default: detected by name, else the second)
-        weight: weight column of ``edges``. (default: detected by name)
-        columns: judge only these columns.
-        exclude: columns that are not judged.
-        override: column kinds as :func:`magnet.tables.read_override` returns them.
-        allow_unknown_ids: accept edges of which more than half have ids that are not in the table.
-            (default: ``False``)
         encoding: encoding of text files. (default: detected)
+        reading: further arguments of :func:`magnet.tables.from_frames` (``id``, ``label``, ``exclude`` ...).
     """
     path, edge_path = find_files(Path(nodes), Path(edges) if edges is not None else None)
     origin, links = read_nodes(path, encoding)
-    if path.suffix.lower() == ".graphml" and id is None:
-        id = ID
-    return from_frames(
-        origin.frame,
-        links if edge_path is None else read_edges(edge_path, encoding),
-        id=id,
-        label=label,
-        source=source,
-        target=target,
-        weight=weight,
-        columns=columns,
-        exclude=exclude,
-        override=override,
-        allow_unknown_ids=allow_unknown_ids,
-        origin=origin,
-    )
+    if path.suffix.lower() == ".graphml" and reading.get("id") is None:
+        reading["id"] = ID
+    links = links if edge_path is None else read_edges(edge_path, encoding)
+    return from_frames(origin.frame, links, origin=origin, **reading)
 
 
 def read_nodes(path: Path, encoding: str | None = None) -> tuple[Source, pd.DataFrame | Links | None]:
