@@ -73,4 +73,4 @@ check-all: setup-docs
 	@.ci/check-all
 
 clean:
-	rm -rf $(VENV) demo dist docs/_build docs/auto_examples docs/api .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-lowest demo dist docs/_build docs/auto_examples docs/api .mypy_cache .pytest_cache .ruff_cache

@@ -12,6 +12,7 @@ from torch import Tensor
 from magnet import prox
 from magnet.framelets import FrameletTransform
 from magnet.recovery.io.columns import fill_missing
+from magnet.scales import NORMAL_MAD
 from magnet.threads import map_threads
 
 Inner = Literal["closed", "cg", "gd"]
@@ -282,7 +283,7 @@ def _spreads(transform: FrameletTransform, x: Tensor, trust: Tensor) -> Tensor:
     bands, trusted = transform.analysis(x.contiguous()), trust > 0.5
     hidden = torch.where(trusted, bands, torch.nan)
     center = hidden.nanmedian(dim=1, keepdim=True).values
-    mad = 1.4826 * (hidden - center).abs_().nanmedian(dim=1).values
+    mad = NORMAL_MAD * (hidden - center).abs_().nanmedian(dim=1).values
     count = trusted.sum(0)
     rms = torch.sqrt(torch.where(trusted, bands**2, 0.0).sum(1) / count.clamp(min=1))
     return torch.where((count > 0) & (mad >= 0.01 * rms), mad, rms)

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from magnet.scales import NORMAL_MAD
+from magnet.scales import MOSTLY, NORMAL_MAD
 from magnet.tables.numbers.arrays import Floats
 from magnet.tables.numbers.tails import log_far, log_t
 
 MAX_FIT = 5_000  # values that choose the scale
-POSITIVE = 0.98  # share of non-negative values from which a column counts as a size
 ORDINARY = 0.05  # quantile of the sizes from which one with a minus is taken for a lost sign
 GAIN = 3.0  # nats that a bent scale must gain over a straight one
 FAR_SHARE = 0.01  # of values that the scale need not explain
@@ -104,7 +103,7 @@ def fit_scale(x: Floats, step: float = 0.0, linear: bool = False) -> Scale | Non
         known = known[np.linspace(0, known.size - 1, MAX_FIT).astype(int)]
     candidates = [Scale("linear")]
     size = known[known > 0]
-    if not linear and size.size > 1 and np.mean(known >= 0) >= POSITIVE:
+    if not linear and size.size > 1 and np.mean(known >= 0) >= MOSTLY:
         # an ordinary size with a wrong sign is not informative about the scale; a value just below 0 is
         known = known[(known >= 0) | (-known < np.quantile(size, ORDINARY))]
         # without zeros the values are logarithms nearly throughout; with zeros the smallest sizes are linear

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
+from magnet.scales import NORMAL_MAD
 from magnet.tables.numbers.arrays import Bools, Floats, Ints
 
 T_DEGREES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 10.0)  # from Cauchy on
@@ -171,7 +172,7 @@ def row_spread(u: Floats) -> Floats:
         return out
     middle = np.nanmedian(np.abs(u[rows]), axis=1)
     ratio = np.log(np.maximum(middle, 1e-9) / max(float(np.median(middle)), 1e-9))
-    variance = max((1.4826 * float(np.median(np.abs(ratio)))) ** 2, 1e-9)
+    variance = max((NORMAL_MAD * float(np.median(np.abs(ratio)))) ** 2, 1e-9)
     shrink = np.clip(1 - 1.36 / count[rows] / variance, 0, None)
     out[rows] = np.exp(np.clip(shrink * ratio, 0, None))
     return out
