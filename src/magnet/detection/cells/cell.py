@@ -107,6 +107,7 @@ class CellModel:
                 p_cell_wrong = data.empty(data.num_nodes, data.num_features)
                 for first, last, block in data.over_ranges(self.probability):
                     p_cell_wrong[:, first:last] = block
+                    self._probabilities.clear()
                 if data.is_narrow and self._context.regression is not None:
                     limit = DATA.max_standardized
                     expected = self._context.regression[0].clamp(-limit, limit)

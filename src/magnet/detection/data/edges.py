@@ -32,21 +32,52 @@ else:
 
 
 @jit
-def pair_products(left: Any, right: Any, z: Any) -> NDArray[np.float32]:
-    """``z_i . z_j`` for pairs of rows.
+def link_products(indptr: Any, indices: Any, z: Any, out: Any, first: int, last: int) -> None:
+    """``z_i . z_j`` of both ends of every link of the nodes ``first .. last - 1``, into ``out`` ``[links]``.
 
     Example:
-        >>> z = np.array([[1, 2], [3, 4]], dtype=np.float32)
-        >>> pair_products(np.array([0, 1]), np.array([1, 1]), z).tolist()
-        [11.0, 25.0]
+        >>> z, out = np.array([[1, 2], [3, 4]], dtype=np.float32), np.zeros(2, np.float32)
+        >>> link_products(np.array([0, 1, 2]), np.array([1, 0]), z, out, 0, 2)
+        >>> out.tolist()
+        [11.0, 11.0]
     """
-    out = np.empty(left.size, np.float32)
-    for e in range(left.size):
-        one, other, total = z[left[e]], z[right[e]], np.float32(0)
-        for c in range(one.size):
-            total += one[c] * other[c]
-        out[e] = total
-    return out
+    for i in range(first, last):
+        one = z[i]
+        for e in range(indptr[i], indptr[i + 1]):
+            other, total = z[indices[e]], np.float32(0)
+            for c in range(one.size):
+                total += one[c] * other[c]
+            out[e] = total
+
+
+@exact_jit
+def nearest_neighbor(
+    indptr: Any,
+    indices: Any,
+    products: Any,
+    along: Any,
+    offset: Any,
+    length: Any,
+    w: Any,
+    out: Any,
+    first: int,
+    last: int,
+) -> None:
+    """The largest weighted cosine ``w_j cos(z_i - m, z_j - m)`` with a neighbor j, for the nodes ``first .. last - 1``,
+    into ``out`` ``[n]``; 0 for nodes without any.
+
+    Args:
+        products: ``z_i . z_j`` of every link.
+        along: ``z_i . m`` of every node, and ``offset`` ``m . m``.
+        length: norms of ``z_i - m``.
+    """
+    for i in range(first, last):
+        out[i] = 0
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            cosine = w[j] * (products[e] - along[i] - along[j] + offset) / (length[i] * length[j])
+            if e == indptr[i] or cosine > out[i]:
+                out[i] = cosine
 
 
 @exact_jit

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +14,7 @@ from torch import Tensor
 
 from magnet.arrays import csr_tensor
 from magnet.detection.data.dataset import DetectionData, block_width
-from magnet.detection.data.edges import pair_products
+from magnet.detection.data.edges import link_products, over_rows
 from magnet.detection.data.scratch import row_ranges
 from magnet.detection.options import DATA
 
@@ -89,26 +90,25 @@ class RowVectors:
         for first in range(0, columns, width):
             yield first, self.matrix if width >= columns else self._csc[:, first : first + width].tocsr()
 
-    def dots(self, left: Tensor, right: Tensor) -> Tensor:
-        """``z_i . z_j`` for pairs of rows."""
-        if self.matrix is not None:
-            a, b = left.cpu().numpy(), right.cpu().numpy()
-            step = 1 << 16
-            pieces = [
-                np.asarray(self.matrix[a[s : s + step]].multiply(self.matrix[b[s : s + step]]).sum(axis=1)).ravel()
-                for s in range(0, a.size, step)
-            ]
-            joined = np.concatenate(pieces) if pieces else np.zeros(0)
-            return torch.from_numpy(joined.astype(np.float32)).to(self.device)
-        dense = self.dense
-        assert dense is not None
-        if dense.device.type == "cpu":
-            return torch.from_numpy(pair_products(left.numpy(), right.numpy(), dense.contiguous().numpy()))
-        step = max(1, DATA.cells_per_block // dense.shape[1])
-        parts = [
-            (dense[left[s : s + step]] * dense[right[s : s + step]]).sum(dim=1) for s in range(0, left.numel(), step)
-        ]
-        return torch.cat(parts) if parts else torch.zeros(0, device=self.device)
+    def link_products(self, data: DetectionData) -> Tensor:
+        """``z_i . z_j`` of both ends of every link, in the order of ``data.edges``."""
+        a, dense = data.graph.adjacency, self.dense
+        if dense is not None and dense.device.type == "cpu":
+            out = torch.empty(a.nnz)
+            arrays = a.indptr, a.indices, dense.contiguous().numpy(), out.numpy()
+            over_rows(partial(link_products, *arrays), a.indptr, dense.shape[1])
+            return out
+        left, right = data.edges
+        step = 1 << 16 if dense is None else max(1, DATA.cells_per_block // dense.shape[1])
+        parts = [torch.zeros(0, device=self.device)]
+        for i, j in zip(left.split(step), right.split(step), strict=True):
+            if dense is not None:
+                parts.append((dense[i] * dense[j]).sum(dim=1))
+            else:
+                one, other = (self.matrix[part.cpu().numpy()] for part in (i, j))  # type: ignore[index]
+                products = np.asarray(one.multiply(other).sum(axis=1), dtype=np.float32).ravel()
+                parts.append(torch.from_numpy(products).to(self.device))
+        return torch.cat(parts)
 
 
 def unit_rows(data: DetectionData) -> RowVectors:

@@ -184,7 +184,8 @@ class _Fit:
         permuted = [column for f in features for column in f[1].unbind(dim=2)]
         weight = (1 - p_row_swapped) / drawn.duplicates
         training = torch.stack([column[:, : drawn.training] for column in permuted], dim=2)
-        some = _expand(training, amount[:, None]), drawn.allowed[:, : drawn.training]
+        amounts = amount[:, None].expand(-1, training.shape[1], 2)
+        some = drawn.allowed[:, : drawn.training], lambda chosen: _expand(training[chosen], amounts[chosen])
         model = CrossFit.of(at_home, weight, [some], drawn.known, drawn.half)
         null_logit = _pair_logits(model, permuted, amount[:, None], drawn.half[:, None])
         return cls(drawn, w, weight, amount, model, model.logit(at_home, drawn.half), null_logit)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+
+Permuted = tuple[Tensor, Callable[[Tensor], Tensor]]
 
 #: Rows that a Newton step reads at a time: with two dozen features they stay in cache.
 BLOCK_ROWS = 1 << 13
@@ -57,22 +59,23 @@ class CrossFit:
     coefficients: Tensor
 
     @classmethod
-    def of(
-        cls, real: Tensor, weight: Tensor, permuted: Sequence[tuple[Tensor, Tensor]], known: Tensor, half: Tensor
-    ) -> CrossFit:
-        """Fit real pairs ``[n, f]`` with weights ``[n]`` against permuted ones, each given as features ``[n, m, f]``
-        and bool ``[n, m]``, which of them to use; only known nodes count, and both sides have the same weight."""
+    def of(cls, real: Tensor, weight: Tensor, permuted: Sequence[Permuted], known: Tensor, half: Tensor) -> CrossFit:
+        """Fit real pairs ``[n, f]`` with weights ``[n]`` against permuted ones, each given as bool ``[n, m]``, which of
+        them to use, and a function that gives the features of some; only known nodes count, and both sides have the
+        same weight."""
         centre, spread = real[known].mean(dim=0), real[known].std(dim=0).clamp_min(1e-6)
         coefficients = []
         for side in (0, 1):
             train = known & (half != side)
-            x1, w1 = real[train], weight[train]
-            x0 = torch.cat([features[use & train[:, None]] for features, use in permuted])
-            w0 = torch.full((x0.shape[0],), float(w1.sum()) / max(1, x0.shape[0]), device=real.device)
-            x = torch.cat([x1, x0]).sub_(centre).div_(spread)
+            chosen = [use & train[:, None] for use, _ in permuted]
+            x = torch.cat(
+                [real[train], *(features(some) for some, (_, features) in zip(chosen, permuted, strict=True))]
+            )
+            w1 = weight[train]
+            count = x.shape[0] - w1.numel()
+            w0 = torch.full((count,), float(w1.sum()) / max(1, count), device=real.device)
             y = torch.cat([torch.ones_like(w1), torch.zeros_like(w0)])
-            del x1, x0
-            coefficients.append(fit_logistic(x, y, torch.cat([w1, w0])).float())
+            coefficients.append(fit_logistic(x.sub_(centre).div_(spread), y, torch.cat([w1, w0])).float())
         return cls(centre, spread, torch.stack(coefficients))
 
     def of_half(self, half: Tensor) -> tuple[Tensor, Tensor]:

@@ -59,7 +59,7 @@ def compare_with_other_places(
     at, row = places[there], rows[k]
     other = features(of_row[node, there], without[node, there], row_spread[:, None], node_mean[at], node_spread[at])
     probe = features(at_node[node, k], row_mean[row], row_spread[row], node_mean[:, None], node_spread[:, None])
-    permuted = [(other, elsewhere[node, there]), (probe, allowed[node, k])]
+    permuted = [(elsewhere[node, there], other.__getitem__), (allowed[node, k], probe.__getitem__)]
     model = CrossFit.of(real, weight, permuted, known, half)
     elsewhere_logit = torch.empty_like(of_row)
     for j, place in enumerate(places):

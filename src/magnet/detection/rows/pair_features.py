@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from magnet.detection.data.dataset import DetectionData
-from magnet.detection.data.edges import neighbor_max, over_rows, segment_max, sparse_contexts
+from magnet.detection.data.edges import nearest_neighbor, neighbor_max, over_rows, segment_max, sparse_contexts
 from magnet.detection.data.row_vectors import RowVectors
 from magnet.detection.data.scratch import cached_rows
 from magnet.detection.options import DATA
@@ -46,8 +46,7 @@ class PairFeatures:
 
     def __post_init__(self) -> None:
         self.gram = self.rows.times(self.rows.select(self.probes).T.contiguous())
-        left, right = self.data.edges
-        self.edge = self.rows.dots(left, right)
+        self.links = self.rows.link_products(self.data)
 
     def _centering(self, w: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Weighted mean ``[k]``, each row's product with it ``[n]``, its square, and the norms of the centered rows."""
@@ -66,10 +65,7 @@ class PairFeatures:
         norm1, norm2, dot1, dot2 = self._contexts(w, mean)
         norm1, norm2 = norm1.sqrt().clamp_min(1e-9), norm2.sqrt().clamp_min(1e-9)
 
-        left, right = data.edges
-        edge = self.edge - along[left] - along[right] + offset
-        edge = w[right] * edge / (length[left] * length[right])
-        nearest = segment_max(edge[:, None], data.num_neighbors.long())[:, 0]
+        nearest = self._nearest(w, along, offset, length)
         real = torch.stack([dot1 / (norm1 * length), dot2 / (norm2 * length), nearest], dim=1)
 
         permuted = torch.empty(3, n, k, device=data.device).permute(1, 2, 0)
@@ -78,6 +74,18 @@ class PairFeatures:
             torch.div(sums, norm[:, None] * length[self.probes], out=permuted[:, :, hop])
         permuted[:, :, 2] = self._neighbor_max(weighted.div_(length[:, None] * length[self.probes]))
         return real, permuted
+
+    def _nearest(self, w: Tensor, along: Tensor, offset: Tensor, length: Tensor) -> Tensor:
+        """The largest weighted cosine ``[n]`` between the row of a node and that of a neighbor."""
+        a = self.data.graph.adjacency
+        if along.device.type == "cpu":
+            out, vectors = torch.empty_like(along), (along.numpy(), np.float32(offset), length.numpy(), w.numpy())
+            arrays = a.indptr, a.indices, self.links.numpy(), *vectors, out.numpy()
+            over_rows(partial(nearest_neighbor, *arrays), a.indptr, 1)
+            return out
+        left, right = self.data.edges
+        cosine = w[right] * (self.links - along[left] - along[right] + offset) / (length[left] * length[right])
+        return segment_max(cosine[:, None], self.data.num_neighbors.long())[:, 0]
 
     def _contexts(self, w: Tensor, mean: Tensor) -> tuple[Tensor, ...]:
         """Squared norms of the one-hop and two-hop sums, and their products with the row of the node, ``[n]`` each."""
@@ -119,10 +127,11 @@ class PairFeatures:
             sums = self.rows.sums(weighted) - total * mean
             dots = self.rows.times(sums.T.contiguous()) - sums @ mean
             out[:, :, hop] = dots / (sums.norm(dim=1).clamp_min(1e-9) * length[:, None])
-        start, width = data.graph.adjacency.indptr, max(1, DATA.cells_per_block // data.num_nodes)
+        a, width = data.graph.adjacency, max(1, DATA.cells_per_block // data.num_nodes)
         for place, node in enumerate(nodes.tolist()):
             nearest = []
-            for near in data.edges[1][start[node] : start[node + 1]].split(width):
+            neighbors = torch.from_numpy(a.indices[a.indptr[node] : a.indptr[node + 1]].astype(np.int64))
+            for near in neighbors.to(data.device).split(width):
                 dots = self.rows.times(self.rows.select(near).T.contiguous()) - along[:, None] - along[near] + offset
                 nearest.append((w[near] * dots / (length[:, None] * length[near])).amax(dim=1))
             out[:, place, 2] = torch.stack(nearest).amax(dim=0)
@@ -150,7 +159,9 @@ def permuted_pairs(data: DetectionData, probes: Tensor) -> Tensor:
     number[probes] = torch.arange(probes.numel(), device=data.device)
     allowed = torch.ones(data.num_nodes, probes.numel(), dtype=torch.bool, device=data.device)
     allowed[probes, number[probes]] = False
-    left, right = data.edges
-    hit = number[right] >= 0
-    allowed[left[hit], number[right[hit]]] = False
+    a = data.graph.adjacency
+    columns = number.cpu().numpy().astype(np.int32)[a.indices]
+    hit = np.flatnonzero(columns >= 0)
+    row = np.searchsorted(a.indptr, hit, side="right") - 1
+    allowed[torch.from_numpy(row), torch.from_numpy(columns[hit].astype(np.int64))] = False
     return allowed
