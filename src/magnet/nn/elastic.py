@@ -13,6 +13,9 @@ from magnet.nn.features import Features
 from magnet.nn.model import Inputs, Nodes, Numbers
 from magnet.nn.sparse import Sparse, incidence
 
+#: The kernel for a CPU uses one thread, on which it is 2.4 times as fast as the array operations (Cora, two models).
+KERNEL_THREADS = 2
+
 
 class ElasticGNN(Propagating):
     r"""Elastic message passing ("Elastic Graph Neural Networks", Liu et al., ICML 2021).
@@ -82,6 +85,10 @@ class ElasticGNN(Propagating):
             for _ in range(self.steps):
                 for_l2 = start + smooth * (operator @ for_l2)
             return for_l2
+        plain = h.device.type == "cpu" and h.dtype == torch.float32 and self.norm == "l21"
+        if plain and torch.get_num_threads() <= KERNEL_THREADS and (kernel := _kernel()):
+            fast: Tensor = kernel.apply(h, operator, delta, gamma.ravel(), radius.ravel(), self.steps)
+            return fast
         f, z, pulled = h, None, None  # pulled = gamma * delta^T Z
         for _ in range(self.steps):
             y = start + smooth * (operator @ f)
@@ -100,3 +107,12 @@ class ElasticGNN(Propagating):
         length = torch.where(square > 0, square, torch.ones_like(square)).sqrt()
         # not clamped afterwards: the gradient of radius / length overflows for the shortest differences
         return z * torch.where(square > 0, radius / torch.maximum(length, radius), torch.ones_like(square))
+
+
+def _kernel() -> Any:
+    """The steps in one kernel, where Numba is installed."""
+    try:
+        from magnet.nn.elastic_cpu import Steps
+    except ImportError:
+        return None
+    return Steps
