@@ -118,12 +118,14 @@ def run(folder: Path, peers: bool, save: Callable[[pd.DataFrame], None]) -> None
                 raise
         save(pd.DataFrame(rows))
 
-    for case, data, truth in cases(folder):
+    loaded = list(cases(folder))
+    for case, data, truth in loaded:
         for name in OURS:
             add(case, name, lambda n=name, d=data: ours(n, d), truth)
         for name, scores in controls(data).items():
             add(case, name, lambda s=scores: (s, float("nan")), truth)
-        for name in PEERS if peers else ():
+    for case, data, truth in loaded if peers else ():
+        for name in PEERS:
             add(case, f"PyGOD {name}", lambda n=name, d=data: (peer(n, d), float("nan")), truth)
 
 

@@ -2,8 +2,9 @@
 
 Writes results/detection.md, results/detection.csv, which has one line for each dataset, corruption, seed and detector,
 and results/reliability.svg and .png. Lines that are there are not measured again, so a run that was stopped goes on
-where it was; with ``--merge`` the lines of other folders are taken over first. ``--ceiling`` asks oracles how well
-replaced rows and flipped cells could be told at best, into results/ceiling.csv.
+where it was; with ``--merge`` the lines of other folders are taken over first. Lines of a former version of the
+detectors are left out where the same case was measured with a newer one. ``--ceiling`` asks oracles how well replaced
+rows and flipped cells could be told at best, into results/ceiling.csv.
 """
 
 from __future__ import annotations
@@ -71,10 +72,17 @@ DETECTORS = (
 
 
 def one_case(
-    name: str, case: str, seed: int, detectors: list[str], device: str, gae_epochs: int, folder: str | None
+    name: str,
+    case: str,
+    seed: int,
+    detectors: list[str],
+    device: str,
+    gae_epochs: int,
+    folder: str | None,
+    threads: int,
 ) -> list[dict[str, Any]]:
     """All detectors on one corrupted graph."""
-    torch.set_num_threads(1)
+    torch.set_num_threads(threads)
     _, kind, options = next(c for c in CASES[name] if c[0] == case)
     columns = None
     if name == "mixed table":
@@ -130,7 +138,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--jobs", type=int, default=1, help="cases at the same time, each with one CPU thread")
+    parser.add_argument("--jobs", type=int, default=1, help="cases at the same time")
+    parser.add_argument("--threads", type=int, default=1, help="CPU threads of each case")
     parser.add_argument("--gae-epochs", type=int, default=10_000, help="at most so many epochs for gae")
     parser.add_argument("--cases", default="", help="corruptions to run, comma-separated (default: all)")
     parser.add_argument("--corrupted", default=None, help="folder of corrupted graphs (default: the cache)")
@@ -143,10 +152,9 @@ def main() -> None:
         ask_oracles(options.seeds, options.output, options.corrupted)
         return
     paths = [folder / "detection.csv" for folder in (options.output, *options.merge)]
-    done = [row for path in paths if path.is_file() for row in read(path)]
+    done = newest([row for path in paths if path.is_file() for row in read(path)])
     finished = {(r["dataset"], r["corruption"], r["seed"], r["detector"]) for r in done}
     command = shlex.join(["python", "benchmarks/detection.py", *sys.argv[1:]])
-    done = list({(r["dataset"], r["corruption"], r["seed"], r["detector"]): r for r in done}.values())
     cores = f"{os.cpu_count()} CPU cores ({platform.machine()})"
     head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
     code = head.stdout.strip()
@@ -154,13 +162,13 @@ def main() -> None:
     work = []
     for seed in range(options.first_seed, options.first_seed + options.seeds):
         for name in options.datasets.split(","):
-            for case, kind, _ in CASES[name]:
+            for case, *_ in CASES[name]:
                 left = [d for d in options.detectors.split(",") if (name, case, seed, d) not in finished]
                 wanted = options.cases == "" or case in options.cases.split(",")
-                if left and wanted and not (kind is None and seed > options.first_seed):
+                if left and wanted:
                     work.append((name, case, seed, left))
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
-        more = (options.device, options.gae_epochs, options.corrupted)
+        more = (options.device, options.gae_epochs, options.corrupted, options.threads)
         waiting = {pool.submit(one_case, *w, *more): w[:3] for w in work}
         for count, future in enumerate(as_completed(waiting), 1):
             done += [row | {"machine": machine, "code": code, "command": command} for row in future.result()]
@@ -172,6 +180,15 @@ def main() -> None:
 def read(path: Path) -> list[dict[str, Any]]:
     frame = pd.read_csv(path, dtype={"gate": object, "reliability": object})
     return frame.fillna({"gate": "", "reliability": ""}).to_dict("records")
+
+
+def newest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of lines of the same case, seed and detector the last one; none of a version before the newest of its case."""
+    last = {(r["dataset"], r["corruption"], r["seed"], r["detector"]): r for r in rows}
+    version: dict[tuple[str, str, str], int] = {}
+    for (name, case, _, detector), row in last.items():
+        version[name, case, detector] = max(row["version"], version.get((name, case, detector), 0))
+    return [r for (name, case, _, detector), r in last.items() if r["version"] == version[name, case, detector]]
 
 
 def ask_oracles(seeds: int, output: Path, folder: str | None) -> None:

@@ -15,10 +15,10 @@ def test_loops_over_edges_agree_with_torch(small_data):
     data = small_data
     left, right = data.edges
     z = torch.randn(30, 7, generator=torch.Generator().manual_seed(1)) - 2  # maxima below 0 count as well
-    products = RowVectors(z, None, data.device).link_products(data)
+    products = RowVectors(z, None, data.device).link_products(data, torch.arange(data.num_nodes))
     torch.testing.assert_close(products, (z[left] * z[right]).sum(dim=1))
     sparse = RowVectors(None, sp.csr_matrix(z.numpy()), data.device)
-    torch.testing.assert_close(sparse.link_products(data), products)
+    torch.testing.assert_close(sparse.link_products(data, torch.arange(data.num_nodes)), products)
     a = data.graph.adjacency
     found = torch.from_numpy(neighbor_max(a.indptr, a.indices, z.numpy()))
     torch.testing.assert_close(found, segment_max(z[right], data.num_neighbors.long()), rtol=0, atol=0)

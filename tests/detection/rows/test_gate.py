@@ -44,6 +44,19 @@ def test_the_error_counts_probes_and_not_pairs():
     assert np.mean(errors) > 2 / np.sqrt(12 * 300)
 
 
+def test_with_a_row_for_each_node_every_pair_is_a_draw():
+    """The error is that of as many rows as nodes, so it vanishes with their number."""
+    estimates, errors = [], []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        real, null = rng.normal(size=300) + rng.normal(size=300), rng.normal(size=(300, 1)) + rng.normal(size=(300, 1))
+        power, error = power_and_error(real, null)
+        estimates.append(power)
+        errors.append(error)
+    assert np.mean(errors) == pytest.approx(np.std(estimates), rel=0.15)
+    assert np.mean(errors) < 0.03
+
+
 def test_exchangeable_rows_open_the_gate_no_more_often_than_stated():
     opened = 0
     for seed in range(2000):

@@ -1,11 +1,19 @@
-"""How well rows fit their nodes."""
+"""How well rows fit their nodes; rows of large graphs are forced on a small one."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
 import torch
 
+from magnet import corruption, datasets, detection
+from magnet.detection.options import ROWS
+from magnet.detection.rows import judgment
 from magnet.detection.rows.judgment import _expand, _pair_logits
 from magnet.detection.rows.logistic import CrossFit
+
+NODES = 4000
 
 
 def test_logits_of_pairs_are_those_of_the_products_of_their_features():
@@ -23,3 +31,36 @@ def test_logits_of_pairs_are_those_of_the_products_of_their_features():
         torch.testing.assert_close(at_nodes[:, k], model.logit(_expand(features[:, k], amount), half))
         moved = _expand(features[:, k], amount[k].expand(n, 2))
         torch.testing.assert_close(at_places[:, k], model.logit(moved, half[k].expand(n)))
+
+
+@pytest.fixture
+def as_if_large(monkeypatch):
+    """As many probes and training pairs for each node as in a graph of a million nodes."""
+    monkeypatch.setattr(judgment, "ROWS", replace(ROWS, max_pairs=ROWS.min_probes * NODES, training_pairs=0))
+
+
+def _graph(ratio, seed=0):
+    data = datasets.synthetic(
+        NODES, 32, average_degree=10.0, homophily=0.9, degree="power", kind="continuous", signal=0.7, seed=seed
+    )
+    return corruption.inject_attributes(data, ratio=ratio, candidates=1, select="random", seed=seed) if ratio else data
+
+
+def test_few_probes_do_not_mean_less_power(as_if_large, monkeypatch):
+    bad = _graph(0.1)
+    large = detection.make("context").fit(bad.data)
+    monkeypatch.undo()
+    small = detection.make("context").fit(bad.data)
+    assert large.gate_.open
+    assert abs(large.gate_.power - small.gate_.power) < 0.02
+    assert abs(large.share_ - small.share_) < 0.02
+    area = {found: detection.areas(bad.nodes, found.node_scores_)[0] for found in (large, small)}
+    assert area[large] > area[small] - 0.01
+    flagged = large.flagged_rows()
+    assert float(bad.nodes[flagged].float().mean()) > 0.8
+    assert float(flagged[bad.nodes].float().mean()) > 0.5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_clean_rows_are_left_alone(as_if_large, seed):
+    assert float(detection.make("context", seed=seed).fit(_graph(0.0, seed)).flagged_rows().float().mean()) < 0.005

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import torch
 
 from magnet.detection.data.row_vectors import RowVectors
-from magnet.detection.rows.pair_features import PairFeatures, permuted_pairs
+from magnet.detection.rows.pair_features import PairFeatures, permuted_pairs, permuted_partners
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -52,6 +52,22 @@ def test_permuted_pairs_leave_out_the_node_and_its_neighbors(small_data):
     probes = torch.arange(0, 30, 4)
     allowed = permuted_pairs(data, probes)
     A = data.graph.adjacency.toarray()
+    partners = torch.arange(30).roll(1)
+    apart = permuted_partners(data, partners)
     for i in range(30):
         for place, k in enumerate(probes.tolist()):
             assert bool(allowed[i, place]) == (i != k and A[i, k] == 0)
+        assert bool(apart[i]) == (A[i, int(partners[i])] == 0)
+
+
+def test_partners_are_pairs_like_those_of_probes(small_data):
+    """Each node's partner among the probes gives the same features as the probe itself."""
+    rows = RowVectors(torch.randn(30, 7, generator=torch.Generator().manual_seed(1)), None, small_data.device)
+    probes = torch.tensor([3, 8, 21])
+    which = torch.arange(30) % 3
+    w = torch.rand(30, generator=torch.Generator().manual_seed(2)).clamp_min(0.1)
+    plain_real, plain = PairFeatures(small_data, rows, probes).features(w)
+    real, permuted = PairFeatures(small_data, rows, probes, partners=probes[which]).features(w)
+    torch.testing.assert_close(real, plain_real)
+    torch.testing.assert_close(permuted[:, 1:], plain)
+    torch.testing.assert_close(permuted[:, 0], plain[torch.arange(30), which], atol=1e-5, rtol=1e-4)

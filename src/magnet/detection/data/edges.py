@@ -32,17 +32,18 @@ else:
 
 
 @jit
-def link_products(indptr: Any, indices: Any, z: Any, out: Any, first: int, last: int) -> None:
-    """``z_i . z_j`` of both ends of every link of the nodes ``first .. last - 1``, into ``out`` ``[links]``.
+def link_products(indptr: Any, indices: Any, row: Any, z: Any, out: Any, first: int, last: int) -> None:
+    """``z_k . z_j`` for every link from i to j of the nodes ``first .. last - 1``, where ``k = row[i]`` is the row that
+    is compared at node i, into ``out`` ``[links]``.
 
     Example:
         >>> z, out = np.array([[1, 2], [3, 4]], dtype=np.float32), np.zeros(2, np.float32)
-        >>> link_products(np.array([0, 1, 2]), np.array([1, 0]), z, out, 0, 2)
+        >>> link_products(np.array([0, 1, 2]), np.array([1, 0]), np.array([0, 1]), z, out, 0, 2)
         >>> out.tolist()
         [11.0, 11.0]
     """
     for i in range(first, last):
-        one = z[i]
+        one = z[row[i]]
         for e in range(indptr[i], indptr[i + 1]):
             other, total = z[indices[e]], np.float32(0)
             for c in range(one.size):
@@ -54,6 +55,7 @@ def link_products(indptr: Any, indices: Any, z: Any, out: Any, first: int, last:
 def nearest_neighbor(
     indptr: Any,
     indices: Any,
+    row: Any,
     products: Any,
     along: Any,
     offset: Any,
@@ -63,19 +65,19 @@ def nearest_neighbor(
     first: int,
     last: int,
 ) -> None:
-    """The largest weighted cosine ``w_j cos(z_i - m, z_j - m)`` with a neighbor j, for the nodes ``first .. last - 1``,
-    into ``out`` ``[n]``; 0 for nodes without any.
+    """The largest weighted cosine ``w_j cos(z_k - m, z_j - m)`` with a neighbor j of node i, for the nodes ``first ..
+    last - 1``, where ``k = row[i]``, into ``out`` ``[n]``; 0 for nodes without any.
 
     Args:
-        products: ``z_i . z_j`` of every link.
+        products: ``z_k . z_j`` of every link.
         along: ``z_i . m`` of every node, and ``offset`` ``m . m``.
         length: norms of ``z_i - m``.
     """
     for i in range(first, last):
-        out[i] = 0
+        out[i], k = 0, row[i]
         for e in range(indptr[i], indptr[i + 1]):
             j = indices[e]
-            cosine = w[j] * (products[e] - along[i] - along[j] + offset) / (length[i] * length[j])
+            cosine = w[j] * (products[e] - along[k] - along[j] + offset) / (length[k] * length[j])
             if e == indptr[i] or cosine > out[i]:
                 out[i] = cosine
 

@@ -90,18 +90,19 @@ class RowVectors:
         for first in range(0, columns, width):
             yield first, self.matrix if width >= columns else self._csc[:, first : first + width].tocsr()
 
-    def link_products(self, data: DetectionData) -> Tensor:
-        """``z_i . z_j`` of both ends of every link, in the order of ``data.edges``."""
+    def link_products(self, data: DetectionData, row: Tensor) -> Tensor:
+        """``z_k . z_j`` for every link from i to j, in the order of ``data.edges``, with the row ``k = row[i]``
+        ``[n]``."""
         a, dense = data.graph.adjacency, self.dense
         if dense is not None and dense.device.type == "cpu":
             out = torch.empty(a.nnz)
-            arrays = a.indptr, a.indices, dense.contiguous().numpy(), out.numpy()
+            arrays = a.indptr, a.indices, row.numpy(), dense.contiguous().numpy(), out.numpy()
             over_rows(partial(link_products, *arrays), a.indptr, dense.shape[1])
             return out
         left, right = data.edges
         step = 1 << 16 if dense is None else max(1, DATA.cells_per_block // dense.shape[1])
         parts = [torch.zeros(0, device=self.device)]
-        for i, j in zip(left.split(step), right.split(step), strict=True):
+        for i, j in zip(row[left].split(step), right.split(step), strict=True):
             if dense is not None:
                 parts.append((dense[i] * dense[j]).sum(dim=1))
             else:

@@ -54,7 +54,7 @@ def power_and_error(real: FloatArray, null: FloatArray) -> tuple[float, float]:
     r"""AUROC of real pairs ``[n]`` against permuted pairs ``[n, K]`` (NaN for none), and its standard error.
 
     Every probe k is one row at all nodes, so its pairs are one draw and not n: DeLong's variance with the probes as
-    clusters,
+    clusters. (With one column, ``K = 1``, every node has a row of its own, and every pair is a draw.)
 
     .. math::
         \frac{\mathrm{var}_i \, P(\text{null} < r_i)}{n} + \frac{\mathrm{var}_k \, P(r > \text{null}_k)}{K} .
@@ -72,12 +72,8 @@ def power_and_error(real: FloatArray, null: FloatArray) -> tuple[float, float]:
     below[order] = (np.searchsorted(pooled, ordered, "left") + np.searchsorted(pooled, ordered, "right")) / (
         2 * pooled.size
     )
-    by_probe = np.array(
-        [
-            1 - np.searchsorted(ordered, np.sort(null[known[:, k], k])).mean() / real.size
-            for k in np.flatnonzero(known.any(axis=0))
-        ]
-    )
+    ranks = [np.searchsorted(ordered, np.sort(null[known[:, k], k])) for k in np.flatnonzero(known.any(axis=0))]
+    by_probe = 1 - (ranks[0] if len(ranks) == 1 else np.array([of_probe.mean() for of_probe in ranks])) / real.size
     return float(below.mean()), math.sqrt(below.var() / real.size + by_probe.var() / by_probe.size)
 
 

@@ -20,7 +20,7 @@ from magnet.detection.rows.gate import Gate, GateEvidence, judge_gate, power_and
 from magnet.detection.rows.local_fdr import FloatArray, local_fdr, null_overlap, null_proportion, without_overlap
 from magnet.detection.rows.logistic import CrossFit
 from magnet.detection.rows.other_places import compare_with_other_places
-from magnet.detection.rows.pair_features import PairFeatures, permuted_pairs
+from magnet.detection.rows.pair_features import PairFeatures, permuted_pairs, permuted_partners
 from magnet.detection.thresholds import empirical_bayes_share, log_odds
 
 BoolArray = NDArray[np.bool_]
@@ -78,10 +78,11 @@ def judge_rows(data: DetectionData, rounds: int = 4, seed: int = 0, progress: bo
     for turn in track(range(rounds), "comparing rows with their context", progress):
         fit = _Fit.of(drawn, p_row_swapped)
         logit = fit.logit
-        real, null = _values(logit[known]), _values(fit.null_logit[drawn.allowed])
+        null_logit, allowed = fit.null_logit[:, drawn.null], drawn.allowed[:, drawn.null]
+        real, null = _values(logit[known]), _values(null_logit[allowed])
         shares = [_share_of_single_rows(real[single], null), *(_share_of_repeated_rows(real[m]) for m in repeated)]
         if turn == 0:
-            at_nodes = torch.where(drawn.allowed, fit.null_logit, torch.nan)[known]
+            at_nodes = torch.where(allowed, null_logit, torch.nan)[known]
             power, error = power_and_error(real, _values(at_nodes))
         if turn + 1 == rounds:
             logit, of_row = fit.beside_other_places()
@@ -101,9 +102,12 @@ class _Draw:
     """What stays the same over the rounds.
 
     Args:
-        pairs: features of pairs by each representation of the rows; its probes are the rows of the permuted pairs.
-        probes: numbers of these rows ``[K]``.
-        allowed: bool ``[n, K]``, which of them are permuted pairs of a node with evidence.
+        pairs: features of pairs by each representation of the rows; its probes, and in large graphs the partners of
+            the nodes, are the rows of the permuted pairs.
+        probes: numbers of the probes ``[K]``.
+        partners: numbers of the partners ``[n]``; None where there are enough probes.
+        allowed: bool ``[n, K]``, or ``[n, 1 + K]`` with partners, which of them are permuted pairs of a node with
+            evidence.
         places: numbers of the nodes ``[J]`` at which every row is tried in the last round.
         elsewhere: bool ``[n, J]``, which of them are permuted pairs of a row that is not empty.
         known: bool ``[n]``, rows with evidence.
@@ -115,6 +119,7 @@ class _Draw:
     data: DetectionData
     pairs: list[PairFeatures]
     probes: Tensor
+    partners: Tensor | None
     allowed: Tensor
     places: Tensor
     elsewhere: Tensor
@@ -138,18 +143,31 @@ class _Draw:
         chosen = some(filled, count)
         half = (torch.randperm(data.num_nodes, generator=generator) % 2).to(data.device)
         places = some(known, max(2, count // 2))
+        allowed = permuted_pairs(data, chosen) & known[:, None]
+        training, partners = min(ROWS.training_probes, max(1, ROWS.training_pairs // data.num_nodes)), None
+        if count < min(ROWS.min_null_probes, ROWS.max_probes):
+            rows_in_turn = some(filled, data.num_nodes)
+            partners = rows_in_turn[torch.arange(data.num_nodes, device=data.device) % rows_in_turn.numel()]
+            allowed = torch.cat([(permuted_partners(data, partners) & known)[:, None], allowed], dim=1)
+            training = 1
         return cls(
             data=data,
-            pairs=[PairFeatures(data, rows, chosen) for rows in representations],
+            pairs=[PairFeatures(data, rows, chosen, partners) for rows in representations],
             probes=chosen,
-            allowed=permuted_pairs(data, chosen) & known[:, None],
+            partners=partners,
+            allowed=allowed,
             places=places,
             elsewhere=permuted_pairs(data, places) & filled[:, None],
             known=known,
             half=half,
             duplicates=duplicate_counts(data),
-            training=min(ROWS.training_probes, max(ROWS.min_training_probes, ROWS.training_pairs // data.num_nodes)),
+            training=training,
         )
+
+    @property
+    def null(self) -> slice:
+        """Which of the permuted pairs are the null distribution."""
+        return slice(None) if self.partners is None else slice(0, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +181,7 @@ class _Fit:
         amount: amounts of context ``[n, 2]``.
         model: the cross-fitted regression.
         logit: of the real pairs ``[n]``.
-        null_logit: of the permuted pairs ``[n, K]``.
+        null_logit: of the permuted pairs, like ``drawn.allowed``.
     """
 
     drawn: _Draw
@@ -195,7 +213,9 @@ class _Fit:
         drawn, places = self.drawn, self.drawn.places
         at_places = [column for p in drawn.pairs for column in p.elsewhere(self.w, places).unbind(dim=2)]
         of_row = _pair_logits(self.model, at_places, self.amount[None, places], drawn.half[None, places])
-        at_node, at_place = (self.null_logit, drawn.allowed, drawn.probes), (of_row, drawn.elsewhere, places)
+        first = 0 if drawn.partners is None else 1
+        at_node = self.null_logit[:, first:], drawn.allowed[:, first:], drawn.probes
+        at_place = of_row, drawn.elsewhere, places
         return compare_with_other_places(
             self.logit, at_node, at_place, self.weight, drawn.known, drawn.half, drawn.training
         )

@@ -37,16 +37,20 @@ class PairFeatures:
     Args:
         data: the data.
         rows: the representation.
-        probes: numbers of the rows k of the permuted pairs.
+        probes: numbers ``[K]`` of the rows that are permuted pairs of every node.
+        partners: number ``[n]`` of one more row for each node, a different one for each. (default: none)
     """
 
     data: DetectionData
     rows: RowVectors
     probes: Tensor
+    partners: Tensor | None = None
 
     def __post_init__(self) -> None:
         self.gram = self.rows.times(self.rows.select(self.probes).T.contiguous())
-        self.links = self.rows.link_products(self.data)
+        self.own = torch.arange(self.data.num_nodes, device=self.data.device)
+        self.links = self.rows.link_products(self.data, self.own)
+        self.partner_links = None if self.partners is None else self.rows.link_products(self.data, self.partners)
 
     def _centering(self, w: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Weighted mean ``[k]``, each row's product with it ``[n]``, its square, and the norms of the centered rows."""
@@ -56,53 +60,63 @@ class PairFeatures:
         return mean, along, offset, (self.rows.square - 2 * along + offset).clamp_min(1e-12).sqrt()
 
     def features(self, w: Tensor) -> tuple[Tensor, Tensor]:
-        """Features ``[n, 3]`` of the real pairs (k = i) and ``[n, probes, 3]`` of the permuted ones."""
-        data = self.data
+        """Features ``[n, 3]`` of the real pairs (k = i) and ``[n, K, 3]`` of the permuted ones; where nodes have
+        partners, these come first: ``[n, 1 + K, 3]``."""
+        data, partners = self.data, self.partners
         mean, along, offset, length = self._centering(w)
         centered = self.gram - along[:, None] - along[self.probes] + offset
         n, k = centered.shape
 
-        norm1, norm2, dot1, dot2 = self._contexts(w, mean)
-        norm1, norm2 = norm1.sqrt().clamp_min(1e-9), norm2.sqrt().clamp_min(1e-9)
+        norms, home, away = self._contexts(w, mean)
+        norms = norms.sqrt().clamp_min(1e-9)
 
-        nearest = self._nearest(w, along, offset, length)
-        real = torch.stack([dot1 / (norm1 * length), dot2 / (norm2 * length), nearest], dim=1)
+        def features_of(row: Tensor, dots: Tensor, links: Tensor) -> Tensor:
+            """Of node i and row ``row[i]``, from its products with the contexts and with the neighbors."""
+            hops = (dot / (norm * length[row]) for dot, norm in zip(dots, norms, strict=True))
+            return torch.stack([*hops, self._nearest(row, links, w, along, offset, length)], dim=1)
 
-        permuted = torch.empty(3, n, k, device=data.device).permute(1, 2, 0)
+        first = 0 if partners is None else 1
+        permuted = torch.empty(3, n, first + k, device=data.device).permute(1, 2, 0)
+        if partners is not None and self.partner_links is not None:
+            permuted[:, 0] = features_of(partners, away, self.partner_links)
+        at_probes = permuted[:, first:]
         weighted = centered.mul_(w[:, None])
-        for hop, (sums, norm) in enumerate(zip(data.neighbor_sums(weighted), (norm1, norm2), strict=True)):
-            torch.div(sums, norm[:, None] * length[self.probes], out=permuted[:, :, hop])
-        permuted[:, :, 2] = self._neighbor_max(weighted.div_(length[:, None] * length[self.probes]))
-        return real, permuted
+        for hop, (sums, norm) in enumerate(zip(data.neighbor_sums(weighted), norms, strict=True)):
+            torch.div(sums, norm[:, None] * length[self.probes], out=at_probes[:, :, hop])
+        at_probes[:, :, 2] = self._neighbor_max(weighted.div_(length[:, None] * length[self.probes]))
+        return features_of(self.own, home, self.links), permuted
 
-    def _nearest(self, w: Tensor, along: Tensor, offset: Tensor, length: Tensor) -> Tensor:
-        """The largest weighted cosine ``[n]`` between the row of a node and that of a neighbor."""
+    def _nearest(self, row: Tensor, links: Tensor, w: Tensor, along: Tensor, offset: Tensor, length: Tensor) -> Tensor:
+        """The largest weighted cosine ``[n]`` between the row ``row[i]`` and that of a neighbor of node i."""
         a = self.data.graph.adjacency
         if along.device.type == "cpu":
             out, vectors = torch.empty_like(along), (along.numpy(), np.float32(offset), length.numpy(), w.numpy())
-            arrays = a.indptr, a.indices, self.links.numpy(), *vectors, out.numpy()
+            arrays = a.indptr, a.indices, row.numpy(), links.numpy(), *vectors, out.numpy()
             over_rows(partial(nearest_neighbor, *arrays), a.indptr, 1)
             return out
         left, right = self.data.edges
-        cosine = w[right] * (self.links - along[left] - along[right] + offset) / (length[left] * length[right])
+        at = row[left]
+        cosine = w[right] * (links - along[at] - along[right] + offset) / (length[at] * length[right])
         return segment_max(cosine[:, None], self.data.num_neighbors.long())[:, 0]
 
-    def _contexts(self, w: Tensor, mean: Tensor) -> tuple[Tensor, ...]:
-        """Squared norms of the one-hop and two-hop sums, and their products with the row of the node, ``[n]`` each."""
-        data, n = self.data, self.data.num_nodes
-        if self.rows.matrix is not None and data.device.type == "cpu":
+    def _contexts(self, w: Tensor, mean: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Squared norms of the one-hop and two-hop sums, their products with the row of the node, and with that of its
+        partner (0 without one), ``[2, n]`` each."""
+        data, partners = self.data, self.partners
+        if partners is None and self.rows.matrix is not None and data.device.type == "cpu":
             return self._sparse_contexts(w, mean)
-        norm1, norm2, dot1, dot2 = (torch.zeros(n, device=data.device) for _ in range(4))
+        norms, home, away = torch.zeros(3, 2, data.num_nodes, device=data.device)
         for first, block in self.rows.blocks():
             z = block - mean[first : first + block.shape[1]]
-            c1, c2 = data.neighbor_sums(w[:, None] * z)
-            norm1 += _row_dots(c1, c1)
-            norm2 += _row_dots(c2, c2)
-            dot1 += _row_dots(c1, z)
-            dot2 += _row_dots(c2, z)
-        return norm1, norm2, dot1, dot2
+            other = None if partners is None else z[partners]
+            for hop, sums in enumerate(data.neighbor_sums(w[:, None] * z)):
+                norms[hop] += _row_dots(sums, sums)
+                home[hop] += _row_dots(sums, z)
+                if other is not None:
+                    away[hop] += _row_dots(sums, other)
+        return norms, home, away
 
-    def _sparse_contexts(self, w: Tensor, mean: Tensor) -> tuple[Tensor, ...]:
+    def _sparse_contexts(self, w: Tensor, mean: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The same for sparse rows on a CPU, whose sums have few words, without a dense copy of any of them."""
         data, a = self.data, self.data.links
         near, far = (part[:, 0].numpy() for part in data.neighbor_sums(w[:, None]))
@@ -114,7 +128,8 @@ class PairFeatures:
             vectors = mean.numpy()[first : first + z.shape[1]], own, near, far, out
             over_rows(partial(sparse_contexts, *parts, *vectors), a.indptr, one.nnz // data.num_nodes)
             total += out
-        return torch.from_numpy(total.T.astype(np.float32)).unbind()
+        norms, home = torch.from_numpy(total.T.astype(np.float32)).reshape(2, 2, -1)
+        return norms, home, torch.zeros_like(home)
 
     def elsewhere(self, w: Tensor, nodes: Tensor) -> Tensor:
         """Features ``[n, nodes, 3]`` of every row at some nodes."""
@@ -164,4 +179,13 @@ def permuted_pairs(data: DetectionData, probes: Tensor) -> Tensor:
     hit = np.flatnonzero(columns >= 0)
     row = np.searchsorted(a.indptr, hit, side="right") - 1
     allowed[torch.from_numpy(row), torch.from_numpy(columns[hit].astype(np.int64))] = False
+    return allowed
+
+
+def permuted_partners(data: DetectionData, partners: Tensor) -> Tensor:
+    """Bool ``[n]``: the partner is neither the node itself nor one of its neighbors."""
+    allowed = partners != torch.arange(data.num_nodes, device=data.device)
+    a = data.graph.adjacency
+    hit = np.flatnonzero(np.repeat(partners.cpu().numpy(), np.diff(a.indptr)) == a.indices)
+    allowed[torch.from_numpy(np.searchsorted(a.indptr, hit, side="right") - 1)] = False
     return allowed
