@@ -24,14 +24,16 @@ import platform
 import subprocess
 import sys
 import tempfile
-import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import torch
+from pipeline import PeakMemory
 
 from magnet import FrameletTransform, propagate, recover
+from magnet.arrays import csr_tensor
 from magnet.graph import Graph
 
 ITERATIONS, NU0, GAMMA = 15, 10.0, 10.0
@@ -64,12 +66,29 @@ def trust_for(shape: tuple[int, int]) -> torch.Tensor:
     return (torch.rand(shape[0], 1, generator=generator) > 0.05).float().expand(shape).contiguous()
 
 
-def separate(x: torch.Tensor, trust: torch.Tensor, W: FrameletTransform) -> torch.Tensor:
-    """The same iterations as separate torch operations, each band by its own recurrence."""
-    shifted = W.graph.operator("shifted", x)
-    c = W.coefficients
+def iterate(
+    x: torch.Tensor, trust: torch.Tensor, W: FrameletTransform, apply: Callable[[int, torch.Tensor], torch.Tensor]
+) -> torch.Tensor:
+    """The same iterations as separate torch operations; ``apply(b, x)`` is ``W_b x``."""
     d = torch.as_tensor(W.graph.degree_weights, dtype=x.dtype, device=x.device).unsqueeze(1)
     nu = [0.0, *(NU0 * 4.0 ** (-level - 1) for level in W.band_levels[1:])]
+    U = x
+    Y = [torch.zeros_like(x) for _ in range(W.num_bands)]
+    for _ in range(ITERATIONS):
+        V = []
+        for b in range(W.num_bands):
+            z = apply(b, U) + Y[b] / GAMMA
+            V.append(Y[b] - GAMMA * torch.sign(z) * torch.relu(z.abs() - nu[b] * d / GAMMA))
+        S = sum(apply(b, V[b]) for b in range(W.num_bands))
+        U = (d * trust**2 * x - S) / (d * trust**2 + GAMMA)
+        Y = [V[b] + GAMMA * apply(b, U) for b in range(W.num_bands)]
+    return U
+
+
+def separate(x: torch.Tensor, trust: torch.Tensor, W: FrameletTransform) -> torch.Tensor:
+    """Each band by its own recurrence."""
+    shifted = W.graph.operator("shifted", x)
+    c = W.coefficients
 
     def apply(band: int, x: torch.Tensor) -> torch.Tensor:
         before, current = x, shifted @ x
@@ -79,18 +98,7 @@ def separate(x: torch.Tensor, trust: torch.Tensor, W: FrameletTransform) -> torc
             total = total + c[band, k] * current
         return total
 
-    U = x
-    Y = [torch.zeros_like(x) for _ in range(W.num_bands)]
-    for _ in range(ITERATIONS):
-        V = []
-        for b in range(W.num_bands):
-            z = apply(b, U) + Y[b] / GAMMA
-            Z = torch.sign(z) * torch.relu(z.abs() - nu[b] * d / GAMMA)
-            V.append(Y[b] - GAMMA * Z)
-        S = sum(apply(b, V[b]) for b in range(W.num_bands))
-        U = (d * trust**2 * x - S) / (d * trust**2 + GAMMA)
-        Y = [V[b] + GAMMA * apply(b, U) for b in range(W.num_bands)]
-    return U
+    return iterate(x, trust, W, apply)
 
 
 def explicit_operators(W: FrameletTransform) -> list[torch.Tensor] | None:
@@ -108,65 +116,7 @@ def explicit_operators(W: FrameletTransform) -> list[torch.Tensor] | None:
         if 12 * current.nnz * (W.num_bands + 2) > EXPLICIT_LIMIT:
             return None
         bands = [(band + W.coefficients[b, k] * current).tocsr() for b, band in enumerate(bands)]
-    return [
-        torch.sparse_csr_tensor(
-            torch.as_tensor(band.indptr, dtype=torch.int64),
-            torch.as_tensor(band.indices, dtype=torch.int64),
-            torch.as_tensor(band.data, dtype=torch.float32),
-            size=band.shape,
-        )
-        for band in bands
-    ]
-
-
-def explicit(x: torch.Tensor, trust: torch.Tensor, W: FrameletTransform, operators: list[torch.Tensor]) -> torch.Tensor:
-    """The iterations with explicit operators."""
-    d = torch.as_tensor(W.graph.degree_weights, dtype=x.dtype).unsqueeze(1)
-    nu = [0.0, *(NU0 * 4.0 ** (-level - 1) for level in W.band_levels[1:])]
-    U = x
-    Y = [torch.zeros_like(x) for _ in operators]
-    for _ in range(ITERATIONS):
-        V = []
-        for b, operator in enumerate(operators):
-            z = operator @ U + Y[b] / GAMMA
-            V.append(Y[b] - GAMMA * torch.sign(z) * torch.relu(z.abs() - nu[b] * d / GAMMA))
-        S = sum(operator @ v for operator, v in zip(operators, V, strict=True))
-        U = (d * trust**2 * x - S) / (d * trust**2 + GAMMA)
-        Y = [v + GAMMA * (operator @ U) for operator, v in zip(operators, V, strict=True)]
-    return U
-
-
-class PeakMemory:
-    """Most memory taken above what there was at the start, sampled every few milliseconds (CUDA: exact)."""
-
-    def __init__(self, device: str) -> None:
-        self.device = device
-        self.peak = 0
-
-    def _resident(self) -> int:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-    def __enter__(self) -> PeakMemory:
-        if self.device == "cuda":
-            torch.cuda.reset_peak_memory_stats()
-            self.base = torch.cuda.memory_allocated()
-            return self
-        self.base, self.running = self._resident(), True
-        self.thread = threading.Thread(target=self._sample)
-        self.thread.start()
-        return self
-
-    def _sample(self) -> None:
-        while self.running:
-            self.peak = max(self.peak, self._resident() - self.base)
-            time.sleep(0.003)
-
-    def __exit__(self, *_: object) -> None:
-        if self.device == "cuda":
-            self.peak = torch.cuda.max_memory_allocated() - self.base
-            return
-        self.running = False
-        self.thread.join()
+    return [csr_tensor(band, torch.float32) for band in bands]
 
 
 def measure_one(dataset: str, engine: str, device: str, keep: Path) -> dict[str, object]:
@@ -196,25 +146,29 @@ def measure_one(dataset: str, engine: str, device: str, keep: Path) -> dict[str,
         "engine": lambda: recover(x, trust, W, **options).x,
         "torch": lambda: recover(x, trust, W, backend="torch", **options).x,
         "separate": lambda: separate(x, trust, W),
-        "explicit": lambda: explicit(x, trust, W, operators),
+        "explicit": lambda: iterate(x, trust, W, lambda band, u: operators[band] @ u),
     }
     if engine == "engine":  # compile, and lay out the operator
         tiny = x[:, :20].contiguous() if x.layout == torch.strided else torch.zeros(n, 20)
         recover(tiny, trust[:, :20].contiguous(), W, **options)
     seconds, result = [], None
-    with PeakMemory(device) as memory:
+    if device == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+    allocated = torch.cuda.memory_allocated() if device == "cuda" else 0
+    with PeakMemory() as memory:
         while len(seconds) < 5 and sum(seconds) < 8:
             _synchronize(device)
             began = time.perf_counter()
             result = runs[engine]()
             _synchronize(device)
             seconds.append(time.perf_counter() - began)
+    peak = torch.cuda.max_memory_allocated() - allocated if device == "cuda" else memory.peak
     np.save(keep, result[:, :8].cpu().numpy())
     # the engine's result is part of its peak: what counts is what it takes above input and output
     own = result.element_size() * result.nelement()
     found = {
         "dataset": dataset, "engine": engine, "nodes": n, "edges": W.graph.num_edges, "columns": columns,
-        "used": used, "seconds": once + min(seconds) * columns / used, "memory": max(memory.peak - own, 0),
+        "used": used, "seconds": once + min(seconds) * columns / used, "memory": max(peak - own, 0),
     }  # fmt: skip
     if device == "cuda" and engine == "engine":
         found["bandwidth"] = bandwidth_fraction(W.graph, columns, W.degree, W.num_bands - 1, min(seconds))
@@ -361,9 +315,8 @@ def workers(dataset: str, device: str) -> list[str]:
     for count in (1, 2):
         ray.init(num_cpus=count, include_dashboard=False, log_to_driver=False, logging_level="error")
         options = {"block_columns": 64, "cluster": "auto"}
-        recover(
-            x[:, : 64 * count].contiguous(), trust[:, : 64 * count].contiguous(), W, **options
-        )  # starts the workers
+        first = (part[:, : 64 * count].contiguous() for part in (x, trust))
+        recover(*first, W, **options)  # starts the workers
         began = time.perf_counter()
         recover(x, trust, W, **options)
         seconds = time.perf_counter() - began
