@@ -5,8 +5,9 @@ from numba import njit
 
 from magnet import prox
 from magnet.recovery.kernels import GENERAL, HARD, QUADRATIC, SOFT, TABLE
-from magnet.recovery.kernels.maps import fidelity_map, lq_scalar, move, penalty_map, rest
+from magnet.recovery.kernels.maps import lq_scalar, move, rest
 from magnet.recovery.kernels.simd import LANES, bits_of, load, splat, store
+from magnet.recovery.kernels.tables import scalar_maps
 
 
 @njit
@@ -41,8 +42,8 @@ def numbers():
 @pytest.mark.parametrize("p", [0.05, 0.3, 0.5, 2 / 3, 0.9])
 def test_shrinking_is_the_prox_of_the_penalty(numbers, dtype, p):
     z, t = (part.astype(dtype) for part in numbers)
-    how = penalty_map(p, dtype)
-    assert how[0] == TABLE
+    how = scalar_maps(p, 2, dtype)[0]
+    assert how.how == TABLE
     with np.errstate(divide="ignore"):
         found = np.empty_like(z)
         shrunk(z, (t.astype(np.float64) ** (-1 / (2 - p))).astype(dtype), how, found)
@@ -64,8 +65,8 @@ def test_moving_is_the_prox_of_the_fidelity(numbers, dtype, q):
     z, t = (part.astype(dtype) for part in numbers)
     if q > 1.5:
         t = np.clip(t, 1e-3, 1e3)  # the scale is the 5th power of the weight
-    how = fidelity_map(q, dtype)
-    assert how[0] == TABLE
+    how = scalar_maps(1, q, dtype)[1]
+    assert how.how == TABLE
     found = np.empty_like(z)
     with np.errstate(divide="ignore"):
         moved(z, ((q * t.astype(np.float64)) ** (-1 / (2 - q))).astype(dtype), how, found)
@@ -77,18 +78,18 @@ def test_moving_is_the_prox_of_the_fidelity(numbers, dtype, q):
 def test_infinite_and_zero_weights():
     z = np.linspace(-3, 3, LANES)
     out = np.empty_like(z)
-    how = fidelity_map(1.5, np.float64)
-    moved(z, np.full(LANES, np.inf), how, out)  # no weight: everything moves
+    how_p, how_q = scalar_maps(0.5, 1.5, np.float64)
+    moved(z, np.full(LANES, np.inf), how_q, out)  # no weight: everything moves
     assert np.array_equal(out, z)
-    moved(z, np.zeros(LANES), how, out)  # an infinite weight: nothing moves
+    moved(z, np.zeros(LANES), how_q, out)  # an infinite weight: nothing moves
     assert not out.any()
-    shrunk(z, np.full(LANES, np.inf), penalty_map(0.5, np.float64), out)
+    shrunk(z, np.full(LANES, np.inf), how_p, out)
     assert np.array_equal(out, z)
 
 
 def test_which_map_is_computed_how():
-    assert [penalty_map(p, np.float32)[0] for p in (0.0, 0.5, 1.0)] == [HARD, TABLE, SOFT]
-    hows = [fidelity_map(q, np.float32)[0] for q in (1.0, 1.01, 1.5, 1.95, 2.0)]
+    assert [scalar_maps(p, 2, np.float32)[0].how for p in (0.0, 0.5, 1.0)] == [HARD, TABLE, SOFT]
+    hows = [scalar_maps(1, q, np.float32)[1].how for q in (1.0, 1.01, 1.5, 1.95, 2.0)]
     assert hows == [SOFT, GENERAL, TABLE, GENERAL, QUADRATIC]
 
 

@@ -1,4 +1,9 @@
-"""Fused kernels: Numba on the CPU, Triton on CUDA. The torch functions beside this folder are their reference."""
+"""Fused kernels: Numba on the CPU, Triton on CUDA. The torch functions beside this folder are their reference.
+
+On the CPU ``blocks`` cuts the columns into blocks and gathers over the graph, ``simd`` gives Numba short vectors,
+``tables`` and ``maps`` are the proximal maps, ``cpu`` iterates on one block, ``admm`` runs it on all; ``propagation``
+is the other method. ``gpu`` and ``gpu_propagation`` are the same for CUDA.
+"""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,14 +27,19 @@ AHEAD = 24
 #: Below so many cells times iterations one thread is enough: about 2 ms of work, against 0.2 ms for starting threads.
 WORTH_A_THREAD = 1 << 20
 
+#: Rows summed in the working precision before they are added to float64 totals.
+FLUSH = 64
+
 Space = TypeVar("Space")
 Done = TypeVar("Done")
 
 
-def default_threads() -> int:
-    """As many threads as torch uses (``OMP_NUM_THREADS``, ``torch.set_num_threads``), at most one per core."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores, torch.get_num_threads()))
+class Matrix(NamedTuple):
+    """A sparse matrix with rows in the order of the kernels; the last index of each row is stored as ``~index``."""
+
+    indptr: NDArray[Any]
+    indices: NDArray[Any]
+    values: NDArray[Any]
 
 
 def run_blocks(
@@ -51,16 +56,14 @@ def run_blocks(
         columns: how many columns there are; blocks start at multiples of ``LANES``.
         make_space: makes the arrays of one thread, which are used again for every block that it takes.
         work: handles one block; it must release the interpreter lock.
-        threads: (default: :func:`default_threads`, one where the work is small)
+        threads: (default: as many as torch uses and at most one per core; one where the work is small)
         cost: cells times iterations.
     """
     starts = range(0, columns, LANES)
     if threads is None:
-        threads = default_threads() if cost >= WORTH_A_THREAD else 1
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        threads = min(cores, torch.get_num_threads()) if cost >= WORTH_A_THREAD else 1
     threads = min(threads, len(starts))
-    if threads == 1:
-        space = make_space()
-        return [work(first, space) for first in starts]
     free: SimpleQueue[Space] = SimpleQueue()
     for _ in range(threads):
         free.put(make_space())
@@ -72,6 +75,8 @@ def run_blocks(
         finally:
             free.put(space)
 
+    if threads == 1:
+        return [one(first) for first in starts]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(one, starts))
 
@@ -84,14 +89,12 @@ def aligned(size: int, dtype: Any) -> NDArray[Any]:
     return raw[shift : shift + size * np.dtype(dtype).itemsize].view(dtype)
 
 
-def kernel_matrix(
-    graph: Graph, name: Literal["shifted", "normalized"]
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+def kernel_matrix(graph: Graph, name: Literal["shifted", "normalized"]) -> tuple[NDArray[np.int64], Matrix]:
     """The order in which the kernels keep the nodes, and a matrix of the graph in that order (cached).
 
     Neighbors are brought close together (reverse Cuthill-McKee), so that they are in the nearest cache when
-    they are gathered. The last index of each row is stored as ``~index``: a loop that ends at a sign, not at a count,
-    is one that the compiler does not unroll, and rows are short. Every row stores something: the isolated nodes of
+    they are gathered. The sign of the last index of a row ends it: a loop that ends at a sign, not at a count, is one
+    that the compiler does not unroll, and rows are short. Every row stores something: the isolated nodes of
     ``"normalized"`` get a 1 on the diagonal, which nothing reads.
     """
     key = ("kernel", name)
@@ -108,19 +111,20 @@ def kernel_matrix(
         last = matrix.indptr[1:] - 1
         indices[last] = ~indices[last]
         indices = np.concatenate([indices, np.zeros(AHEAD + 1, indices.dtype)])
-        graph.cache[key] = (order, matrix.indptr.astype(np.int64), indices, matrix.data)
-    found: tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]] = graph.cache[key]
+        graph.cache[key] = (order, Matrix(matrix.indptr.astype(np.int64), indices, matrix.data))
+    found: tuple[NDArray[np.int64], Matrix] = graph.cache[key]
     return found
 
 
 @jit
-def gather(indptr: Any, indices: Any, values: Any, source: Any, i: Any) -> Any:
+def gather(matrix: Any, source: Any, i: Any) -> Any:
     """Row i of the sparse product with a block.
 
     Rows are asked for some edges before their turn: the processor cannot look that far through loops whose
     lengths it has to guess.
     """
-    edge = indptr[i]
+    indices, values = matrix.indices, matrix.values
+    edge = matrix.indptr[i]
     j = indices[edge]
     soon = indices[edge + AHEAD]
     prefetch(source, max(soon, ~soon) * LANES)

@@ -20,9 +20,9 @@ from magnet.framelets import FrameletTransform
 from magnet.graph import Graph
 from magnet.prox import NEWTON_STEPS
 from magnet.recovery import admm, driver
-from magnet.recovery.driver import History, Solution
 from magnet.recovery.kernels import GENERAL, HARD, KEEP, QUADRATIC, SOFT
 from magnet.recovery.problem import Problem
+from magnet.recovery.result import Record
 
 #: Columns solved together, columns of one program (all rows of which run before the next columns, so that what is
 #: gathered mostly stays in the L2 cache), and neighbors loaded at a time: the best of a search on an H200.
@@ -296,12 +296,13 @@ class FusedTransform(FrameletTransform):
         return launcher.descend(coefficients, first, second, 0)[0]
 
 
-def solve(problem: Problem, start: Tensor, *, history: bool) -> Solution:
+def solve(problem: Problem, start: Tensor, *, history: bool) -> tuple[Tensor, Record]:
     """The CUDA counterpart of :func:`magnet.recovery.driver.solve`, elementwise penalty only."""
     settings = problem.settings
     if history or settings.tol > 0 or not problem.low_pass_is_implicit:
         problem = replace(problem, transform=FusedTransform(problem.transform))
-        return driver.solve(problem, admm.initial(problem, start), history=history)
+        state, record = driver.solve(problem, admm.initial(problem, start), history=history)
+        return state.U, record
     columns = start.shape[1]
     result = torch.empty_like(start)
     launcher = _Launcher(problem.transform, start, 1)
@@ -309,7 +310,7 @@ def solve(problem: Problem, start: Tensor, *, history: bool) -> Solution:
         block = slice(first, min(first + BLOCK_COLUMNS, columns))
         result[:, block] = _solve_block(problem, start, launcher, block)
     iterations = np.full(columns, settings.max_iter, dtype=np.int64)
-    return Solution(result, iterations, np.zeros(columns, dtype=bool), History(np.zeros((6, 0))))
+    return result, Record(iterations, np.zeros(columns, dtype=bool))
 
 
 def _solve_block(problem: Problem, start: Tensor, launcher: _Launcher, block: slice) -> Tensor:
@@ -328,15 +329,13 @@ def _solve_block(problem: Problem, start: Tensor, launcher: _Launcher, block: sl
     inertial = settings.inertia > 0
     F = torch.zeros(launcher.bands, *U.shape, dtype=U.dtype, device=U.device)
     E = torch.zeros_like(F) if inertial else F
-    U_before = torch.empty_like(U) if inertial else U
+    U_before = U.clone() if inertial else U
     source, target = U.clone(), torch.empty_like(U)
     grid, options = launcher.shape(U.shape[1])
     fixed = (*launcher.sparse, launcher.coefficients)
     size = (launcher.n, U.shape[1])
     for k in range(settings.max_iter):
         a = settings.inertia if k > 0 else 0.0
-        if inertial and k == 0:
-            U_before.copy_(U)
         source, target = launcher.ascend(F, source, target, degree - 1, overwrite=False)
         _shrink_kernel[grid](
             *fixed, F, E, source, target, spread, threshold, a, float(settings.p), *size,

@@ -1,9 +1,6 @@
 """Scalar maps of the CPU kernels: the proximal maps of :mod:`magnet.prox` and their objectives.
 
-A map comes as a tuple ``(how, exponent, cubics, base, shift, jump, polish, below, above, simple)``: how it is computed,
-its exponent, and for ``TABLE`` the table (see :mod:`magnet.recovery.kernels.tables`) and how many Newton steps follow
-within it, below it and above it. ``simple`` is ``(0,)`` for p = 1 with q = 2 and ``()`` else: the length of a tuple is
-part of its type, so that the kernels of this pair are compiled without the others' branches.
+``prox`` is a :class:`~magnet.recovery.kernels.tables.Map`, ``scratch`` memory for two vectors, ``whole`` its bits.
 """
 
 from __future__ import annotations
@@ -12,37 +9,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from magnet.prox import NEWTON_STEPS
-from magnet.recovery.kernels import GENERAL, HARD, QUADRATIC, SOFT, TABLE
+from magnet.recovery.kernels import HARD, QUADRATIC, SOFT, TABLE
 from magnet.recovery.kernels.simd import LANES, drop_above, jit, load, maximum, minimum, splat, store
-from magnet.recovery.kernels.tables import Table, fidelity_table, shrink_table
-
-
-def penalty_map(p: float, dtype: Any, simple: bool = False) -> tuple[Any, ...]:
-    """How the kernels compute the prox of ``|.|^p``, 0 <= p <= 1."""
-    if p in (0.0, 1.0):
-        return _as_tuple(HARD if p == 0 else SOFT, p, None, dtype, simple)
-    return _as_tuple(TABLE, p, shrink_table(p, np.dtype(dtype).name), dtype)
-
-
-def fidelity_map(q: float, dtype: Any, simple: bool = False) -> tuple[Any, ...]:
-    """How the kernels compute the prox of ``|.|^q``, 1 <= q <= 2."""
-    if q in (1.0, 2.0):
-        return _as_tuple(SOFT if q == 1 else QUADRATIC, q, None, dtype, simple)
-    table = fidelity_table(q, np.dtype(dtype).name)
-    return _as_tuple(GENERAL if table is None else TABLE, q, table, dtype)
-
-
-def _as_tuple(how: int, exponent: float, table: Table | None, dtype: Any, simple: bool = False) -> tuple[Any, ...]:
-    kind = np.dtype(dtype).type
-    cubics: NDArray[Any] = np.zeros(4, dtype) if table is None else table.cubics.ravel()
-    base, shift, jump = (0, 0, 0.0) if table is None else (table.base, table.shift, table.jump)
-    polish = 2 if how == TABLE and np.dtype(dtype) == np.float64 else 0
-    below, above = (True, True) if table is None else table.settled
-    outside = (polish if below else NEWTON_STEPS, polish if above else NEWTON_STEPS)
-    return how, kind(exponent), cubics, base, shift, kind(jump), polish, *outside, (0,) * simple
 
 
 @jit
@@ -73,15 +43,16 @@ def lq_scalar(z: Any, t: Any, q: Any) -> Any:
 
 
 @jit
-def _look_up(scratch: Any, whole: Any, c: Any, cubics: Any, base: Any, shift: Any) -> Any:
+def _look_up(scratch: Any, whole: Any, c: Any, prox: Any) -> Any:
     """The table at lane c of ``scratch``; -1 below its first piece, -2 above its last one (and for inf and NaN)."""
+    cubics = prox.cubics
     bits = whole[c]
-    piece = (bits >> shift) - base
+    piece = (bits >> prox.shift) - prox.base
     if piece < 0:
         return scratch.dtype.type(-1)
     if 4 * piece >= cubics.size:
         return scratch.dtype.type(-2)
-    mask = (1 << shift) - 1
+    mask = (1 << prox.shift) - 1
     place = scratch.dtype.type(bits & mask) / scratch.dtype.type(mask + 1)
     at = 4 * piece
     return cubics[at] + place * (cubics[at + 1] + place * (cubics[at + 2] + place * cubics[at + 3]))
@@ -90,17 +61,16 @@ def _look_up(scratch: Any, whole: Any, c: Any, cubics: Any, base: Any, shift: An
 @jit
 def table_rest(zeta: Any, inverse: Any, prox: Any, scratch: Any, whole: Any) -> Any:
     """``zeta - prox(zeta)`` of ``t |.|^p``, 0 < p < 1; ``inverse`` is ``t^(-1/(2-p))``."""
-    p, cubics, base, shift, jump, polish = prox[1], prox[2], prox[3], prox[4], prox[5], prox[6]
+    p = prox.exponent
     store(scratch, 0, maximum(zeta, zeta * scratch.dtype.type(-1)) * inverse)
     for c in range(LANES):
         y = scratch[c]
-        if y <= jump:
+        if y <= prox.jump:
             scratch[c] = 1
             continue
-        share = _look_up(scratch, whole, c, cubics, base, shift)
-        share = max(share, scratch.dtype.type(0))
+        share = max(_look_up(scratch, whole, c, prox), scratch.dtype.type(0))
         if y < np.inf:
-            for _ in range(polish):
+            for _ in range(prox.polish):
                 x = y - y * share
                 power = x ** (p - 1)
                 x -= (x + p * power - y) / (1 - p * (1 - p) * power / x)
@@ -126,19 +96,18 @@ def _polished(y: Any, share: Any, q: Any) -> Any:
 @jit
 def table_move(z: Any, inverse: Any, prox: Any, scratch: Any, whole: Any) -> Any:
     """The prox of ``t |.|^q``, 1 < q < 2; ``inverse`` is ``(q t)^(-1/(2-q))``."""
-    q, cubics, base, shift, polish = prox[1], prox[2], prox[3], prox[4], prox[6]
     store(scratch, 0, maximum(z, z * scratch.dtype.type(-1)) * inverse)
     for c in range(LANES):
         y = scratch[c]
-        share = _look_up(scratch, whole, c, cubics, base, shift)
-        steps = polish
+        share = _look_up(scratch, whole, c, prox)
+        steps = prox.polish
         if share < 0:
-            steps = prox[7] if share == -1 else prox[8]
+            steps = prox.below if share == -1 else prox.above
             share = scratch.dtype.type(share == -2)
             if not 0 < y < np.inf:
                 steps = 0
         for _ in range(steps):
-            share = _polished(y, share, q)
+            share = _polished(y, share, prox.exponent)
         scratch[c] = share
     return z * load(scratch, 0)
 
@@ -156,9 +125,9 @@ def _lq_each(z: Any, weight: Any, q: Any, scratch: Any) -> Any:
 @jit
 def rest(zeta: Any, threshold: Any, prox: Any, scratch: Any, whole: Any) -> Any:
     """``zeta - prox(zeta)`` of the penalty; see :func:`table_rest` for what ``threshold`` is for a table."""
-    if len(prox[9]) == 1 or prox[0] == SOFT:
+    if len(prox.simple) == 1 or prox.how == SOFT:
         return minimum(maximum(zeta, threshold * scratch.dtype.type(-1)), threshold)
-    if prox[0] == HARD:
+    if prox.how == HARD:
         return drop_above(zeta, threshold)
     return table_rest(zeta, threshold, prox, scratch, whole)
 
@@ -167,19 +136,19 @@ def rest(zeta: Any, threshold: Any, prox: Any, scratch: Any, whole: Any) -> Any:
 def move(b: Any, X: Any, weight: Any, prox: Any, scratch: Any, whole: Any) -> Any:
     """``U - X`` of the U-step; ``weight`` is ``1 / (1 + omega)`` for q = 2, ``omega / 2`` or that of a table."""
     z = b - X
-    if len(prox[9]) == 1 or prox[0] == QUADRATIC:
+    if len(prox.simple) == 1 or prox.how == QUADRATIC:
         return z * weight
-    if prox[0] == SOFT:
+    if prox.how == SOFT:
         return z - minimum(maximum(z, weight * scratch.dtype.type(-1)), weight)
-    if prox[0] == TABLE:
+    if prox.how == TABLE:
         return table_move(z, weight, prox, scratch, whole)
-    return _lq_each(z, weight, prox[1], scratch)
+    return _lq_each(z, weight, prox.exponent, scratch)
 
 
 @jit
 def add_penalty(sums: Any, cost: Any, value: Any, prox: Any, scratch: Any) -> None:
     """``cost |value|^p``."""
-    if len(prox[9]) == 1 or prox[0] == SOFT:
+    if len(prox.simple) == 1 or prox.how == SOFT:
         size = maximum(value, value * scratch.dtype.type(-1))
         store(sums, 0, load(sums, 0) + size * cost)
         return
@@ -188,15 +157,15 @@ def add_penalty(sums: Any, cost: Any, value: Any, prox: Any, scratch: Any) -> No
     for c in range(LANES):
         size = abs(scratch[c])
         if size > 0:
-            sums[c] += scratch[LANES + c] * (size ** prox[1] if prox[0] == TABLE else 1)
+            sums[c] += scratch[LANES + c] * (size**prox.exponent if prox.how == TABLE else 1)
 
 
 @jit
 def add_fidelity(sums: Any, moved: Any, z: Any, weight: Any, prox: Any, scratch: Any) -> None:
     """``omega / 2 |U - X|^q = moved (z - moved) / q``, by the equation that ``moved`` solves."""
     one = scratch.dtype.type(1)
-    if len(prox[9]) == 1 or prox[0] == QUADRATIC:
+    if len(prox.simple) == 1 or prox.how == QUADRATIC:
         cost = z * z * (splat(one) - weight) * weight * scratch.dtype.type(0.5)
     else:
-        cost = moved * (z - moved) * (one / prox[1])
+        cost = moved * (z - moved) * (one / prox.exponent)
     store(sums, 0, load(sums, 0) + cost)

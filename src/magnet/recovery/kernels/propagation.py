@@ -15,7 +15,7 @@ A column that has converged gets :math:`\alpha = 0`. Several lambdas share a blo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -23,11 +23,40 @@ from numpy.typing import NDArray
 
 from magnet.graph import Graph
 from magnet.recovery.io.columns import FAR_OUT, ORDINARY_BITS
-from magnet.recovery.kernels.blocks import aligned, gather, kernel_matrix, run_blocks
+from magnet.recovery.kernels.blocks import FLUSH, aligned, gather, kernel_matrix, run_blocks
 from magnet.recovery.kernels.simd import LANES, jit, keep_where, load, splat, store
 
-#: Rows summed in the working precision before they are added to the float64 totals.
-FLUSH = 64
+
+class _Nodes(NamedTuple):
+    """What the kernels know about the nodes, in their order."""
+
+    order: NDArray[Any]
+    component: NDArray[Any]
+    isolated: NDArray[Any]
+    root: NDArray[Any]
+
+
+class _Block(NamedTuple):
+    """The arrays of one thread, ``[n, LANES]`` flat; see the equations above.
+
+    Attributes:
+        known: the features, with medians where there are none; ``X`` the same as the system takes it.
+        evidence: ``[components, LANES]`` flat, the weight that each component has in each column.
+        median, scale: ``[LANES]``.
+    """
+
+    known: NDArray[Any]
+    w: NDArray[Any]
+    X: NDArray[Any]
+    d: NDArray[Any]
+    inverse: NDArray[Any]
+    U: NDArray[Any]
+    r: NDArray[Any]
+    s: NDArray[Any]
+    q: NDArray[Any]
+    evidence: NDArray[Any]
+    median: NDArray[Any]
+    scale: NDArray[Any]
 
 
 def solve(
@@ -35,126 +64,68 @@ def solve(
     x: torch.Tensor,
     trust: torch.Tensor,
     lams: Sequence[float],
-    coordinates: str,
-    *,
+    degree: bool,
     max_iter: int,
     tol: float,
     threads: int | None = None,
 ) -> list[tuple[torch.Tensor, NDArray[np.int64], NDArray[np.float64]]] | None:
     """The CPU counterpart of ``propagation._System.cg``: for each lambda the columns, their steps and their residuals.
 
-    ``None`` if a cell is invalid: the caller then finds the cell and reports it.
+    ``degree`` asks for degree coordinates. ``None`` if a cell is invalid: the caller then finds the cell and reports
+    it.
     """
-    run = _Run(graph, x, trust, lams, coordinates, max_iter, tol)
+    n, columns = x.shape
+    values = np.ascontiguousarray(x.detach().numpy())
+    by_row = columns > 1 and trust.stride(1) == 0
+    weights = np.ascontiguousarray((trust[:, :1] if by_row else trust).detach().numpy())
+    kind = values.dtype
+    order, matrix = kernel_matrix(graph, "normalized")
+    matrix = matrix._replace(values=matrix.values.astype(kind))
+    root = np.sqrt(graph.degree_weights[order] if degree else np.ones(n)).astype(kind)
+    nodes = _Nodes(order, graph.components[order].astype(np.int64), graph.isolated[order], root)
+    ordinary = kind.type(2.0 ** ORDINARY_BITS[x.dtype])
+    results = [np.empty_like(values) for _ in lams]
+    steps, left = np.zeros((len(lams), columns), dtype=np.int64), np.zeros((len(lams), columns))
+
+    def make_space() -> _Block:
+        evidence = np.zeros((int(nodes.component.max()) + 1) * LANES, kind)
+        blocks = [aligned(n * LANES, kind) for _ in range(9)]
+        return _Block(*[*blocks, evidence, np.zeros(LANES, kind), np.ones(LANES, kind)])
+
+    def solve_block(first: int, block: _Block) -> bool:
+        """Columns ``first`` to ``first + LANES``; false if a cell is invalid."""
+        width = min(LANES, columns - first)
+        if not _pack(values, weights, nodes, first, width, block):
+            return False
+        _fill(nodes, degree, ordinary, block)
+        for k, lam in enumerate(lams):
+            _diagonal(nodes, lam, block)
+            counts, rest = np.zeros(LANES, dtype=np.int64), np.zeros(LANES)
+            factor = kind.type(lam if lam > 0 else 1.0)
+            _conjugate_gradients(matrix, block, factor, lam > 0, max_iter, tol, counts, rest)
+            _unpack(block, nodes, degree, first, width, results[k])
+            steps[k, first : first + width], left[k, first : first + width] = counts[:width], rest[:width]
+        return True
+
     cost = x.numel() * min(max_iter, 32) * len(lams)
-    fine = run_blocks(x.shape[1], lambda: _Space(run), run.block, threads=threads, cost=cost)
+    fine = run_blocks(columns, make_space, solve_block, threads=threads, cost=cost)
     if not all(fine):
         return None
-    return [(torch.from_numpy(run.result[k]), run.steps[k], run.left[k]) for k in range(len(lams))]
-
-
-class _Space:
-    """The arrays of one thread."""
-
-    def __init__(self, run: _Run) -> None:
-        size = run.x.shape[0] * LANES
-        self.known, self.w, self.X, self.d, self.inverse = (aligned(size, run.x.dtype) for _ in range(5))
-        self.U, self.r, self.s, self.q = (aligned(size, run.x.dtype) for _ in range(4))
-        self.evidence = np.zeros((int(run.component.max()) + 1) * LANES, run.x.dtype)
-        self.column = np.empty(run.x.shape[0], run.x.dtype)
-        self.median, self.scale = np.zeros(LANES, run.x.dtype), np.ones(LANES, run.x.dtype)
-
-
-class _Run:
-    """What the blocks of one solve share, as arrays that the kernels take."""
-
-    def __init__(
-        self,
-        graph: Graph,
-        x: torch.Tensor,
-        trust: torch.Tensor,
-        lams: Sequence[float],
-        coordinates: str,
-        max_iter: int,
-        tol: float,
-    ) -> None:
-        self.x = np.ascontiguousarray(x.detach().numpy())
-        by_row = trust.shape[1] > 1 and trust.stride(1) == 0
-        self.trust = np.ascontiguousarray((trust[:, :1] if by_row else trust).detach().numpy())
-        kind = self.x.dtype
-        self.order, indptr, indices, values = kernel_matrix(graph, "normalized")
-        self.sparse = (indptr, indices, values.astype(kind))
-        self.component = graph.components[self.order].astype(np.int64)
-        self.isolated = graph.isolated[self.order]
-        self.degree = coordinates == "degree"
-        self.root = np.sqrt(graph.degree_weights[self.order] if self.degree else np.ones(x.shape[0])).astype(kind)
-        self.ordinary = kind.type(2.0 ** ORDINARY_BITS[x.dtype])
-        self.lams, self.max_iter, self.tol = lams, max_iter, tol
-        self.result = [np.empty_like(self.x) for _ in lams]
-        self.steps = np.zeros((len(lams), x.shape[1]), dtype=np.int64)
-        self.left = np.zeros((len(lams), x.shape[1]))
-
-    def block(self, first: int, space: _Space) -> bool:
-        """Solve columns ``first`` to ``first + LANES``; false if a cell is invalid."""
-        width = min(LANES, self.x.shape[1] - first)
-        columns = slice(first, first + width)
-        blocks = (space.known, space.w, space.evidence)
-        if not _pack(self.x, self.trust, self.order, self.component, first, width, *blocks):
-            return False
-        places = (self.component, self.isolated)
-        options = (self.root, self.degree, self.ordinary)
-        _known(space.known, space.w, *places, space.evidence, options, space.column, space.median, space.scale, space.X)
-        steps, left = np.zeros(LANES, dtype=np.int64), np.zeros(LANES)
-        for k, lam in enumerate(self.lams):
-            _diagonal(space.w, *places, space.evidence, lam, space.d, space.inverse)
-            _conjugate_gradients(
-                *self.sparse,
-                (space.X, space.w, space.d, space.inverse),
-                (space.U, space.r, space.s, space.q),
-                self.x.dtype.type(lam if lam > 0 else 1.0),
-                lam > 0,
-                self.max_iter,
-                self.tol,
-                steps,
-                left,
-            )
-            center = space.median if self.degree else np.zeros_like(space.median)
-            _unpack(
-                (space.U, space.d, space.known),
-                self.root,
-                center,
-                space.scale,
-                self.order,
-                first,
-                width,
-                self.result[k],
-            )
-            self.steps[k, columns] = steps[:width]
-            self.left[k, columns] = left[:width]
-        return True
+    return [(torch.from_numpy(results[k]), steps[k], left[k]) for k in range(len(lams))]
 
 
 @jit
-def _pack(
-    x: Any,
-    trust: Any,
-    order: Any,
-    component: Any,
-    first: Any,
-    width: Any,
-    known: Any,
-    w: Any,
-    evidence: Any,
-) -> Any:
+def _pack(x: Any, trust: Any, nodes: Any, first: Any, width: Any, block: Any) -> Any:
     """Copy columns into blocks, and add up the weight that each component has in each column.
 
     False if a trust value is outside [0, 1] or a trusted cell is not finite.
     """
+    known, w, evidence = block.known, block.w, block.evidence
     evidence[:] = 0
     fine = True
     by_row = trust.shape[1] == 1
-    for i in range(order.size):
-        node = order[i]
+    for i in range(nodes.order.size):
+        node = nodes.order[i]
         for c in range(LANES):
             at = i * LANES + c
             if c >= width:
@@ -168,29 +139,19 @@ def _pack(
                 fine = False
             known[at] = value
             w[at] = weight
-            evidence[component[i] * LANES + c] += weight
+            evidence[nodes.component[i] * LANES + c] += weight
     return fine
 
 
 @jit
-def _known(
-    known: Any,
-    w: Any,
-    component: Any,
-    isolated: Any,
-    evidence: Any,
-    options: Any,
-    column: Any,
-    median: Any,
-    scale: Any,
-    X: Any,
-) -> None:
+def _fill(nodes: Any, degree: Any, ordinary: Any, block: Any) -> None:
     """Fill in trusted column medians where a cell holds no usable number or its component has no weight.
 
     See ``fill_missing``, and for the scale by which a column is divided ``column_scales``, in
     :mod:`magnet.recovery.io.columns`.
     """
-    root, degree, ordinary = options
+    known, w, median, scale = block.known, block.w, block.median, block.scale
+    component, isolated, root = nodes.component, nodes.isolated, nodes.root
     n = root.size
     for c in range(LANES):
         largest = root.dtype.type(0)
@@ -203,25 +164,25 @@ def _known(
         limit = np.float64(largest) * FAR_OUT if largest > 0 else np.inf
         needed = degree
         for i in range(n):
-            at = i * LANES + c
-            hopeless = evidence[component[i] * LANES + c] == 0 and not isolated[i]
+            hopeless = block.evidence[component[i] * LANES + c] == 0 and not isolated[i]
             # also true for NaN
-            if hopeless or not abs(known[at]) <= limit:
+            if hopeless or not abs(known[i * LANES + c]) <= limit:
                 needed = True
                 break
-        median[c] = _trusted_median(known, w, c, column) if needed else 0
+        median[c] = _trusted_median(known, w, c) if needed else 0
         for i in range(n):
             at = i * LANES + c
-            hopeless = evidence[component[i] * LANES + c] == 0 and not isolated[i]
+            hopeless = block.evidence[component[i] * LANES + c] == 0 and not isolated[i]
             far = not abs(known[at]) <= limit and not (isolated[i] and np.isfinite(known[at]))
             if hopeless or far or not np.isfinite(known[at]):
                 known[at] = median[c]
-            X[at] = (root[i] * (known[at] - median[c]) if degree else known[at]) / scale[c]
+            block.X[at] = (root[i] * (known[at] - median[c]) if degree else known[at]) / scale[c]
 
 
 @jit
-def _trusted_median(known: Any, w: Any, c: Any, column: Any) -> Any:
+def _trusted_median(known: Any, w: Any, c: Any) -> Any:
     """See :func:`magnet.recovery.io.columns.trusted_median`: the lower of the two middle ones."""
+    column = np.empty(known.size // LANES, known.dtype)
     for least in (0.5, 0.0):
         count = 0
         for i in range(column.size):
@@ -235,20 +196,14 @@ def _trusted_median(known: Any, w: Any, c: Any, column: Any) -> Any:
 
 
 @jit
-def _diagonal(
-    w: Any,
-    component: Any,
-    isolated: Any,
-    evidence: Any,
-    lam: Any,
-    d: Any,
-    inverse: Any,
-) -> None:
+def _diagonal(nodes: Any, lam: Any, block: Any) -> None:
     """``d = w + lam`` on the free cells and 0 on the fixed ones; ``lam = 0`` fixes the cells of positive weight."""
-    for i in range(component.size):
+    w, d, inverse = block.w, block.d, block.inverse
+    for i in range(nodes.order.size):
         for c in range(LANES):
             at = i * LANES + c
-            free = not isolated[i] and evidence[component[i] * LANES + c] > 0 and (lam > 0 or w[at] == 0)
+            linked = not nodes.isolated[i] and block.evidence[nodes.component[i] * LANES + c] > 0
+            free = linked and (lam > 0 or w[at] == 0)
             d[at] = (w[at] + lam if lam > 0 else 1) if free else 0
             inverse[at] = 1 / d[at] if free else 0
 
@@ -263,22 +218,11 @@ def _add_up(vector: Any, scratch: Any, totals: Any) -> None:
 
 @jit
 def _conjugate_gradients(
-    indptr: Any,
-    indices: Any,
-    values: Any,
-    system: Any,
-    iterates: Any,
-    lam: Any,
-    weighted: Any,
-    max_iter: Any,
-    tol: Any,
-    steps: Any,
-    left: Any,
+    matrix: Any, block: Any, lam: Any, weighted: Any, max_iter: Any, tol: Any, steps: Any, left: Any
 ) -> None:
     """Solve one block; ``weighted`` is false for ``lam = 0``, where the free cells have no weight of their own."""
-    X, w, d, inverse = system
-    U, r, s, q = iterates
-    n = indptr.size - 1
+    X, d, inverse, U, r, s, q = block.X, block.d, block.inverse, block.U, block.r, block.s, block.q
+    n = matrix.indptr.size - 1
     zero = X.dtype.type(0)
     scratch = np.empty(LANES, X.dtype)
     alpha, beta = np.zeros(LANES, X.dtype), np.zeros(LANES, X.dtype)
@@ -294,10 +238,10 @@ def _conjugate_gradients(
             position = i * LANES
             x, free = load(X, position), load(d, position)
             # U starts at X, so that the fixed cells and the start together are X
-            residual = keep_where((gather(indptr, indices, values, X, i) - x) * lam, free)
-            right = gather(indptr, indices, values, q, i) * lam
+            residual = keep_where((gather(matrix, X, i) - x) * lam, free)
+            right = gather(matrix, q, i) * lam
             if weighted:
-                right = right + load(w, position) * x
+                right = right + load(block.w, position) * x
             right = keep_where(right, free)
             z = residual * load(inverse, position)
             store(r, position, residual)
@@ -309,7 +253,6 @@ def _conjugate_gradients(
         _add_up(rhos, scratch, rho)
         _add_up(squares, scratch, squared)
     for c in range(LANES):
-        steps[c] = 0
         if size[c] == 0:
             size[c] = squared[c]
     for _ in range(max_iter):
@@ -329,7 +272,7 @@ def _conjugate_gradients(
             for i in range(begin, min(begin + FLUSH, n)):
                 position = i * LANES
                 direction, free = load(s, position), load(d, position)
-                image = keep_where(direction * free - gather(indptr, indices, values, s, i) * lam, free)
+                image = keep_where(direction * free - gather(matrix, s, i) * lam, free)
                 store(q, position, image)
                 sums = sums + direction * image
             _add_up(sums, scratch, curvature)
@@ -361,19 +304,12 @@ def _conjugate_gradients(
 
 
 @jit
-def _unpack(
-    blocks: Any,
-    root: Any,
-    center: Any,
-    scale: Any,
-    order: Any,
-    first: Any,
-    width: Any,
-    result: Any,
-) -> None:
+def _unpack(block: Any, nodes: Any, degree: Any, first: Any, width: Any, result: Any) -> None:
     """Back to user units; fixed cells are bit-identical."""
-    U, d, known = blocks
+    order, root, U, d, scale = nodes.order, nodes.root, block.U, block.d, block.scale
     for i in range(order.size):
         for c in range(width):
             at = i * LANES + c
-            result[order[i], first + c] = U[at] / root[i] * scale[c] + center[c] if d[at] > 0 else known[at]
+            center = block.median[c] if degree else block.median.dtype.type(0)
+            solved = U[at] / root[i] * scale[c] + center
+            result[order[i], first + c] = solved if d[at] > 0 else block.known[at]

@@ -143,7 +143,6 @@ _FLAGS = ("contract",)
 _add = _binary(lambda builder, a, b: builder.fadd(a, b, flags=_FLAGS))
 _sub = _binary(lambda builder, a, b: builder.fsub(a, b, flags=_FLAGS))
 _mul = _binary(lambda builder, a, b: builder.fmul(a, b, flags=_FLAGS))
-_div = _binary(lambda builder, a, b: builder.fdiv(a, b))
 _scale = _binary(lambda builder, a, s: builder.fmul(a, _splat(builder, s), flags=_FLAGS))
 minimum = _binary(lambda builder, a, b: builder.select(builder.fcmp_ordered("<", a, b), a, b))
 maximum = _binary(lambda builder, a, b: builder.select(builder.fcmp_ordered(">", a, b), a, b))
@@ -181,5 +180,4 @@ def _overload(symbol: Any, vectors: Any, scaled: Any = None) -> None:
 
 _overload(operator.add, _add)
 _overload(operator.sub, _sub)
-_overload(operator.truediv, _div)
 _overload(operator.mul, _mul, _scale)

@@ -1,4 +1,4 @@
-r"""Tables of the proximal maps that have no cheap closed form.
+r"""How the CPU kernels compute a proximal map: in closed form, or by a table where there is no cheap one.
 
 Both maps depend on one number once the weight is scaled away. For :math:`t |x|^p`, with :math:`s = t^{1/(2-p)}`,
 
@@ -14,15 +14,15 @@ of y: the bits of a floating-point number, shifted, number its piece, and the bi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from magnet import prox
+from magnet.recovery.kernels import GENERAL, HARD, QUADRATIC, SOFT, TABLE
 
 #: Largest error of a table, of a number in [0, 1]: the rounding error of float32. In float64 one Newton step follows.
 ERROR = 6e-8
@@ -38,27 +38,50 @@ NEGLIGIBLE, OCTAVES = 2.0**-30, 48
 TABLED_Q = (1.05, 1.8)
 
 
-@dataclass(frozen=True)
-class Table:
-    """A function of y > 0 with values in [0, 1].
+class Map(NamedTuple):
+    """How a scalar map is computed, as the kernels take it.
 
     Attributes:
-        cubics: ``[pieces, 4]``, constant term first, for a place in [0, 1).
+        how: ``SOFT``, ``HARD``, ``GENERAL``, ``QUADRATIC`` or ``TABLE``.
+        exponent: p or q.
+        cubics: ``[pieces, 4]`` flat, constant term first, for a place in [0, 1).
         base, shift: piece = (bits of y >> shift) - base.
         jump: the y up to which the prox is 0 (0 without a jump).
-        settled: whether the function is within ``ERROR`` of 0 or 1 below the first piece, and above the last one.
+        polish, below, above: Newton steps that follow within the table, below its first piece and above its last one.
+        simple: ``(0,)`` where p = 1 and q = 2: the length of a tuple is part of its type, so that the kernels of this
+            pair are compiled without the others' branches.
     """
 
+    how: int
+    exponent: Any
     cubics: NDArray[Any]
     base: int
     shift: int
-    jump: float
-    settled: tuple[bool, bool]
+    jump: Any
+    polish: int = 0
+    below: int = 0
+    above: int = 0
+    simple: tuple[int, ...] = ()
+
+
+def scalar_maps(p: float, q: float, dtype: Any) -> tuple[Map, Map]:
+    """The maps of the penalty ``|.|^p``, 0 <= p <= 1, and of the fidelity ``|.|^q``, 1 <= q <= 2."""
+    name = np.dtype(dtype).name
+    penalty, fidelity = _penalty_map(float(p), name), _fidelity_map(float(q), name)
+    simple = (0,) if p == 1 and q == 2 else ()
+    return penalty._replace(simple=simple), fidelity._replace(simple=simple)
+
+
+def _without_table(how: int, exponent: float, dtype: str) -> Map:
+    kind = np.dtype(dtype).type
+    return Map(how, kind(exponent), np.zeros(4, dtype), 0, 0, kind(0))
 
 
 @cache
-def shrink_table(p: float, dtype: str) -> Table:
-    """``1 - x(y) / y``, 0 < p < 1."""
+def _penalty_map(p: float, dtype: str) -> Map:
+    """With a table of ``1 - x(y) / y`` for 0 < p < 1."""
+    if p in (0, 1):
+        return _without_table(SOFT if p else HARD, p, dtype)
     lowest = (2 * (1 - p)) ** (1 / (2 - p))
     jump = lowest + p * lowest ** (p - 1)
 
@@ -69,14 +92,16 @@ def shrink_table(p: float, dtype: str) -> Table:
             x = np.maximum(x - (x + p * x ** (p - 1) - y) / (1 - p * (1 - p) * x ** (p - 2)), 0.8 * lowest)
         return 1 - x / y
 
-    return _fit(rest, float(np.log2(jump)), dtype, jump)
+    return _tabulated(rest, float(np.log2(jump)), p, dtype, jump)
 
 
 @cache
-def fidelity_table(q: float, dtype: str) -> Table | None:
-    """``u(y) / y``, or ``None`` where q is too near to 1 or 2."""
+def _fidelity_map(q: float, dtype: str) -> Map:
+    """With a table of ``u(y) / y`` for 1 < q < 2, or by Newton steps alone where q is too near to 1 or 2."""
+    if q in (1, 2):
+        return _without_table(SOFT if q == 1 else QUADRATIC, q, dtype)
     if not TABLED_Q[0] <= q <= TABLED_Q[1]:
-        return None
+        return _without_table(GENERAL, q, dtype)
 
     def kept(y: NDArray[np.float64]) -> NDArray[np.float64]:
         return prox.lq(torch.from_numpy(y), 1 / q, q).numpy() / y
@@ -84,10 +109,10 @@ def fidelity_table(q: float, dtype: str) -> Table | None:
     first = -OCTAVES // 2
     while kept(np.array([2.0**first]))[0] < NEGLIGIBLE:
         first += 1
-    return _fit(kept, float(first - 1), dtype, 0.0)
+    return _tabulated(kept, float(first - 1), q, dtype, 0.0)
 
 
-def _fit(function: Any, first: float, dtype: str, jump: float) -> Table:
+def _tabulated(function: Any, first: float, exponent: float, dtype: str, jump: float) -> Map:
     """Cubics through four Chebyshev nodes of every piece, from octave ``first`` on."""
     kind = np.dtype(dtype)
     mantissa, whole = (23, np.int32) if kind == np.float32 else (52, np.int64)
@@ -111,5 +136,8 @@ def _fit(function: Any, first: float, dtype: str, jump: float) -> Table:
     shift = mantissa - fineness
     base = int(np.array(2.0 ** octaves[0], kind).view(whole)) >> shift
     outside = function(2.0 ** np.array([octaves[0], octaves[-1] + 1.0]))
-    below, above = np.minimum(outside, 1 - outside) <= ERROR
-    return Table(np.ascontiguousarray(cubics.astype(kind)), base, shift, jump, (bool(below), bool(above)))
+    settled = np.minimum(outside, 1 - outside) <= ERROR
+    polish = 2 if kind == np.float64 else 0
+    below, above = (polish if near else prox.NEWTON_STEPS for near in settled)
+    flat = cubics.astype(kind).ravel()
+    return Map(TABLE, kind.type(exponent), flat, base, shift, kind.type(jump), polish, below, above)
