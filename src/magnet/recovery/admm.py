@@ -36,17 +36,6 @@ class State:
     k: int = 0
 
 
-@dataclass(frozen=True)
-class Residuals:
-    """Squared norms per column ``[d]`` from which the relative residuals are made."""
-
-    primal: Tensor
-    dual: Tensor
-    WU: Tensor
-    Z: Tensor
-    Y: Tensor
-
-
 def initial(problem: Problem, U: Tensor) -> State:
     """``Y_0 = 0``, ``Z_0 = W U_0``."""
     WU = problem.transform.analysis(U)
@@ -95,33 +84,21 @@ def fit(problem: Problem, S: Tensor, U: Tensor) -> Tensor:
     return torch.where(problem.M == 1, X, fitted) if settings.keep_trusted else fitted
 
 
-def residuals(problem: Problem, before: State, after: State, inertia: float) -> Residuals:
-    r"""Primal :math:`W U - Z` and dual :math:`\gamma W (U_{k+1} - U_k) + a_k (V_{k+1} - V_k)`."""
-
-    def energy(value: Tensor) -> Tensor:
-        return value.detach().double().square().sum(dim=(0, 1))
-
-    dual = problem.gamma * (after.WU - before.WU) + inertia * (after.V - before.V)
-    return Residuals(
-        primal=energy(after.WU - after.Z),
-        dual=energy(dual),
-        WU=energy(after.WU),
-        Z=energy(after.Z),
-        Y=energy(after.Y),
-    )
-
-
 def objective(problem: Problem, state: State) -> Tensor:
     """``h(W U) + f(U)`` per column; for p < 1 ``h(Z) + f(U)``, since ``W U`` is never exactly sparse."""
     coefficients = state.WU if problem.settings.p == 1 else state.Z
     return problem.penalty(coefficients) + problem.fidelity(state.U)
 
 
-def augmented_lagrangian(problem: Problem, state: State) -> Tensor:
-    r""":math:`h(Z) + f(U) + \langle Y, WU - Z\rangle + \tfrac\gamma2 \|WU - Z\|^2`, summed."""
-    gap = state.WU - state.Z
-    coupling = (state.Y * gap + problem.gamma / 2 * gap**2).sum()
-    return problem.penalty(state.Z).sum() + problem.fidelity(state.U).sum() + coupling
+@torch.no_grad()
+def measure(problem: Problem, before: State, after: State, inertia: float) -> Tensor:
+    r"""Of each column ``[6, d]``: the objective, and the squared norms of primal, dual, WU, Z and Y.
+
+    The primal residual is :math:`W U - Z`, the dual one :math:`\gamma W (U_{k+1} - U_k) + a_k (V_{k+1} - V_k)`.
+    """
+    dual = problem.gamma * (after.WU - before.WU) + inertia * (after.V - before.V)
+    arrays = (after.WU - after.Z, dual, after.WU, after.Z, after.Y)
+    return torch.stack([objective(problem, after).double(), *(a.double().square().sum(dim=(0, 1)) for a in arrays)])
 
 
 def _normal(problem: Problem) -> Callable[[Tensor], Tensor]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -14,8 +14,6 @@ from magnet.framelets import FrameletTransform
 from magnet.recovery.io.columns import fill_missing
 from magnet.scales import NORMAL_MAD
 from magnet.threads import map_threads
-
-Inner = Literal["closed", "cg", "gd"]
 
 #: Largest gap of the frame bounds to 1 at which the kernels may leave the low-pass band implicit.
 TIGHT = 1e-6
@@ -48,7 +46,7 @@ class Settings:
     start: Literal["observed", "propagated"] = "observed"
     keep_trusted: bool = False
     hard: prox.Hard = "exact"
-    inner: Inner = "closed"
+    inner: Literal["closed", "cg", "gd"] = "closed"
     inner_steps: int = 10
     balance: bool = False
     variant: Literal["exact", "released"] = "exact"
@@ -56,18 +54,18 @@ class Settings:
     def __post_init__(self) -> None:
         prox.check_p(self.p)
         prox.check_q(self.q)
-        _one_of("penalty", self.penalty, ("element", "group"))
-        _one_of("coordinates", self.coordinates, ("plain", "degree"))
-        _one_of("start", self.start, ("observed", "propagated"))
-        _one_of("hard", self.hard, ("exact", "paper"))
-        _one_of("inner", self.inner, ("closed", "cg", "gd"))
-        _one_of("variant", self.variant, ("exact", "released"))
+        one_of("penalty", self.penalty, ("element", "group"))
+        one_of("coordinates", self.coordinates, ("plain", "degree"))
+        one_of("start", self.start, ("observed", "propagated"))
+        one_of("hard", self.hard, ("exact", "paper"))
+        one_of("inner", self.inner, ("closed", "cg", "gd"))
+        one_of("variant", self.variant, ("exact", "released"))
         if isinstance(self.nu0, str):
-            _one_of("nu0", self.nu0, ("auto",))
+            one_of("nu0", self.nu0, ("auto",))
         elif not isinstance(self.nu0, Tensor):
             _at_least("nu0", self.nu0, 0)
         if isinstance(self.gamma, str):
-            _one_of("gamma", self.gamma, ("auto",))
+            one_of("gamma", self.gamma, ("auto",))
         elif not (float(torch.as_tensor(self.gamma).detach().min()) > 0):
             raise ValueError(f"gamma is {self.gamma}; it must be positive or 'auto'")
         _at_least("strength", self.strength, 0)
@@ -82,15 +80,6 @@ class Settings:
             raise ValueError(f"q is {self.q} with inner={self.inner!r}; the inexact solvers are for q = 2")
         if self.inner != "closed" and self.keep_trusted:
             raise ValueError("keep_trusted needs inner='closed'")
-
-    def resolved(self) -> Settings:
-        """The released solver's conventions spelt out, and what the coordinates imply."""
-        settings = self
-        if self.variant == "released":
-            settings = replace(settings, hard="paper", inertia=0.0)
-        if self.coordinates == "degree":
-            settings = replace(settings, degree_weights=False)
-        return settings
 
 
 @dataclass(frozen=True)
@@ -193,7 +182,9 @@ def prepare(x: Tensor, trust: Tensor, transform: FrameletTransform, settings: Se
         from magnet.recovery.propagation import harmonic
 
         start = harmonic(X, trust, transform.graph)
-    d = degree_weights(transform, settings, X)
+    d = torch.ones(X.shape[0], 1, dtype=X.dtype, device=X.device)
+    if settings.degree_weights and settings.coordinates == "plain":
+        d = torch.as_tensor(transform.graph.degree_weights).to(d).unsqueeze(1)
     problem = Problem(
         transform=transform,
         settings=settings,
@@ -218,12 +209,6 @@ def _within_trusted(x: Tensor, trust: Tensor) -> Tensor:
     low = torch.where(untrusted, torch.inf, x.detach()).amin(dim=0)
     high = torch.where(untrusted, -torch.inf, x.detach()).amax(dim=0)
     return torch.where(untrusted & (low <= high), torch.clamp(x, low, high), x)
-
-
-def degree_weights(transform: FrameletTransform, settings: Settings, like: Tensor) -> Tensor:
-    """``d_i`` as a column ``[n, 1]``."""
-    weights = transform.graph.degree_weights if settings.degree_weights else np.ones(transform.num_nodes)
-    return torch.as_tensor(weights, dtype=like.dtype, device=like.device).unsqueeze(1)
 
 
 def penalty_weights(settings: Settings, transform: FrameletTransform, start: Tensor, trust: Tensor) -> Tensor:
@@ -251,8 +236,7 @@ def penalty_weights(settings: Settings, transform: FrameletTransform, start: Ten
             parts = list(zip(start.split(width, dim=1), trust.split(width, dim=1), strict=True))
             threads = torch.get_num_threads()
             sigma = torch.cat(map_threads(lambda part: _spreads(transform, *part), parts, threads), dim=1)
-        exponent = settings.q - (1.0 if settings.penalty == "group" else settings.p)
-        return settings.strength * sigma**exponent * (levels > 0).unsqueeze(1)
+        return settings.strength * sigma ** (settings.q - settings.p) * (levels > 0).unsqueeze(1)
 
 
 def step_parameter(settings: Settings, d: Tensor, X: Tensor, trust: Tensor) -> Tensor:
@@ -297,7 +281,7 @@ def _row_spread(coefficients: Tensor) -> Tensor:
     return torch.where(median >= 0.01 * rms, median, rms).unsqueeze(1)
 
 
-def _one_of(name: str, value: str, accepted: tuple[str, ...]) -> None:
+def one_of(name: str, value: str, accepted: tuple[str, ...]) -> None:
     if value not in accepted:
         raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, accepted))}")
 

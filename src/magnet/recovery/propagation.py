@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, overload
+from typing import Any, Literal, get_args, overload
 
 import numpy as np
 import torch
@@ -16,53 +16,36 @@ from magnet.framelets import FrameletTransform
 from magnet.graph import Graph
 from magnet.recovery.cg import conjugate_gradients
 from magnet.recovery.io.columns import column_scales, columns, fill_missing, range_width, trust_columns
-from magnet.recovery.io.output import Output, Record, fingerprint, is_path, output_for
 from magnet.recovery.kernels import Backend, choose_backend
-from magnet.recovery.ranges import gathered, run_ranges, wants_progress
-from magnet.recovery.result import RecoveryResult
+from magnet.recovery.problem import one_of
+from magnet.recovery.ranges import run_ranges
+from magnet.recovery.result import Record, RecoveryResult
+
+Coordinates = Literal["plain", "degree"]
+Solver = Literal["cg", "iterate"]
 
 #: Some columns, the steps that each took, and its relative residual.
 Solved = tuple[Tensor, NDArray[np.int64], NDArray[np.float64]]
 
 
+# fmt: off
 @overload
 def propagate(
-    x: Any,
-    trust: Any,
-    graph: Any,
-    *,
-    lam: float = 1.0,
-    coordinates: Literal["plain", "degree"] = "plain",
-    solver: Literal["cg", "iterate"] = "cg",
-    max_iter: int | None = None,
-    tol: float = 1e-5,
-    backend: Backend = "auto",
-    threads: int | None = None,
-    out: str | os.PathLike[str] | NDArray[Any] | None = None,
-    block_columns: int | None = None,
-    progress: bool | None = None,
-    cluster: str | None = None,
+    x: Any, trust: Any, graph: Any, *, lam: float = 1.0, coordinates: Coordinates = "plain", solver: Solver = "cg",
+    max_iter: int | None = None, tol: float = 1e-5, backend: Backend = "auto", threads: int | None = None,
+    out: str | os.PathLike[str] | NDArray[Any] | None = None, block_columns: int | None = None,
+    progress: bool | None = None, cluster: str | None = None,
 ) -> RecoveryResult: ...
 
 
 @overload
 def propagate(
-    x: Any,
-    trust: Any,
-    graph: Any,
-    *,
-    lam: Sequence[float],
-    coordinates: Literal["plain", "degree"] = "plain",
-    solver: Literal["cg", "iterate"] = "cg",
-    max_iter: int | None = None,
-    tol: float = 1e-5,
-    backend: Backend = "auto",
-    threads: int | None = None,
-    out: str | os.PathLike[str] | NDArray[Any] | None = None,
-    block_columns: int | None = None,
-    progress: bool | None = None,
-    cluster: str | None = None,
+    x: Any, trust: Any, graph: Any, *, lam: Sequence[float], coordinates: Coordinates = "plain", solver: Solver = "cg",
+    max_iter: int | None = None, tol: float = 1e-5, backend: Backend = "auto", threads: int | None = None,
+    out: str | os.PathLike[str] | NDArray[Any] | None = None, block_columns: int | None = None,
+    progress: bool | None = None, cluster: str | None = None,
 ) -> list[RecoveryResult]: ...
+# fmt: on
 
 
 def propagate(
@@ -71,8 +54,8 @@ def propagate(
     graph: Any,
     *,
     lam: float | Sequence[float] = 1.0,
-    coordinates: Literal["plain", "degree"] = "plain",
-    solver: Literal["cg", "iterate"] = "cg",
+    coordinates: Coordinates = "plain",
+    solver: Solver = "cg",
     max_iter: int | None = None,
     tol: float = 1e-5,
     backend: Backend = "auto",
@@ -131,10 +114,8 @@ def propagate(
             raise ValueError(f"lam is {value}; it must be a finite number of at least 0")
     if not lams:
         raise ValueError("lam is empty; at least one amount of smoothing is needed")
-    if coordinates not in ("plain", "degree"):
-        raise ValueError(f"coordinates is {coordinates!r}; it must be 'plain' or 'degree'")
-    if solver not in ("cg", "iterate"):
-        raise ValueError(f"solver is {solver!r}; it must be 'cg' or 'iterate'")
+    one_of("coordinates", coordinates, get_args(Coordinates))
+    one_of("solver", solver, get_args(Solver))
     if out is not None and len(lams) > 1:
         raise ValueError("out is for one lam at a time")
     X = columns(x, "x")
@@ -148,18 +129,11 @@ def propagate(
         raise ValueError("cluster is for features on the CPU, without gradients")
     job = _Job(graph, lams, coordinates, solver, max_iter, tol, name, threads)
     width = X.shape[1] if gradient else range_width(X, name, out is not None, block_columns, cluster is not None)
-    key = fingerprint(graph, lams, coordinates, solver, max_iter, tol, name, width, x, trust) if is_path(out) else ""
-    outputs = [output_for(out, X, key) for _ in lams]
-    show = wants_progress(progress, out is not None)
-    records = run_ranges(job, X, M, outputs, width, progress=show, cluster=cluster)
-    results = [_result(output, kept, name) for output, kept in zip(outputs, records, strict=True)]
+    identity = (graph, lams, coordinates, solver, max_iter, tol, name, x, trust)
+    results = run_ranges(
+        job, X, M, width=width, identity=identity, results=len(lams), out=out, progress=progress, cluster=cluster
+    )
     return results if isinstance(lam, Sequence | np.ndarray) else results[0]
-
-
-def _result(output: Output, records: Sequence[Record], backend: str) -> RecoveryResult:
-    """Without a history, the largest relative residual of a column is reported."""
-    left = max(float(record.residual.max()) for record in records)
-    return replace(gathered(output, records, backend), primal=np.array([left]))
 
 
 def harmonic(x: Tensor, trust: Tensor, graph: Graph) -> Tensor:
@@ -175,15 +149,20 @@ class _Job:
 
     graph: Graph
     lams: Sequence[float]
-    coordinates: Literal["plain", "degree"]
-    solver: Literal["cg", "iterate"]
+    coordinates: Coordinates
+    solver: Solver
     max_iter: int
     tol: float
     backend: str
     threads: int | None
 
     def solve(self, x: Tensor, trust: Tensor, first: int) -> list[tuple[Tensor, Record]]:
-        solved = self._fused(x, trust) if self.backend == "numba" else None
+        solved = None
+        if self.backend == "numba":
+            from magnet.recovery.kernels import propagation as kernel
+
+            degree, limits = self.coordinates == "degree", (self.max_iter, self.tol)
+            solved = kernel.solve(self.graph, x, trust, self.lams, degree, *limits, threads=self.threads)
         if solved is None:
             solved = self._reference(x, trust, first)
         return [(U, Record(steps, left <= self.tol, residual=left)) for U, steps, left in solved]
@@ -194,20 +173,6 @@ class _Job:
 
             kernel_matrix(self.graph, "normalized")
         return replace(self, threads=1)
-
-    def _fused(self, x: Tensor, trust: Tensor) -> list[Solved] | None:
-        from magnet.recovery.kernels import propagation as kernel
-
-        return kernel.solve(
-            self.graph,
-            x,
-            trust,
-            self.lams,
-            self.coordinates,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            threads=self.threads,
-        )
 
     def _reference(self, x: Tensor, trust: Tensor, first: int) -> list[Solved]:
         scales = column_scales(x, trust)

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from magnet.cluster import run_tasks
-from magnet.recovery.driver import History
-from magnet.recovery.io.columns import Columns, read_columns
-from magnet.recovery.io.output import Output, Record
-from magnet.recovery.result import RecoveryResult
+from magnet.recovery.io.columns import Columns, is_path, read_columns
+from magnet.recovery.io.output import fingerprint, output_for
+from magnet.recovery.result import Record, RecoveryResult
 
 Solved: TypeAlias = Sequence[tuple[Tensor, Record]]
 
@@ -23,8 +22,11 @@ Solved: TypeAlias = Sequence[tuple[Tensor, Record]]
 class Job(Protocol):
     """The computation for a range of columns."""
 
+    @property
+    def backend(self) -> str: ...
+
     def solve(self, x: Tensor, trust: Tensor, first: int) -> Solved:
-        """The results for columns ``first`` to ``first + x.shape[1]``, one for each output."""
+        """The columns ``first`` to ``first + x.shape[1]`` of every result."""
 
     def for_workers(self) -> Job:
         """The same for processes that use one core each, with shared values precomputed."""
@@ -34,32 +36,45 @@ def run_ranges(
     job: Job,
     x: Columns,
     trust: Columns,
-    outputs: Sequence[Output],
-    width: int,
     *,
-    progress: bool,
+    width: int,
+    identity: Sequence[Any],
+    results: int = 1,
+    out: Any = None,
+    progress: bool | None = None,
     cluster: str | None = None,
-) -> list[list[Record]]:
-    """Solve all ranges of ``width`` columns that are not in the outputs yet; the records of each output, in order."""
+) -> list[RecoveryResult]:
+    """Solve all ranges of ``width`` columns that are not in the output yet.
+
+    Args:
+        job: solves a range.
+        x, trust: the columns.
+        identity: what decides the result: an interrupted run resumes only if this is the same.
+        results: how many results the job has. (default: ``1``)
+        out, progress, cluster: see :func:`magnet.recover`.
+    """
+    key = fingerprint(*identity, width) if is_path(out) else ""
+    outputs = [output_for(out, x, key) for _ in range(results)]
     starts = range(0, x.shape[1], width)
     found = {first: [output.finished(first) for output in outputs] for first in starts}
-    pending = [first for first in starts if any(record is None for record in found[first])]
+    pending = [first for first in starts if None in found[first]]
     if cluster is None:
-        solved = _solve_here(job, x, trust, pending, width)
+        solved: Iterable[tuple[int, Solved]] = (
+            (first, job.solve(*read_columns(x, trust, first, width), first)) for first in pending
+        )
     else:
         solved = solve_on_cluster(job, x, trust, pending, width, cluster)
-    for first, results in _shown(solved, len(pending), progress):
-        found[first] = [record for _, record in results]
-        for output, (values, record) in zip(outputs, results, strict=True):
+    if out is not None and sys.stderr.isatty() if progress is None else progress:
+        solved = _with_bar(solved, len(pending))
+    for first, parts in solved:
+        found[first] = [record for _, record in parts]
+        for output, (values, record) in zip(outputs, parts, strict=True):
             output.write(first, values, record)
-    return [[done for first in starts if (done := found[first][k]) is not None] for k in range(len(outputs))]
-
-
-def _solve_here(
-    job: Job, x: Columns, trust: Columns, starts: Sequence[int], width: int
-) -> Iterator[tuple[int, Solved]]:
-    for first in starts:
-        yield first, job.solve(*read_columns(x, trust, first, min(first + width, x.shape[1])), first)
+    records = zip(*found.values(), strict=True)
+    return [
+        RecoveryResult.gathered(output.result(), [record for record in each if record is not None], job.backend)
+        for output, each in zip(outputs, records, strict=True)
+    ]
 
 
 def solve_on_cluster(
@@ -69,7 +84,7 @@ def solve_on_cluster(
 
     def pieces() -> Iterator[tuple[int, tuple[Any, ...]]]:
         for first in starts:
-            block, weights = read_columns(x, trust, first, min(first + width, x.shape[1]))
+            block, weights = read_columns(x, trust, first, width)
             same = weights.shape[1] > 1 and weights.stride(1) == 0  # one trust for the whole row
             yield first, (_array(block), _array(weights[:, :1] if same else weights), first)
 
@@ -87,39 +102,8 @@ def _array(values: Tensor) -> NDArray[Any]:
     return np.ascontiguousarray(values.detach().numpy())
 
 
-def gathered(output: Output, records: Sequence[Record], backend: str) -> RecoveryResult:
-    """One result from the records of all ranges."""
-    history = History(add_histories([record.sums for record in records]))
-    return RecoveryResult(
-        x=output.result(),
-        objective=history.objective,
-        primal=history.primal,
-        dual=history.dual,
-        column_iterations=np.concatenate([record.iterations for record in records]),
-        converged=np.concatenate([record.converged for record in records]),
-        backend=backend,
-    )
-
-
-def add_histories(tables: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Sum of tables ``[6, iterations]``; the shorter ones stay at their last values."""
-    longest = max(table.shape[1] for table in tables)
-    total = np.zeros((6, longest))
-    for table in tables:
-        if table.shape[1]:
-            total += np.concatenate([table, np.repeat(table[:, -1:], longest - table.shape[1], axis=1)], axis=1)
-    return total
-
-
-def _shown(solved: Iterable[tuple[int, Solved]], count: int, progress: bool) -> Iterable[tuple[int, Solved]]:
-    if not progress:
-        return solved
+def _with_bar(solved: Iterable[tuple[int, Solved]], count: int) -> Iterable[tuple[int, Solved]]:
     from rich.console import Console
     from rich.progress import track
 
     return track(solved, total=count, description="recovering columns", console=Console(stderr=True))
-
-
-def wants_progress(progress: bool | None, to_file: bool) -> bool:
-    """The requested value; by default a bar if a file is written from a terminal."""
-    return (to_file and sys.stderr.isatty()) if progress is None else progress

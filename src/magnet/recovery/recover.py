@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,11 +14,10 @@ from torch import Tensor
 from magnet.framelets import FrameletTransform
 from magnet.recovery import admm, driver
 from magnet.recovery.io.columns import column_scales, columns, range_width, trust_columns
-from magnet.recovery.io.output import Record, fingerprint, is_path, output_for
 from magnet.recovery.kernels import Backend, choose_backend
-from magnet.recovery.problem import PRESETS, Inner, Settings, prepare
-from magnet.recovery.ranges import add_histories, gathered, run_ranges, wants_progress
-from magnet.recovery.result import RecoveryResult
+from magnet.recovery.problem import PRESETS, Settings, one_of, prepare
+from magnet.recovery.ranges import run_ranges
+from magnet.recovery.result import Record, RecoveryResult, add_histories
 
 
 def recover(
@@ -41,7 +40,7 @@ def recover(
     start: Literal["observed", "propagated"] = "observed",
     keep_trusted: bool = False,
     hard: Literal["exact", "paper"] = "exact",
-    inner: Inner = "closed",
+    inner: Literal["closed", "cg", "gd"] = "closed",
     inner_steps: int = 10,
     balance: bool = False,
     variant: Literal["exact", "released"] = "exact",
@@ -117,8 +116,7 @@ def recover(
         1.0
     """
     given = {"nu0": nu0, "gamma": gamma, "inertia": inertia, "max_iter": max_iter, "tol": tol}
-    if preset not in PRESETS:
-        raise ValueError(f"preset is {preset!r}; it must be one of {', '.join(map(repr, PRESETS))}")
+    one_of("preset", preset, tuple(PRESETS))
     chosen = PRESETS[preset] | {name: value for name, value in given.items() if value is not None}
     if p < 1 and inertia is None:
         chosen["inertia"] = 0.0  # the inertial step is only proved safe for the convex problem
@@ -137,16 +135,15 @@ def recover(
         balance=balance,
         variant=variant,
         **chosen,
-    ).resolved()
+    )
+    if variant == "released":
+        settings = replace(settings, hard="paper", inertia=0.0)
     if not isinstance(transform, FrameletTransform):
         raise ValueError(f"transform is a {type(transform).__name__}; it must be a FrameletTransform")
     X = columns(x, "x")
     if X.shape[0] != transform.num_nodes:
         raise ValueError(f"x has {X.shape[0]} rows; the graph of the transform has {transform.num_nodes} nodes")
     M = trust_columns(trust, X)
-    if block_columns is not None and block_columns < 1:
-        raise ValueError(f"block_columns is {block_columns}; at least 1 is needed")
-
     gradient = any(isinstance(v, Tensor) and v.requires_grad for v in (x, trust, nu0, gamma))
     gradient = gradient and torch.is_grad_enabled()
     stateful = keep_state or callback is not None or isinstance(warm_start, RecoveryResult)
@@ -169,13 +166,10 @@ def recover(
             "cluster needs independent columns on the CPU; it cannot be combined with penalty='group' or keep_state"
         )
     width = X.shape[1] if whole else range_width(X, name, out is not None, block_columns, cluster is not None)
-    key = fingerprint(asdict(settings), transform, width, x, trust, warm_start, history, name) if is_path(out) else ""
-    target = output_for(out, X, key)
     rescale = not (gradient or stateful)
     job = _Recovery(transform, settings, name, history, callback, warm_start, threads, rescale)
-    show = wants_progress(progress, out is not None)
-    (records,) = run_ranges(job, X, M, [target], width, progress=show, cluster=cluster)
-    result = gathered(target, records, name)
+    identity = (vars(settings), transform, x, trust, warm_start, history, name)
+    (result,) = run_ranges(job, X, M, width=width, identity=identity, out=out, progress=progress, cluster=cluster)
     return replace(result, state=job.state) if keep_state else result
 
 
@@ -226,13 +220,24 @@ class _Recovery:
         self, x: Tensor, trust: Tensor, settings: Settings, start: Tensor | admm.State | None, first: int
     ) -> tuple[Tensor, Record]:
         prepared = prepare(x, trust, self.transform, settings, first)
+        problem = prepared.problem
         if start is None:
             start = prepared.start
         elif isinstance(start, Tensor):
             start = prepared.to_solver(start)
-        solution = _solve(self.backend, prepared.problem, start, self.history, self.callback, self.threads)
-        self.state = solution.state
-        return prepared.to_user(solution.U), Record(solution.iterations, solution.converged, solution.history.sums)
+        if self.backend == "torch" or isinstance(start, admm.State):
+            began = start if isinstance(start, admm.State) else admm.initial(problem, start)
+            self.state, record = driver.solve(problem, began, history=self.history, callback=self.callback)
+            return prepared.to_user(self.state.U), record
+        if self.backend == "numba":
+            from magnet.recovery.kernels import admm as fused
+
+            U, record = fused.solve(problem, start, history=self.history, threads=self.threads)
+        else:
+            from magnet.recovery.kernels import gpu
+
+            U, record = gpu.solve(problem, start, history=self.history)
+        return prepared.to_user(U), record
 
     def _start(self, x: Tensor, first: int) -> Tensor | admm.State | None:
         if isinstance(self.warm_start, RecoveryResult):
@@ -265,27 +270,6 @@ def _scaled(settings: Settings, scale: float) -> Settings:
     Dividing the objective by :math:`s^q` leaves :math:`\nu s^{p-q}`, and :math:`\gamma s^{2-q}` in the augmented term;
     ``"auto"`` follows the data by itself.
     """
-    p = 1.0 if settings.penalty == "group" else settings.p
-    nu0 = settings.nu0 if isinstance(settings.nu0, str) else settings.nu0 * scale ** (p - settings.q)
+    nu0 = settings.nu0 if isinstance(settings.nu0, str) else settings.nu0 * scale ** (settings.p - settings.q)
     gamma = settings.gamma if isinstance(settings.gamma, str) else settings.gamma * scale ** (2 - settings.q)
     return replace(settings, nu0=nu0, gamma=gamma)
-
-
-def _solve(
-    name: str,
-    problem: Any,
-    start: Tensor | admm.State,
-    history: bool,
-    callback: driver.Callback | None,
-    threads: int | None,
-) -> driver.Solution:
-    if name == "torch" or isinstance(start, admm.State):
-        began = start if isinstance(start, admm.State) else admm.initial(problem, start)
-        return driver.solve(problem, began, history=history, callback=callback)
-    if name == "numba":
-        from magnet.recovery.kernels import admm as fused
-
-        return fused.solve(problem, start, history=history, threads=threads)
-    from magnet.recovery.kernels import gpu
-
-    return gpu.solve(problem, start, history=history)

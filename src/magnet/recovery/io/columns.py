@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import scipy.sparse as sp
@@ -45,31 +45,41 @@ class Columns:
     read: Callable[[int, int], Tensor]
 
 
+def is_path(value: Any) -> TypeGuard[str | os.PathLike[str]]:
+    return isinstance(value, str | os.PathLike)
+
+
 def columns(value: Any, name: str) -> Columns:
     """Wrap a tensor (dense or sparse), array, memory map, SciPy sparse matrix or path of a ``.npy`` file."""
-    if isinstance(value, str | os.PathLike):
-        value = _open(value, name)
-    if (isinstance(value, Tensor) and value.is_complex()) or (sp.issparse(value) and value.dtype.kind not in "fiub"):
+    if is_path(value):
+        try:
+            value = np.load(value, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{name}: {os.fspath(value)!r} cannot be read as a .npy file ({error})") from None
+    elif not isinstance(value, Tensor | np.ndarray) and not sp.issparse(value):
+        value = np.asarray(value)
+    given_tensor = isinstance(value, Tensor)
+    if value.is_complex() if given_tensor else value.dtype.kind not in "fiub":
         raise ValueError(f"{name} has dtype {value.dtype}; it must hold real numbers")
-    if isinstance(value, Tensor) and value.layout == torch.strided:
-        _check_shape(value.shape, name)
+    if len(value.shape) != 2:
+        raise ValueError(f"{name} has shape {list(value.shape)}; it must be [nodes, features]")
+    if 0 in value.shape:
+        raise ValueError(f"{name} has shape {list(value.shape)}; at least one node and one feature are needed")
+    shape = (int(value.shape[0]), int(value.shape[1]))
+    if given_tensor and value.layout == torch.strided:
         tensor = value if value.is_floating_point() else value.to(torch.get_default_dtype())
-        return Columns(_pair(value.shape), tensor.dtype, value.device, True, lambda a, b: tensor[:, a:b])
-    if isinstance(value, Tensor):
-        _check_shape(value.shape, name)
-        matrix, device = _to_scipy(value), value.device
-    elif sp.issparse(value):
-        matrix, device = value.tocsc(), torch.device("cpu")
-    else:
-        return _from_array(value, name)
-    _check_shape(matrix.shape, name)
-    dtype = _float(matrix.dtype)
+        return Columns(shape, tensor.dtype, value.device, True, lambda first, last: tensor[:, first:last])
+    device = value.device if given_tensor else torch.device("cpu")
+    matrix = _to_scipy(value) if given_tensor else value.tocsc() if sp.issparse(value) else value
+    # whole numbers and booleans become float32, as PyG features are
+    dtype = torch.from_numpy(np.zeros(1, matrix.dtype)).dtype if matrix.dtype.kind == "f" else torch.float32
 
     def read(first: int, last: int) -> Tensor:
-        dense = matrix[:, first:last].toarray(order="C")
+        block = matrix[:, first:last]
+        dense = block.toarray(order="C") if sp.issparse(block) else np.array(block, order="C")
         return torch.from_numpy(dense).to(device=device, dtype=dtype)
 
-    return Columns(_pair(matrix.shape), dtype, device, isinstance(value, Tensor), read)
+    return Columns(shape, dtype, device, given_tensor, read)
 
 
 def trust_columns(value: Any, x: Columns) -> Columns:
@@ -95,8 +105,9 @@ def trust_columns(value: Any, x: Columns) -> Columns:
     return Columns(x.shape, x.dtype, x.device, x.is_tensor, read)
 
 
-def read_columns(x: Columns, trust: Columns, first: int, last: int) -> tuple[Tensor, Tensor]:
-    """Some columns of x and trust, in float32 at least."""
+def read_columns(x: Columns, trust: Columns, first: int, width: int) -> tuple[Tensor, Tensor]:
+    """At most ``width`` columns of x and trust, in float32 at least."""
+    last = min(first + width, x.shape[1])
     block, weights = x.read(first, last), trust.read(first, last)
     if block.dtype in (torch.float16, torch.bfloat16):
         block, weights = block.float(), weights.float()
@@ -130,6 +141,8 @@ def range_width(
 ) -> int:
     """How many columns are handled at a time, in multiples of 64 (``block_columns`` where it is given)."""
     if block_columns is not None:
+        if block_columns < 1:
+            raise ValueError(f"block_columns is {block_columns}; at least 1 is needed")
         return min(block_columns, X.shape[1])
     place = "cuda" if X.device.type == "cuda" else "cluster" if cluster else "file" if to_file else backend
     budget = RANGE_BYTES[place]
@@ -176,46 +189,7 @@ def trusted_median(x: Tensor, trust: Tensor, finite: Tensor) -> Tensor:
         return torch.where(strict.isnan(), loose, strict).nan_to_num(0.0)
 
 
-def _from_array(value: Any, name: str) -> Columns:
-    array = value if isinstance(value, np.ndarray) else np.asarray(value)
-    if array.dtype.kind not in "fiub":
-        raise ValueError(f"{name} has dtype {array.dtype}; it must hold real numbers")
-    _check_shape(array.shape, name)
-    dtype = _float(array.dtype)
-
-    def read(first: int, last: int) -> Tensor:
-        block = np.ascontiguousarray(array[:, first:last])
-        if not block.flags.writeable or block.base is not None:
-            block = block.copy()
-        return torch.from_numpy(block).to(dtype)
-
-    return Columns(_pair(array.shape), dtype, torch.device("cpu"), False, read)
-
-
-def _open(path: str | os.PathLike[str], name: str) -> Any:
-    try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{name}: {os.fspath(path)!r} cannot be read as a .npy file ({error})") from None
-
-
 def _to_scipy(value: Tensor) -> Any:
     coo = value.detach().cpu().to_sparse_coo().coalesce()
     rows, cols = coo.indices().numpy()
     return sp.csc_matrix((coo.values().numpy(), (rows, cols)), shape=tuple(value.shape))
-
-
-def _float(dtype: Any) -> torch.dtype:
-    """Whole numbers and booleans become float32, as PyG features are."""
-    return torch.from_numpy(np.zeros(1, dtype)).dtype if np.dtype(dtype).kind == "f" else torch.float32
-
-
-def _check_shape(shape: Any, name: str) -> None:
-    if len(shape) != 2:
-        raise ValueError(f"{name} has shape {list(shape)}; it must be [nodes, features]")
-    if shape[0] == 0 or shape[1] == 0:
-        raise ValueError(f"{name} has shape {list(shape)}; at least one node and one feature are needed")
-
-
-def _pair(shape: Any) -> tuple[int, int]:
-    return int(shape[0]), int(shape[1])

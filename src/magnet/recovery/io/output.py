@@ -6,9 +6,8 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypeGuard
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,73 +17,36 @@ from torch import Tensor
 
 from magnet.framelets import FrameletTransform
 from magnet.graph import Graph
-from magnet.recovery.io.columns import Columns
-
-Mapped: TypeAlias = np.memmap[Any, Any]
+from magnet.recovery.io.columns import Columns, is_path
+from magnet.recovery.result import Record
 
 #: Bytes hashed at a time: a memory map is never read as a whole.
 HASHED_AT_ONCE = 1 << 24
 
 
-@dataclass(frozen=True)
-class Record:
-    """Record of a finished range of columns.
-
-    Attributes:
-        iterations, converged: of each column.
-        sums: ``[6, iterations]``, see :class:`~magnet.recovery.driver.History`.
-        residual: the final relative residual of each column, without a history.
-    """
-
-    iterations: NDArray[np.int64]
-    converged: NDArray[np.bool_]
-    sums: NDArray[np.float64] = field(default_factory=lambda: np.zeros((6, 0)))
-    residual: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-
-    def to_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name).tolist() for name in ("iterations", "converged", "sums", "residual")}
-
-    @classmethod
-    def from_json(cls, entry: Mapping[str, Any]) -> Record:
-        return cls(
-            np.array(entry["iterations"], dtype=np.int64),
-            np.array(entry["converged"], dtype=bool),
-            np.array(entry["sums"], dtype=np.float64).reshape(6, -1),
-            np.array(entry["residual"], dtype=np.float64),
-        )
-
-
-class Output(Protocol):
-    def finished(self, first: int) -> Record | None:
-        """The record of the range that starts at ``first`` if it is already there."""
-
-    def write(self, first: int, values: Tensor, record: Record) -> None: ...
-
-    def result(self) -> Any: ...
-
-
 class Memory:
     """Collects the columns in one tensor or array."""
 
-    def __init__(self, shape: tuple[int, int], dtype: torch.dtype, device: torch.device, tensor: bool):
+    def __init__(self, x: Columns):
+        self._x = x
         self._whole: Tensor | None = None
-        self._shape, self._dtype, self._device, self._tensor = shape, dtype, device, tensor
 
     def finished(self, first: int) -> Record | None:
+        """The record of the range that starts at ``first`` if it is already there."""
         return None
 
     def write(self, first: int, values: Tensor, record: Record) -> None:
-        values = values.to(self._dtype)
-        if values.shape == self._shape:
+        values = values.to(self._x.dtype)
+        if values.shape == self._x.shape:
             self._whole = values
             return
         if self._whole is None:
-            self._whole = torch.empty(self._shape, dtype=self._dtype, device=self._device)
+            self._whole = torch.empty(self._x.shape, dtype=self._x.dtype, device=self._x.device)
         self._whole[:, first : first + values.shape[1]] = values
 
     def result(self) -> Any:
         assert self._whole is not None
-        return self._whole if self._tensor else self._whole.detach().cpu().numpy()
+        return self._whole if self._x.is_tensor else self._whole.detach().cpu().numpy()
 
 
 class Given:
@@ -96,10 +58,11 @@ class Given:
                 f"out is an array {list(array.shape)} of {array.dtype}; it must be {list(shape)}, of floating-point "
                 "numbers and writeable"
             )
-        self._array = array
+        self._array: Any = array
+        self._records: dict[int, Record] = {}
 
     def finished(self, first: int) -> Record | None:
-        return None
+        return self._records.get(first)
 
     def write(self, first: int, values: Tensor, record: Record) -> None:
         self._array[:, first : first + values.shape[1]] = values.detach().cpu().numpy()
@@ -110,7 +73,7 @@ class Given:
         return self._array
 
 
-class File:
+class File(Given):
     """Writes a ``.npy`` file range by range.
 
     ``PATH.partial`` holds the columns and ``PATH.journal`` one line for each finished range, written only
@@ -122,21 +85,20 @@ class File:
         self._path = Path(path)
         self._partial = self._path.with_name(self._path.name + ".partial")
         self._journal = self._path.with_name(self._path.name + ".journal")
+        self._records = {}
         try:
-            self._array, self._records = self._continue(shape, dtype, fingerprint) or self._begin(
-                shape, dtype, fingerprint
-            )
+            array = self._continued(fingerprint)
+            if array is None or array.shape != shape or array.dtype != dtype:
+                array = self._begun(shape, dtype, fingerprint)
         except OSError as error:
             size = f" ({shape[0] * shape[1] * np.dtype(dtype).itemsize / 2**20:.1f} MiB are needed)"
             raise ValueError(f"out: {self._path} cannot be written: {error.strerror}{size}") from None
-
-    def finished(self, first: int) -> Record | None:
-        return self._records.get(first)
+        self._array = array
 
     def write(self, first: int, values: Tensor, record: Record) -> None:
-        self._array[:, first : first + values.shape[1]] = values.detach().cpu().numpy()
+        super().write(first, values, record)
         self._array.flush()
-        self._append({"first": first, **record.to_json()})
+        self._append({"first": first, **{name: value.tolist() for name, value in vars(record).items()}})
 
     def result(self) -> Any:
         del self._array
@@ -144,67 +106,69 @@ class File:
         self._journal.unlink()
         return np.load(self._path, mmap_mode="r")
 
-    def _begin(self, shape: tuple[int, int], dtype: Any, fingerprint: str) -> tuple[Mapped, dict[int, Record]]:
+    def _begun(self, shape: tuple[int, int], dtype: Any, fingerprint: str) -> NDArray[Any]:
+        """The array of a new run."""
+        self._records = {}
         self._journal.unlink(missing_ok=True)
         self._partial.unlink(missing_ok=True)
         try:
             array = np.lib.format.open_memmap(self._partial, mode="w+", dtype=dtype, shape=shape)
             # a memory map on a full disk is not an error that can be caught but a signal that kills
-            _reserve(self._partial)
+            if hasattr(os, "posix_fallocate"):
+                with self._partial.open("r+b") as file:
+                    os.posix_fallocate(file.fileno(), 0, self._partial.stat().st_size)
             self._append({"fingerprint": fingerprint})
         except OSError:
             self._partial.unlink(missing_ok=True)
             self._journal.unlink(missing_ok=True)
             raise
-        return array, {}
+        return array
 
-    def _continue(
-        self, shape: tuple[int, int], dtype: Any, fingerprint: str
-    ) -> tuple[Mapped, dict[int, Record]] | None:
-        """The array and the finished ranges of an earlier run with the same fingerprint; ``None`` to start anew."""
-        if not (self._journal.exists() and self._partial.exists()):
-            return None
-        records: dict[int, Record] = {}
-        whole = 0
-        for number, line in enumerate(self._journal.read_bytes().splitlines(keepends=True)):
-            try:
-                entry = json.loads(line) if line.endswith(b"\n") else None
-                if number == 0 and (entry is None or entry["fingerprint"] != fingerprint):
-                    return None
-                if number > 0 and entry is not None:
-                    records[int(entry["first"])] = Record.from_json(entry)
-            except (ValueError, KeyError, TypeError):
-                entry = None
-            if entry is None:
-                break
-            whole += len(line)
-        if whole == 0:
+    def _continued(self, fingerprint: str) -> NDArray[Any] | None:
+        """The array of an earlier run with the same fingerprint, and its records; ``None`` to start anew."""
+        lines = self._journal.read_bytes().splitlines(keepends=True) if self._journal.exists() else []
+        if lines[:1] != [_line({"fingerprint": fingerprint})]:
             return None
         try:
             array = np.lib.format.open_memmap(self._partial, mode="r+")
-        except ValueError:
+        except (FileNotFoundError, ValueError):
             return None
-        if array.shape != shape or array.dtype != dtype:
-            return None
+        whole = len(lines[0])
+        for line in lines[1:]:
+            try:
+                entry = json.loads(line if line.endswith(b"\n") else b"")
+                record = Record(
+                    np.array(entry["iterations"], dtype=np.int64),
+                    np.array(entry["converged"], dtype=bool),
+                    np.array(entry["sums"], dtype=np.float64).reshape(6, -1),
+                    np.array(entry["residual"], dtype=np.float64),
+                )
+                self._records[int(entry["first"])] = record
+            except (ValueError, KeyError, TypeError):
+                break
+            whole += len(line)
         # a kill can leave half a line, which the next one must not be written behind
         os.truncate(self._journal, whole)
-        return array, records
+        return array
 
-    def _append(self, line: dict[str, Any]) -> None:
-        with self._journal.open("a", encoding="utf-8") as journal:
-            journal.write(json.dumps(line) + "\n")
+    def _append(self, entry: dict[str, Any]) -> None:
+        with self._journal.open("ab") as journal:
+            journal.write(_line(entry))
             journal.flush()
             os.fsync(journal.fileno())
 
 
-def is_path(out: Any) -> TypeGuard[str | os.PathLike[str]]:
-    return isinstance(out, str | os.PathLike)
+def _line(entry: dict[str, Any]) -> bytes:
+    return json.dumps(entry).encode() + b"\n"
+
+
+Output: TypeAlias = Memory | File | Given
 
 
 def output_for(out: Any, x: Columns, fingerprint: str) -> Output:
     """Where the result for ``x`` goes: a file, the user's array, or (``None``) memory."""
     if out is None:
-        return Memory(x.shape, x.dtype, x.device, x.is_tensor)
+        return Memory(x)
     if is_path(out):
         return File(out, x.shape, torch.zeros(0, dtype=x.dtype).numpy().dtype, fingerprint)
     if isinstance(out, np.ndarray):
@@ -262,10 +226,3 @@ def _pieces(part: Any) -> Iterator[Any]:
             yield from _pieces(each)
     else:
         yield repr(part).encode()
-
-
-def _reserve(path: Path) -> None:
-    """Take the space of a file on the disk, not only its length."""
-    if hasattr(os, "posix_fallocate"):
-        with path.open("r+b") as file:
-            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
