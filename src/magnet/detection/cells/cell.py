@@ -104,29 +104,31 @@ class CellModel:
             if self.has_lengths:
                 support = w * (1 - self.node_probability)
             if data.matrix is None:
+                narrow = data.is_narrow and self._context.regression is not None
+                suspicion = self._suspicion() if narrow else None
                 p_cell_wrong = data.empty(data.num_nodes, data.num_features)
                 for first, last, block in data.over_ranges(self.probability):
                     p_cell_wrong[:, first:last] = block
                     self._probabilities.clear()
-                if data.is_narrow and self._context.regression is not None:
+                if suspicion is not None and self._context.regression is not None:
                     limit = DATA.max_standardized
                     expected = self._context.regression[0].clamp(-limit, limit)
-                    doubted = self._doubted(p_cell_wrong, doubted)
-                    p_cell_wrong = p_cell_wrong * doubted
+                    candidates = p_cell_wrong > 0.5 if doubted is None else (p_cell_wrong > 0.5) & ~doubted
+                    suspicion.masked_fill_(~candidates, -torch.inf)
+                    joins = candidates & (suspicion == suspicion.amax(dim=1, keepdim=True))
+                    doubted = joins if doubted is None else joins | doubted
+                    p_cell_wrong = p_cell_wrong.mul_(doubted)
 
-    def _doubted(self, p_cell_wrong: Tensor, before: Tensor | None) -> Tensor:
-        """Bool ``[n, d]``: cells that the others are no longer predicted from. One joins per row and round, the one
-        with the largest ratio, weighted by its distance from its column, so that a wrong cell does not implicate the
-        cells that are predicted from it."""
+    def _suspicion(self) -> Tensor:
+        """Which cell of a row ``[n, d]`` the others are no longer predicted from, if it is wrong: that with the largest
+        ratio, weighted by its distance from its column. One joins per row and round, so that a wrong cell does not
+        implicate the cells that are predicted from it."""
         data = self.data
-        suspicion = torch.empty_like(p_cell_wrong)
+        out = data.empty(data.num_nodes, data.num_features)
         for first, last in data.ranges():
             z = data.scales.standardize(data.block(first, last), first).nan_to_num()
-            suspicion[:, first:last] = self._log_ratio(first, last) + z.square().log1p()
-        candidates = p_cell_wrong > 0.5 if before is None else (p_cell_wrong > 0.5) & ~before
-        suspicion = suspicion.masked_fill(~candidates, -torch.inf)
-        joins = candidates & (suspicion == suspicion.amax(dim=1, keepdim=True))
-        return joins if before is None else joins | before
+            out[:, first:last] = self._log_ratio(first, last) + z.square().log1p()
+        return out
 
     def judge(self, first: int, last: int) -> tuple[Tensor, Tensor]:
         """Scores and probabilities ``[n, last - first]``, which are the same here."""

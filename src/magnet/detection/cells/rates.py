@@ -17,8 +17,10 @@ from magnet.detection.data.edges import jit, over_rows
 from magnet.detection.options import CELLS
 from magnet.detection.thresholds import empirical_bayes_share
 
-#: Products between these two stay finite for four more cells, whose factors are at most ``exp(CELLS.max_log_ratio)``.
+#: Two products between these two have a finite product, and so have one of them and four factors of events, which are
+#: at most ``exp(CELLS.max_log_ratio)``.
 LEAST, MOST = 1e-150, 1e150
+CELLS_AT_ONCE, EVENTS_AT_ONCE = 32, 4
 
 
 def rate_likelihood(plain: Tensor, rates: Tensor) -> Tensor:
@@ -38,19 +40,23 @@ def rate_likelihood(plain: Tensor, rates: Tensor) -> Tensor:
 
 @jit
 def _add_cells(plain: Any, rates: Any, out: Any, first: int, last: int) -> None:
-    product = np.ones(rates.size)
     for i in range(first, last):
-        product[:] = 1
-        for j in range(plain.shape[1]):
-            for k in range(rates.size):
-                product[k] *= 1 + rates[k] * plain[i, j]
-            if j % 4 == 3:
-                for k in range(rates.size):
-                    if not LEAST < product[k] < MOST:
-                        out[i, k] += math.log(product[k])
-                        product[k] = 1
+        row = plain[i]
         for k in range(rates.size):
-            out[i, k] += math.log(product[k])
+            rate, total = rates[k], 1.0
+            for start in range(0, row.size, CELLS_AT_ONCE):
+                product = 1.0
+                for j in range(start, min(row.size, start + CELLS_AT_ONCE)):
+                    product *= 1 + rate * row[j]
+                if LEAST < product < MOST:
+                    total *= product
+                else:  # far too large or small: one by one
+                    for j in range(start, min(row.size, start + CELLS_AT_ONCE)):
+                        out[i, k] += math.log(1 + rate * row[j])
+                if not LEAST < total < MOST:
+                    out[i, k] += math.log(total)
+                    total = 1.0
+            out[i, k] += math.log(total)
 
 
 def event_likelihood(rows: int, row: Tensor, right: Tensor, wrong: Tensor, rates: Tensor) -> Tensor:
@@ -81,11 +87,13 @@ def _add_events(start: Any, right: Any, wrong: Any, rates: Any, out: Any, first:
         for a in range(start[i], start[i + 1]):
             for k in range(rates.size):
                 for m in range(right.shape[1]):
-                    now = product[k, m] * ((1 - rates[k]) * right[a, m] + rates[k] * wrong[a, m])
-                    if not LEAST < now < MOST:
-                        out[i, k, m] += math.log(now)
-                        now = 1.0
-                    product[k, m] = now
+                    product[k, m] *= (1 - rates[k]) * right[a, m] + rates[k] * wrong[a, m]
+            if (a - start[i]) % EVENTS_AT_ONCE == EVENTS_AT_ONCE - 1:
+                for k in range(rates.size):
+                    for m in range(right.shape[1]):
+                        if not LEAST < product[k, m] < MOST:
+                            out[i, k, m] += math.log(product[k, m])
+                            product[k, m] = 1
         for k in range(rates.size):
             for m in range(right.shape[1]):
                 out[i, k, m] += math.log(product[k, m])
