@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from magnet.tables.channels.base import UNKNOWN, Channel
+from magnet.tables.channels.base import UNKNOWN
 from magnet.tables.channels.respell import Respell
 from magnet.tables.channels.typo import DIGIT, Typo
 from magnet.tables.coded import Codes, Floats
@@ -64,9 +64,7 @@ class ColumnModel(ColumnPrior):
     def _from_channels(self, own: Floats) -> list[_Pairs]:
         out: list[_Pairs] = []
         self.near: dict[int, list[tuple[int, float]]] = {}
-        channels: tuple[Channel, ...] = (self.typo, Respell(self.typo))
-        for at, channel in enumerate(channels):
-            found = channel.propose(self)
+        for at, found in ((_TYPO, self.typo.propose(self)), (_RESPELL, Respell(self.typo).propose(self))):
             if not found:
                 continue
             for proposal in found:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -288,7 +288,6 @@ class _Pass:
         table, typo, options: see :class:`~magnet.tables.mixture.ColumnModel`.
         fresh: whether contexts are chosen again.
         fill: whether blanks get a suggestion.
-        found: values computed once per pass.
     """
 
     table: CodedTable
@@ -296,7 +295,6 @@ class _Pass:
     options: TableOptions
     fresh: bool
     fill: bool
-    found: dict[str, object] = field(default_factory=dict)
 
 
 def _judge_column(
@@ -304,8 +302,7 @@ def _judge_column(
 ) -> tuple[ColumnJudgement, dict[str, object], list[str]]:
     """Judge one column; returns its state for the next pass and the texts added to its vocabulary."""
     known = len(pass_.table.columns[position].values)
-    context = pass_.table, position, memory, pass_.fresh, pass_.found
-    model = ColumnModel(*context, options=pass_.options, typo=pass_.typo, rate=rate)
+    model = ColumnModel(pass_.table, position, memory, pass_.fresh, options=pass_.options, typo=pass_.typo, rate=rate)
     judged = model.judge()
     if pass_.fill:
         judged.fillings = model.fillings()

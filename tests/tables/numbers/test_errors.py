@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from magnet.tables.numbers.errors import FACTORS, ErrorKinds, far_density, is_slip, wrong_density
+from magnet.tables.numbers.errors import FACTORS, far_density, is_slip, kind_shares, wrong_density
 from magnet.tables.numbers.scales import Scale
 from magnet.tables.numbers.tails import log_far
 
@@ -10,7 +10,7 @@ from magnet.tables.numbers.tails import log_far
 def test_a_hundredfold_value_is_explained_by_the_factor() -> None:
     scale = Scale("linear", center=50.0, spread=5.0)
     x = np.array([5000.0, 5001.0, -50.0])
-    found = wrong_density(x, scale.forward(x), np.zeros(3), np.full(3, 0.2), scale, 1.0, ErrorKinds(), np.zeros(3))
+    found = wrong_density(x, scale.forward(x), np.zeros(3), np.full(3, 0.2), scale, 1.0, kind_shares(), np.zeros(3))
     kinds, _ = found.likeliest()
     assert FACTORS[kinds[0]] == 100.0
     assert kinds[1] == len(FACTORS)  # 50.01 is not a whole number

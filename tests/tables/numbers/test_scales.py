@@ -6,7 +6,7 @@ import pytest
 from magnet.tables.numbers.scales import Scale, fit_scale
 
 
-@pytest.mark.parametrize("kind", ["linear", "root", "log", "asinh"])
+@pytest.mark.parametrize("kind", ["linear", "log", "asinh"])
 def test_inverse_undoes_forward_and_slope_is_the_derivative(kind: str) -> None:
     scale = Scale(kind, 1.0 if kind == "asinh" else 0.0, 2.0, 0.5, 1.5)
     x = np.array([-7.0, 3.0, 40.0])

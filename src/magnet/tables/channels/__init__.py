@@ -1,9 +1,9 @@
 """Channels: how right values come out wrong.
 
-There are three kinds, each with a registry below.
+There are three kinds; the last two have a registry below.
 
-* A *channel* is a class that gives ``P(observed | right)`` for the posterior of a cell (``typo``, ``respell``; see
-  :class:`~magnet.tables.channels.base.Channel`).
+* A *channel* proposes right texts with ``P(observed | right)`` for the posterior of a cell (``typo``, ``respell``;
+  used by :class:`~magnet.tables.mixture.ColumnModel`).
 * A *rewrite* is a function that decides about whole columns before the posterior. Its findings are applied in this
   order, so that each reads what those before it have mended.
 * An *audit* is a function that looks at the repaired table after the posterior.

@@ -1,14 +1,13 @@
-"""Interface of a channel: the probability of an observed text given the true one."""
+"""What channels propose, and how rewrites and audits are made of tests of texts."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import wraps
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from magnet.tables.coded import CodedTable, Texts
-from magnet.tables.experts.base import ColumnContext
 from magnet.tables.findings import Finding
 from magnet.tables.options import FEW_ROWS, FOUND
 from magnet.tables.roles.base import ROLES
@@ -31,16 +30,6 @@ class Proposal(NamedTuple):
     candidate: int
     likelihood: float
     measure: float = math.nan
-
-
-class Channel(Protocol):
-    """One kind of misspelling: ``P(o | v)``, the chance that the right text v comes out as o."""
-
-    name: str
-
-    def propose(self, context: ColumnContext) -> list[Proposal]:
-        """Corrections of the distinct texts of a column."""
-        ...
 
 
 ColumnTest = Callable[[CodedTable], Iterable[tuple[int, Finding]]]

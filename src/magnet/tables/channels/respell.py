@@ -28,8 +28,6 @@ class Respell:
     :math:`B_{-o}(v)`, the base measure in a column without o, and the likelihood of :class:`~.typo.Typo`.
     """
 
-    name = "respell"
-
     def __init__(self, typo: Typo) -> None:
         self._typo = typo
 

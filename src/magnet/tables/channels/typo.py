@@ -34,8 +34,6 @@ class Typo:
     digit are mostly siblings. Never used between two numbers of a quantity.
     """
 
-    name = "typo"
-
     def __init__(self) -> None:
         self._near: dict[str, tuple[bytes, list[tuple[int, int]]]] = {}  # by column: compared values, near pairs
         self.learn([])

@@ -50,14 +50,12 @@ class ColumnContext:
         position: which column is judged.
         memory: what is kept for this column from one pass to the next.
         fresh: whether contexts are chosen again in this pass.
-        shared: values computed once per pass for all columns.
     """
 
     table: CodedTable
     position: int
     memory: dict[str, object] = field(default_factory=dict)
     fresh: bool = True
-    shared: dict[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.column = self.table.columns[self.position]

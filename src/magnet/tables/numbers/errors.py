@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from rapidfuzz.distance import OSA
@@ -28,15 +28,10 @@ MAX_BOUND_EVIDENCE = 7.0  # nats
 GRID, GRID_ROUNDING = 1e-6, 1e-12
 
 
-@dataclass
-class ErrorKinds:
+def kind_shares(counts: Floats | float = 0.0) -> Floats:
     """How often each kind of error happens, given that one does; learned from the errors found in the table."""
-
-    shares: Floats = field(default_factory=lambda: np.array(PRIOR_COUNTS) / sum(PRIOR_COUNTS))
-
-    def learn(self, counts: Floats) -> None:
-        total = np.array(PRIOR_COUNTS) + counts
-        self.shares = total / total.sum()
+    total = np.array(PRIOR_COUNTS) + counts
+    return np.asarray(total / total.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +72,7 @@ def wrong_density(
     spread: Floats,
     scale: Scale,
     step: float,
-    kinds: ErrorKinds,
+    shares: Floats,
     wrong: Floats,
     additive: bool = False,
 ) -> WrongDensity:
@@ -95,12 +90,12 @@ def wrong_density(
         center, spread: what the context expects, on the common scale.
         scale: the scale of the column.
         step: distance of neighboring values as written.
-        kinds: shares of the kinds.
+        shares: of the kinds.
         wrong: probability that each cell is wrong, as far as it is known.
         additive: values without a zero, such as dates, are never multiplied (default: ``False``).
     """
     y = np.where(np.isfinite(y), y, 0.0)
-    far = far_density(y, wrong) + np.log(kinds.shares[FAR])
+    far = far_density(y, wrong) + np.log(shares[FAR])
     log = [np.full(len(x), -np.inf) for _ in FACTORS]
     given = np.flatnonzero(np.isfinite(x) & (x != 0)) if not additive else np.zeros(0, dtype=np.int64)
     for k, factor in enumerate(FACTORS):
@@ -116,7 +111,7 @@ def wrong_density(
         density = log_t(u, DEGREES) - np.log(spread[rows]) + slopes[0] - slopes[1]
         if factor < 1:
             density = density - np.log(abs(factor))
-        log[k][rows] = density + np.log(kinds.shares[k])
+        log[k][rows] = density + np.log(shares[k])
     explained = np.flatnonzero(np.any([np.isfinite(part) for part in log], axis=0))
     by_kind = np.column_stack([*(part[explained] for part in log), far[explained]])
     far[explained] = np.logaddexp.reduce(by_kind, axis=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +14,7 @@ from magnet.cluster import results_in_order
 from magnet.tables.numbers.arrays import Floats, Ints
 from magnet.tables.numbers.columns import ColumnVerdict, NumberColumn
 from magnet.tables.numbers.context import CUT, Category, Context
-from magnet.tables.numbers.errors import FACTORS, ErrorKinds, WrongDensity, is_slip, wrong_density
+from magnet.tables.numbers.errors import FACTORS, WrongDensity, is_slip, kind_shares, wrong_density
 from magnet.tables.numbers.predict import predict
 from magnet.tables.numbers.relations import Relation, blame, find_relations
 from magnet.tables.numbers.rows import DOUBTED, FAR_OUT, crowded, doubted, to_blame, unusual
@@ -115,7 +115,6 @@ class _Passes:
     links: sp.csr_matrix | None
     orders: Sequence[tuple[str, Ints]]
     names: Sequence[str]
-    kinds: ErrorKinds = field(default_factory=ErrorKinds)
 
     def __post_init__(self) -> None:
         shape = (len(self.columns[0].x) if self.columns else 0, len(self.columns))
@@ -123,7 +122,7 @@ class _Passes:
         self.doubt = np.zeros(shape, dtype=bool)
         self.blocks: list[tuple[str, ...] | None] = [None] * shape[1]
         self.densities: list[WrongDensity | None] = [None] * shape[1]
-        self.rates = [RATE] * shape[1]
+        self.rates, self.shares = [RATE] * shape[1], kind_shares()
         # of the prediction of a column in the cells of the row and in their squares
         self.slopes = np.zeros((2, shape[1], shape[1]))
         # of labels only far ones are judged, since the context separates them too
@@ -145,18 +144,10 @@ class _Passes:
         mean = float(np.mean(self.rates))
         log_wrong = np.empty(u.shape)
         for k, c in enumerate(self.columns):
-            density = self.densities[k] = wrong_density(
-                c.x,
-                c.y,
-                self.center[:, k],
-                self.spread[:, k],
-                c.scale,
-                c.step,
-                self.kinds,
-                self.wrong[:, k],
-                c.additive,
-            )
-            log_wrong[:, k] = density.total + c.oddness + np.log(self.spread[:, k])
+            center, spread, wrong = (part[:, k] for part in (self.center, self.spread, self.wrong))
+            density = wrong_density(c.x, c.y, center, spread, c.scale, c.step, self.shares, wrong, c.additive)
+            self.densities[k] = density
+            log_wrong[:, k] = density.total + c.oddness + np.log(spread)
         u, blame_share = to_blame(
             u, context.cells, self.doubt, self.center, self.spread, self.slopes, log_wrong + np.log(mean)
         )
@@ -164,7 +155,7 @@ class _Passes:
         counts = np.zeros(len(FACTORS) + 1)
         for k in range(len(self.columns)):
             counts += self._judge(k, u[:, k], log_wrong[:, k], mean, step)
-        self.kinds.learn(counts)
+        self.shares = kind_shares(counts)
         del log_wrong
         return_freed_memory()
         far_out = np.column_stack([c.y for c in self.columns])

@@ -30,11 +30,10 @@ class Scale:
 
     .. math::
         y = \frac{g(x) - m}{s}, \qquad
-        g(x) \in \{x,\ \sqrt{x},\ \operatorname{asinh}(x / u),\ \operatorname{asinh}((x - c) / u)\}
+        g(x) \in \{x,\ \operatorname{asinh}(x / u),\ \operatorname{asinh}((x - c) / u)\}
 
     Args:
-        kind: ``linear``, ``root`` (counts, with the sign), ``log`` (sizes; linear around 0 so that zeros and signs
-            survive) or ``asinh`` (two long tails).
+        kind: ``linear``, ``log`` (sizes; linear around 0: zeros and signs survive) or ``asinh`` (two long tails).
         shift, unit: c and u.
         center, spread: m and s.
 
@@ -53,8 +52,6 @@ class Scale:
     def _bend(self, x: Floats) -> Floats:
         if self.kind == "linear":
             return x
-        if self.kind == "root":
-            return np.asarray(np.sign(x) * np.sqrt(np.abs(x)))
         return np.asarray(np.arcsinh((x - self.shift) / self.unit))
 
     def forward(self, x: Floats) -> Floats:
@@ -66,17 +63,12 @@ class Scale:
         bent = np.asarray(y) * self.spread + self.center
         if self.kind == "linear":
             return bent
-        if self.kind == "root":
-            return np.asarray(np.sign(bent) * bent * bent)
         return np.asarray(self.shift + self.unit * np.sinh(np.clip(bent, -300, 300)))
 
     def log_slope(self, x: Floats) -> Floats:
         r""":math:`\log |dy / dx|`, which turns densities of y into densities of x."""
         if self.kind == "linear":
             return np.full(np.shape(x), -np.log(self.spread))
-        if self.kind == "root":
-            least = np.square(0.5 * self.spread)  # around 0 the slope of half a spread, where the root is vertical
-            return np.asarray(-np.log(2 * self.spread) - 0.5 * np.log(np.maximum(np.abs(x), least)))
         bent = (x - self.shift) / self.unit
         return np.asarray(-np.log(self.spread * self.unit) - 0.5 * np.log1p(bent * bent))
 
@@ -107,7 +99,6 @@ def fit_scale(x: Floats, step: float = 0.0, linear: bool = False) -> Scale | Non
         # an ordinary size with a wrong sign is not informative about the scale; a value just below 0 is
         known = known[(known >= 0) | (-known < np.quantile(size, ORDINARY))]
         # without zeros the values are logarithms nearly throughout; with zeros the smallest sizes are linear
-        candidates.append(Scale("root"))
         candidates.append(Scale("log", 0.0, float(np.quantile(size, 0.02)) / (1 if np.mean(known == 0) > 0.02 else 4)))
     around = mad(known - np.median(known))
     if not linear and around > 0:
