@@ -23,6 +23,11 @@ from magnet.tables.rules import Decision, Rule, broken, read_rules
 
 __all__ = ["CellFinding", "Decision", "Role", "Rule", "TableVerdict", "infer_roles", "judge_table"]
 
+WEAK_ROLES = {
+    "empty": "every cell is blank",
+    "identifier": "values hardly repeat: judged by their pattern only",
+    "text": "free text: only misspelled words and odd writings can be found",
+}
 RISING = 1.2  # a column whose rate of errors still grows by this factor is judged again
 
 Cells = dict[tuple[int, int], Finding]
@@ -161,15 +166,7 @@ def _list_typos_from(table: CodedTable, cells: Cells, options: TableOptions) -> 
 
 def _weakly_judged(table: CodedTable) -> dict[str, str]:
     """Columns in which only some kinds of errors can be found."""
-    out = {}
-    for column in table.columns:
-        if column.role.name == "empty":
-            out[column.name] = "every cell is blank"
-        elif column.role.name == "identifier":
-            out[column.name] = "values hardly repeat: judged by their pattern only"
-        elif column.role.name == "text":
-            out[column.name] = "free text: only misspelled words and odd writings can be found"
-    return out
+    return {c.name: WEAK_ROLES[c.role.name] for c in table.columns if c.role.name in WEAK_ROLES}
 
 
 def _repeated_rows(table: CodedTable) -> list[list[int]]:

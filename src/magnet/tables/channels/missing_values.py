@@ -38,21 +38,15 @@ def audit(table: CodedTable) -> Iterator[tuple[int, Finding]]:
         empty = np.array([blank(v) for v in column.values])[column.current]
         if not 0 < empty.mean() <= MAX_BLANK or (~empty).sum() < FEW_ROWS:
             continue
-        best: tuple[float, int, Codes] | None = None
-        for a, other in enumerate(table.columns):
-            if a != j:
-                found = _determines(other, column, empty)
-                if found is not None and (best is None or found[0] > best[0]):
-                    best = (found[0], a, found[1])
-        if best is not None:
-            lost[j] = np.flatnonzero(empty)
-            known.add(j)
-        else:
+        others = ((other, _determines(other, column, empty)) for other in table.columns if other is not column)
+        found = [(result[0], other, result[1]) for other, result in others if result is not None]
+        if not found:
             if ENOUGH <= empty.sum() <= FEW_BLANKS * len(empty) and not located(table, j, empty):
                 lost[j] = np.flatnonzero(empty)
             continue
-        share, a, leader = best
-        key = table.columns[a]
+        lost[j] = np.flatnonzero(empty)
+        known.add(j)
+        share, key, leader = max(found, key=lambda each: each[0])
         for row in np.flatnonzero(empty & (leader >= 0)).tolist():
             value = column.values[leader[row]]
             why = f"the rows with {key.name} {key.values[key.current[row]]!r} have {value!r}, but blank: missing"

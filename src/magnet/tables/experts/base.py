@@ -21,7 +21,6 @@ class Expert(Protocol):
     leave-one-out likelihood; a ``strict`` expert (a dependency that holds in truth) replaces the mixture.
     """
 
-    name: str
     strict: bool
 
     def own(self) -> Floats:
@@ -86,9 +85,6 @@ class Frequency:
     where :math:`w_i` is the current value of row i.
     """
 
-    name = "frequency"
-    strict = False
-
     def __init__(self, column: CodedColumn) -> None:
         self._current, self._counts, self._values = column.current, column.counts(), column.values
         self._others = max(len(column.current) - 1, 1)
@@ -101,9 +97,6 @@ class Frequency:
         held = np.where(known, self._counts[np.where(known, codes, 0)], 0)
         return (held - (self._current[rows] == codes)) / self._others
 
-    def proposals(self) -> Codes:
-        return np.empty((len(self._current), 0), dtype=np.int64)
-
     def evidence(self, row: int, code: int) -> str:
         count = int(self._counts[code]) if code < len(self._counts) else 0
         return f"{count} rows have {self._values[code]!r}" if count else f"{self._values[code]!r} fits the column"
@@ -113,7 +106,6 @@ class Point:
     r"""All probability on one predicted value: :math:`P(v \mid i) = [v = t_i]`.
 
     Args:
-        name: what predicts.
         column: the column.
         predicted: code of the predicted value per row, -1 for none.
         says: the evidence, with ``{value}`` for the predicted text.
@@ -122,8 +114,8 @@ class Point:
 
     strict = False
 
-    def __init__(self, name: str, column: CodedColumn, predicted: Codes, says: str, doubtful: bool = False) -> None:
-        self.name, self.predicted, self.doubtful = name, predicted, doubtful
+    def __init__(self, column: CodedColumn, predicted: Codes, says: str, doubtful: bool = False) -> None:
+        self.predicted, self.doubtful = predicted, doubtful
         self._column, self._current, self._says = column, column.current, says
 
     def own(self) -> Floats:

@@ -143,7 +143,6 @@ class Groups(Votes):
         strict: whether a user rule requires one value per group. (default: ``False``)
     """
 
-    name = "groups"
     min_votes = 2
 
     def __init__(self, table: CodedTable, position: int, contexts: tuple[int, ...], kappa: float, strict: bool = False):

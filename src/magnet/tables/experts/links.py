@@ -16,7 +16,7 @@ class Links(Votes):
     """Votes of the linked rows, weighted by their links; uninformative edges do not predict, so EM leaves this
     expert without weight."""
 
-    name, votes_itself = "links", False
+    votes_itself = False
 
     def __init__(self, column: CodedColumn, links: sp.csr_array, kappa: float) -> None:
         n, width = len(column.current), len(column.values)

@@ -44,7 +44,7 @@ def fit(context: ColumnContext) -> list[Expert]:
             text = write(int(predicted[i]))
             if text is not None:
                 codes[i] = column.code(text)
-        return [Point("sequence", column, codes, "the rows before and after count to {value}")]
+        return [Point(column, codes, "the rows before and after count to {value}")]
     return []
 
 

@@ -61,7 +61,7 @@ def fit(context: ColumnContext) -> list[Expert]:
         if text is not None:
             predicted[i] = column.code(text)
     names = " and ".join(s.name for _, s in used)
-    return [Point("template", column, predicted, f"{names} of this row give {{value}}", doubtful=True)]
+    return [Point(column, predicted, f"{names} of this row give {{value}}", doubtful=True)]
 
 
 def _texts(column: CodedColumn, rows: Codes) -> list[str]:

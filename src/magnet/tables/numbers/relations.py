@@ -153,21 +153,14 @@ def _candidates(x: Floats, steps: Sequence[float], usable: list[int]) -> Iterato
         if factor is not None:
             yield Relation("product", b, (a,), factor * _sign(x[:, b], x[:, a]))
     half = np.array(steps)
-    for a, b in combinations(usable, 2):
-        total = x[:, a] + x[:, b]
-        off = np.abs(x[:, usable] - total[:, None])
-        close = np.mean(off <= 0.51 * (half[usable] + half[a] + half[b]) + 1e-9 * np.abs(total[:, None]), axis=0)
-        for k in np.flatnonzero(close > 0.5 * HOLDS):
-            if usable[k] not in (a, b):
-                yield Relation("sum", usable[k], (a, b))
-    for start, stop in combinations(range(x.shape[1] + 1), 2):
-        if 3 <= stop - start <= MAX_BLOCK:
-            total = x[:, start:stop].sum(axis=1)
-            off = np.abs(x[:, usable] - total[:, None])
-            slack = 0.51 * (half[usable] + half[start:stop].sum()) + 1e-9 * np.abs(total[:, None])
-            for k in np.flatnonzero(np.mean(off <= slack, axis=0) > 0.5 * HOLDS):
-                if not start <= usable[k] < stop:
-                    yield Relation("sum", usable[k], tuple(range(start, stop)))
+    sizes = combinations(range(x.shape[1] + 1), 2)
+    blocks = (tuple(range(start, stop)) for start, stop in sizes if 3 <= stop - start <= MAX_BLOCK)
+    for terms in (*combinations(usable, 2), *blocks):
+        total = x[:, terms].sum(axis=1)
+        slack = 0.51 * (half[usable] + half[list(terms)].sum()) + 1e-9 * np.abs(total[:, None])
+        for k in np.flatnonzero(np.mean(np.abs(x[:, usable] - total[:, None]) <= slack, axis=0) > 0.5 * HOLDS):
+            if usable[k] not in terms:
+                yield Relation("sum", usable[k], terms)
     for a, b in combinations(usable, 2):
         for kind, sign in (("product", 1), ("ratio", -1)):
             rest = logs[:, usable] - (logs[:, a] + sign * logs[:, b])[:, None]
