@@ -23,9 +23,9 @@ class Context(Detector):
     3. Features of the pair (node i, row k): see :class:`~magnet.detection.rows.pair_features.PairFeatures`; the amounts
        of context :math:`\log(1 + A w)`, :math:`\log(1 + A A w - r w)`; squares, and products of both kinds.
     4. Logistic regression, cross-fitted on two halves of the nodes: real pairs, weighted by :math:`w` so that
-       duplicates of one row do not outvote the others, against permuted ones. The logits of the permuted pairs are the
-       null distribution; in the last round, those of the same rows at other nodes, see
-       :mod:`~magnet.detection.rows.other_places`.
+       duplicates of one row do not outvote the others, against permuted ones: up to 128 rows at every node or, in
+       large graphs, a random row for each node. The logits of the permuted pairs are the null distribution; in the last
+       round, those of the same rows at other nodes, see :mod:`~magnet.detection.rows.other_places`.
     5. For rows that occur once, the local false discovery rate :math:`\rho = \min(1, \pi_0 f_0 / f)`, see
        :mod:`~magnet.detection.rows.local_fdr`; right rows that fit badly, as there are in every graph, are taken off
        :math:`\pi_0`. Among rows that occur twice, or more often, with a share :math:`\pi` found by expectation
