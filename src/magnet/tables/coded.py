@@ -75,6 +75,10 @@ class CodedColumn:
         counts = self.counts() if repaired else self.read_counts()
         return Texts(self, counts, [k for k in np.flatnonzero(counts).tolist() if not blank(self.values[k])])
 
+    def blanks(self, codes: Codes) -> NDArray[np.bool_]:
+        """Which rows are blank, for codes of the rows (``read`` or ``current``)."""
+        return np.array([blank(value) for value in self.values])[codes]
+
     @property
     def blank(self) -> int:
         """The code of the empty text, -1 if it does not occur."""

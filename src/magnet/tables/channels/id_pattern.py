@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from rapidfuzz.distance import OSA
 
 from magnet.tables.channels.base import ODD_FORM, WrongText, text_test
+from magnet.tables.channels.punctuation import RUN
 from magnet.tables.coded import Texts
 from magnet.tables.options import MIN_ROWS
 from magnet.tables.roles.base import roles_but
 
-RUN = re.compile(r"[^\W_]+")
 COMMON, ALL_COMMON, RARE = 0.05, 0.7, 0.02  # shares of a usual frame, of the usual ones together, of an exception
 FRAMES = 3  # a column with more usual frames has none
 

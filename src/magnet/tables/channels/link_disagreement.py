@@ -12,7 +12,6 @@ from magnet.tables.findings import Finding
 from magnet.tables.numbers import judge_category
 from magnet.tables.numbers.context import CUT
 from magnet.tables.options import FEW_NUMBERS, LIST_FROM, MAX_LEVELS
-from magnet.tables.roles.patterns import blank
 
 
 def audit(table: CodedTable) -> Iterator[tuple[int, Finding]]:
@@ -39,8 +38,7 @@ def audit(table: CodedTable) -> Iterator[tuple[int, Finding]]:
 
 def _levels(column: CodedColumn) -> Codes | None:
     """Codes of a categorical column, -1 where it is blank; None for other columns."""
-    counts = column.read_counts()
-    filled = [k for k in np.flatnonzero(counts).tolist() if not blank(column.values[k])]
+    filled = column.texts().codes
     most = FEW_NUMBERS if column.role.name == "quantity" else MAX_LEVELS
     if column.role.name not in ("category", "quantity", "code", "text") or not 2 <= len(filled) <= most:
         return None

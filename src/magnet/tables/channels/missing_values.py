@@ -10,8 +10,8 @@ from magnet.tables.channels.constant import located
 from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats, distinct
 from magnet.tables.experts.groups import UNEVEN, dispersion
 from magnet.tables.findings import Finding
+from magnet.tables.numbers.arrays import Bools
 from magnet.tables.options import FEW_ROWS
-from magnet.tables.roles.patterns import blank
 
 DETERMINED = 0.95  # share of filled cells that agree with the leading value of their group, each cell left out
 MAX_BLANK = 0.5
@@ -35,7 +35,7 @@ def audit(table: CodedTable) -> Iterator[tuple[int, Finding]]:
     lost: dict[int, Codes] = {}
     known: set[int] = set()
     for j, column in table.judged():
-        empty = np.array([blank(v) for v in column.values])[column.current]
+        empty = column.blanks(column.current)
         if not 0 < empty.mean() <= MAX_BLANK or (~empty).sum() < FEW_ROWS:
             continue
         others = ((other, _determines(other, column, empty)) for other in table.columns if other is not column)
@@ -59,7 +59,7 @@ def audit(table: CodedTable) -> Iterator[tuple[int, Finding]]:
             yield j, Finding(row, None, LOST, 0.0, "missing", why)
 
 
-def _determines(other: CodedColumn, column: CodedColumn, empty: Codes) -> tuple[float, Codes] | None:
+def _determines(other: CodedColumn, column: CodedColumn, empty: Bools) -> tuple[float, Codes] | None:
     """Agreement within the groups of another column, and the leading value of each row's group (-1: unknown)."""
     group, groups = distinct(other.current)
     n, full = len(group), ~empty

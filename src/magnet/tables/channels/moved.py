@@ -10,7 +10,6 @@ import numpy as np
 from magnet.tables.coded import CodedTable
 from magnet.tables.findings import Finding
 from magnet.tables.options import FOUND, REPEATS, SURE
-from magnet.tables.roles.patterns import blank
 
 JOINED = re.compile(r"(?P<head>.+?)(?P<mark>[\s,;/|]+)(?P<tail>\S+)")
 OF_GAPS = 0.3  # share of the blanks that the moved values must explain
@@ -21,13 +20,8 @@ def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:
     """``Madison WI`` beside an empty state becomes ``Madison`` and ``WI``."""
     n = table.num_rows
     for b, target in enumerate(table.columns):
-        counts = target.read_counts()
-        gap_codes = [k for k in np.flatnonzero(counts).tolist() if blank(target.values[k])]
-        gaps = np.flatnonzero(np.isin(target.read, gap_codes))
-        domain = {target.values[k] for k in np.flatnonzero(counts >= 2).tolist()} - {
-            target.values[k] for k in gap_codes
-        }
-        domain = {v for v in domain if not v.isdigit()}
+        gaps = np.flatnonzero(target.blanks(target.read))
+        domain = {text for _, text, rows in target.texts() if rows >= 2 and not text.isdigit()}
         if not REPEATS <= len(gaps) <= 0.5 * n or not domain:
             continue
         for a, source in enumerate(table.columns):
@@ -44,7 +38,5 @@ def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:
             for i, m in hits.items():
                 why = f"{m['tail']!r} belongs to {target.name}, which is blank here"
                 yield a, Finding(i, m["head"], FOUND, SURE, "moved", why)
-                yield (
-                    b,
-                    Finding(i, m["tail"], FOUND, SURE, "moved", f"the value is in column {source.name}"),
-                )
+                why = f"the value is in column {source.name}"
+                yield b, Finding(i, m["tail"], FOUND, SURE, "moved", why)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats, distinct, joint
 from magnet.tables.findings import Finding
 from magnet.tables.options import FEW_ROWS, LIST_FROM
-from magnet.tables.roles.patterns import blank
 
 MIN_ENTITIES = 5
 MIN_REPORTS = 3.0  # per fact, on average
@@ -85,12 +84,12 @@ class Claims:
 
     def __init__(self, table: CodedTable, column: CodedColumn, entity: int, source: int) -> None:
         self.column, self.entity_column, self.source_column = column, table.columns[entity], table.columns[source]
-        empty = np.array([blank(v) for v in column.values])
+        empty = column.blanks(column.read)
         self.entity_all, self.entities = distinct(self.entity_column.read)
         self.source_all, self.sources = distinct(self.source_column.read)
         once = self._reported_once()
-        self.filled = np.flatnonzero(~empty[column.read] & once)
-        self.blanks = np.flatnonzero(empty[column.read] & once)
+        self.filled = np.flatnonzero(~empty & once)
+        self.blanks = np.flatnonzero(empty & once)
         self.entity, self.source = self.entity_all[self.filled], self.source_all[self.filled]
         width = len(column.values)
         self.keys, self.pair, self.held = np.unique(

@@ -118,7 +118,8 @@ def _parse(path: Path, text: Text, lines: list[str], start: int, delimiter: str)
             if not fields or (len(fields) == 1 < len(header) and not fields[0].strip()):
                 continue  # a blank line; it stays where it is
             if len(fields) != len(header):
-                raise BadTable(f"{path} line {begin + 1}: {_count(len(fields))}; the header has {len(header)}")
+                count = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
+                raise BadTable(f"{path} line {begin + 1}: {count}; the header has {len(header)}")
             rows.append(fields)
             first.append(begin)
             last.append(line)
@@ -146,10 +147,6 @@ def _names(path: Path, fields: list[str]) -> list[str]:
         repeated = pd.Series(names)[pd.Series(names).duplicated()].iloc[0]
         raise BadTable(f"{path}: two columns are named {repeated[:80]!r}; column names must be unique")
     return names
-
-
-def _count(fields: int) -> str:
-    return "1 field" if fields == 1 else f"{fields} fields"
 
 
 def _check_closed(path: Path, record: list[str], line: int, delimiter: str) -> None:
