@@ -117,14 +117,13 @@ def kernel_matrix(graph: Graph, name: Literal["shifted", "normalized"]) -> tuple
 
 
 @jit
-def gather(matrix: Any, source: Any, i: Any) -> Any:
+def gather(indptr: Any, indices: Any, values: Any, source: Any, i: Any) -> Any:
     """Row i of the sparse product with a block.
 
     Rows are asked for some edges before their turn: the processor cannot look that far through loops whose
     lengths it has to guess.
     """
-    indices, values = matrix.indices, matrix.values
-    edge = matrix.indptr[i]
+    edge = indptr[i]
     j = indices[edge]
     soon = indices[edge + AHEAD]
     prefetch(source, max(soon, ~soon) * LANES)

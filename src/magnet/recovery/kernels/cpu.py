@@ -79,25 +79,41 @@ def _mix(coefficients: Any, F: Any, position: Any, k: Any) -> Any:
 
 
 @jit
-def _ascend(matrix: Any, coefficients: Any, F: Any, source: Any, target: Any, overwrite: Any) -> Any:
+def _ascend(
+    indptr: Any,
+    indices: Any,
+    doubled: Any,
+    coefficients: Any,
+    F: Any,
+    source: Any,
+    target: Any,
+    overwrite: Any,
+) -> Any:
     """The Chebyshev recurrence from ``T_0`` (in ``source``) to ``T_{m-1}``, its terms added to the bands.
 
     Three terms are added at a time, since at step j rows of ``T_{j-2}``, ``T_{j-1}`` and ``T_j`` are at hand: that is a
-    third of the traffic. What is left over after ``T_{m-1}`` is added by the caller, with ``T_m``. Returns the
+    third of the traffic. What is left over after ``T_{m-1}`` is the caller's, together with ``T_m``. Returns the
     arrays of ``T_{m-1}`` and ``T_{m-2}``.
     """
-    n = matrix.indptr.size - 1
+    n = indptr.size - 1
     bands = len(F)
     degree = coefficients.size // bands - 1
+    half = source.dtype.type(0.5)
     for j in range(1, degree):
         if j % 3 < 2:
             for i in range(n):
-                store(target, i * LANES, _next_term(matrix, source, target, i, j))
+                position = i * LANES
+                row = gather(indptr, indices, doubled, source, i)
+                if j == 1:
+                    row = row * half
+                else:
+                    row = row - load(target, position)
+                store(target, position, row)
         else:
             for i in range(n):
                 position = i * LANES
                 oldest, middle = load(target, position), load(source, position)
-                row = _next_term(matrix, source, target, i, j)
+                row = gather(indptr, indices, doubled, source, i) - oldest
                 store(target, position, row)
                 for b in range(bands):
                     total = row * coefficients[j * bands + b]
@@ -111,49 +127,19 @@ def _ascend(matrix: Any, coefficients: Any, F: Any, source: Any, target: Any, ov
 
 
 @jit
-def _next_term(matrix: Any, source: Any, target: Any, i: Any, j: Any) -> Any:
-    """Row i of ``T_j = 2 L T_{j-1} - T_{j-2}``, from ``T_{j-1}`` in ``source`` and ``T_{j-2}`` in ``target``."""
-    row = gather(matrix, source, i)
-    if j == 1:
-        return row * source.dtype.type(0.5)
-    return row - load(target, i * LANES)
-
-
-@jit
-def _completed(total: Any, source: Any, target: Any, coefficients: Any, bands: Any, b: Any, i: Any) -> Any:
-    """A row of band b, with the terms of ``T_{m-1}`` and ``T_{m-2}`` that :func:`_ascend` has left over."""
-    degree = coefficients.size // bands - 1
-    if degree % 3 > 0:
-        total = total + load(source, i * LANES) * coefficients[(degree - 1) * bands + b]
-    if degree % 3 > 1:
-        total = total + load(target, i * LANES) * coefficients[(degree - 2) * bands + b]
-    return total
-
-
-@jit
-def _descend(matrix: Any, coefficients: Any, F: Any, current: Any, other: Any) -> Any:
+def _descend(indptr: Any, indices: Any, doubled: Any, coefficients: Any, F: Any, current: Any, other: Any) -> Any:
     """Clenshaw's recurrence from ``b_m`` (in ``current``) down to ``b_1``: returns the arrays of b_1, b_2."""
-    n = matrix.indptr.size - 1
+    n = indptr.size - 1
     degree = coefficients.size // len(F) - 1
     for k in range(degree - 1, 0, -1):
         for i in range(n):
             position = i * LANES
-            row = gather(matrix, current, i)
+            row = gather(indptr, indices, doubled, current, i)
             if k < degree - 1:
                 row = row - load(other, position)
             store(other, position, row + _mix(coefficients, F, position, k))
         current, other = other, current
     return current, other
-
-
-@jit
-def _synthesized(matrix: Any, coefficients: Any, F: Any, current: Any, other: Any, i: Any) -> Any:
-    """Row i of ``W^T F``: the last step of Clenshaw's recurrence, after :func:`_descend`."""
-    row = gather(matrix, current, i) * current.dtype.type(0.5)
-    row = row + _mix(coefficients, F, i * LANES, 0)
-    if coefficients.size // len(F) > 2:
-        row = row - load(other, i * LANES)
-    return row
 
 
 @jit
@@ -170,27 +156,36 @@ def solve_fast(
         E: the same again; used when there is inertia.
         maps: the prox of the penalty and of the fidelity, see :mod:`magnet.recovery.kernels.maps`.
     """
+    indptr, indices, doubled = matrix
+    multiplier, threshold = limits.multiplier, limits.threshold
+    X, weight, U, source, target, U_before = block
     prox_p, prox_q = maps
-    U, source, target = block.U, block.source, block.target
-    n = matrix.indptr.size - 1
+    n = indptr.size - 1
     bands = len(F)
     degree = coefficients.size // bands - 1
-    zero, two = U.dtype.type(0), U.dtype.type(2)
+    zero, half, two = U.dtype.type(0), U.dtype.type(0.5), U.dtype.type(2)
     scratch = np.empty(2 * LANES, U.dtype)
     whole = bits_of(scratch)
     for i in range(n):
         store(source, i * LANES, load(U, i * LANES))
     for k in range(iterations):
         a = inertia if k > 0 else zero
-        source, target = _ascend(matrix, coefficients, F, source, target, False)
+        source, target = _ascend(indptr, indices, doubled, coefficients, F, source, target, False)
         for i in range(n):
             position = i * LANES
-            row = _next_term(matrix, source, target, i, degree)
+            row = gather(indptr, indices, doubled, source, i)
+            if degree > 1:
+                row = row - load(target, position)
+            else:
+                row = row * half
             top = row * zero
             for b in range(bands):
                 zeta = load(F[b], position) + row * coefficients[degree * bands + b]
-                zeta = _completed(zeta, source, target, coefficients, bands, b, i)
-                limit = load(limits.threshold, b * LANES) * limits.multiplier[i]
+                if degree % 3 > 0:
+                    zeta = zeta + load(source, position) * coefficients[(degree - 1) * bands + b]
+                if degree % 3 > 1:
+                    zeta = zeta + load(target, position) * coefficients[(degree - 2) * bands + b]
+                limit = load(threshold, b * LANES) * multiplier[i]
                 zeta = rest(zeta, limit, prox_p, scratch, whole)
                 if inertia > 0:
                     before = load(E[b], position)
@@ -199,17 +194,21 @@ def solve_fast(
                 top = top + zeta * coefficients[degree * bands + b]
                 store(F[b], position, zeta)
             store(target, position, top)
-        source, target = _descend(matrix, coefficients, F, target, source)
+        source, target = target, source
+        source, target = _descend(indptr, indices, doubled, coefficients, F, source, target)
         for i in range(n):
             position = i * LANES
-            row = _synthesized(matrix, coefficients, F, source, target, i)
+            row = gather(indptr, indices, doubled, source, i) * half
+            row = row + _mix(coefficients, F, position, 0)
+            if degree > 1:
+                row = row - load(target, position)
             ahead = load(U, position)
             if inertia > 0:
-                before = load(block.spare, position)
-                store(block.spare, position, ahead)
+                before = load(U_before, position)
+                store(U_before, position, ahead)
                 ahead = ahead + (ahead - before) * a
-            x = load(block.X, position)
-            fitted = x + move(ahead - row, x, load(block.weight, position), prox_q, scratch, whole)
+            x = load(X, position)
+            fitted = x + move(ahead - row, x, load(weight, position), prox_q, scratch, whole)
             store(U, position, fitted)
             store(target, position, fitted * two - ahead)
         source, target = target, source
@@ -236,28 +235,32 @@ def solve_tracked(
             WU, Z, Y / gamma.
         stopped: ``[LANES]``, the iteration after which a column's residuals were below ``tol``, 0 if never.
     """
+    indptr, indices, doubled = matrix
+    multiplier, threshold, d, penalty = limits
+    X, weight, U, source, target, out = block
     WU, fresh, Y, V, Z = states
     prox_p, prox_q = maps
-    U, source, target = block.U, block.source, block.target
-    n = matrix.indptr.size - 1
+    n = indptr.size - 1
     bands = len(WU)
     degree = coefficients.size // bands - 1
-    zero, minus = U.dtype.type(0), U.dtype.type(-1)
+    zero, half, minus = U.dtype.type(0), U.dtype.type(0.5), U.dtype.type(-1)
     scratch = np.empty(2 * LANES, U.dtype)
     whole = bits_of(scratch)
     sums = np.zeros(6 * LANES, U.dtype)
-    for i in range(n):
-        store(source, i * LANES, load(U, i * LANES))
     for k in range(-1, measured.shape[0]):
+        # k = -1 only computes W U_0
         a = inertia if k > 0 else zero
-        if k >= 0:  # k = -1 only computes W U_0
+        if k < 0:
+            for i in range(n):
+                store(source, i * LANES, load(U, i * LANES))
+        else:
             for i in range(n):
                 position = i * LANES
                 top = load(WU[0], position) * zero
                 for b in range(bands):
                     y = load(Y[b], position)
                     zeta = load(WU[b], position) + y
-                    limit = load(limits.threshold, b * LANES) * limits.multiplier[i]
+                    limit = load(threshold, b * LANES) * multiplier[i]
                     z = zeta - rest(zeta, limit, prox_p, scratch, whole)
                     v = y - z
                     tilted = v
@@ -268,27 +271,37 @@ def solve_tracked(
                     store(Y[b], position, tilted)
                     top = top + tilted * coefficients[degree * bands + b]
                 store(source, position, top)
-            source, target = _descend(matrix, coefficients, Y, source, target)
+            source, target = _descend(indptr, indices, doubled, coefficients, Y, source, target)
             for i in range(n):
                 position = i * LANES
-                fitted = _synthesized(matrix, coefficients, Y, source, target, i) * minus
-                x, w = load(block.X, position), load(block.weight, position)
-                moved = move(fitted, x, w, prox_q, scratch, whole)
+                row = gather(indptr, indices, doubled, source, i) * half
+                row = row + _mix(coefficients, Y, position, 0)
+                if degree > 1:
+                    row = row - load(target, position)
+                x, w = load(X, position), load(weight, position)
+                moved = move(row * minus, x, w, prox_q, scratch, whole)
                 store(U, position, x + moved)
                 store(target, position, x + moved)
-                add_fidelity(sums, moved, fitted - x, w, prox_q, scratch)
+                add_fidelity(sums, moved, row * minus - x, w, prox_q, scratch)
                 if i % FLUSH == FLUSH - 1:
                     _flush(sums, measured[k])
             source, target = target, source
-        source, target = _ascend(matrix, coefficients, fresh, source, target, True)
+        source, target = _ascend(indptr, indices, doubled, coefficients, fresh, source, target, True)
         for i in range(n):
             position = i * LANES
-            row = _next_term(matrix, source, target, i, degree)
+            row = gather(indptr, indices, doubled, source, i)
+            if degree > 1:
+                row = row - load(target, position)
+            else:
+                row = row * half
             for b in range(bands):
                 wu = row * coefficients[degree * bands + b]
                 if degree > 2:
                     wu = wu + load(fresh[b], position)
-                wu = _completed(wu, source, target, coefficients, bands, b, i)
+                if degree % 3 > 0:
+                    wu = wu + load(source, position) * coefficients[(degree - 1) * bands + b]
+                if degree % 3 > 1:
+                    wu = wu + load(target, position) * coefficients[(degree - 2) * bands + b]
                 before, tilted = load(WU[b], position), load(Y[b], position)
                 store(WU[b], position, wu)
                 if k < 0:
@@ -301,17 +314,18 @@ def solve_tracked(
                 _add_square(sums, 3 * LANES, wu)
                 _add_square(sums, 4 * LANES, z)
                 _add_square(sums, 5 * LANES, y)
-                cost = load(limits.cost, b * LANES) * limits.d[i]
+                cost = load(penalty, b * LANES) * d[i]
                 add_penalty(sums, cost, wu if prox_p.how == SOFT else z, prox_p, scratch)
             if k >= 0 and i % FLUSH == FLUSH - 1:
                 _flush(sums, measured[k])
         if k >= 0:
             _flush(sums, measured[k])
-            if _stop(measured, k, stopped, tol, U, block.spare):
+            if _stop(measured, k, stopped, tol, U, out):
                 return
     for c in range(LANES):
         if stopped[c] == 0:
-            _copy_column(U, block.spare, c)
+            for i in range(n):
+                out[i * LANES + c] = U[i * LANES + c]
 
 
 @jit
@@ -340,13 +354,8 @@ def _stop(measured: Any, k: Any, stopped: Any, tol: Any, U: Any, out: Any) -> An
         scale = max(measured[k, 3, c], measured[k, 4, c])
         if tol > 0 and primal <= tol * tol * scale and dual <= tol * tol * measured[k, 5, c]:
             stopped[c] = k + 1
-            _copy_column(U, out, c)
+            for i in range(out.size // LANES):
+                out[i * LANES + c] = U[i * LANES + c]
         else:
             everything = False
     return everything
-
-
-@jit
-def _copy_column(U: Any, out: Any, c: Any) -> None:
-    for i in range(out.size // LANES):
-        out[i * LANES + c] = U[i * LANES + c]

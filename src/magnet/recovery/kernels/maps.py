@@ -43,16 +43,15 @@ def lq_scalar(z: Any, t: Any, q: Any) -> Any:
 
 
 @jit
-def _look_up(scratch: Any, whole: Any, c: Any, prox: Any) -> Any:
+def _look_up(scratch: Any, whole: Any, c: Any, cubics: Any, base: Any, shift: Any) -> Any:
     """The table at lane c of ``scratch``; -1 below its first piece, -2 above its last one (and for inf and NaN)."""
-    cubics = prox.cubics
     bits = whole[c]
-    piece = (bits >> prox.shift) - prox.base
+    piece = (bits >> shift) - base
     if piece < 0:
         return scratch.dtype.type(-1)
     if 4 * piece >= cubics.size:
         return scratch.dtype.type(-2)
-    mask = (1 << prox.shift) - 1
+    mask = (1 << shift) - 1
     place = scratch.dtype.type(bits & mask) / scratch.dtype.type(mask + 1)
     at = 4 * piece
     return cubics[at] + place * (cubics[at + 1] + place * (cubics[at + 2] + place * cubics[at + 3]))
@@ -61,16 +60,16 @@ def _look_up(scratch: Any, whole: Any, c: Any, prox: Any) -> Any:
 @jit
 def table_rest(zeta: Any, inverse: Any, prox: Any, scratch: Any, whole: Any) -> Any:
     """``zeta - prox(zeta)`` of ``t |.|^p``, 0 < p < 1; ``inverse`` is ``t^(-1/(2-p))``."""
-    p = prox.exponent
+    p, cubics, base, shift, jump, polish = prox.exponent, prox.cubics, prox.base, prox.shift, prox.jump, prox.polish
     store(scratch, 0, maximum(zeta, zeta * scratch.dtype.type(-1)) * inverse)
     for c in range(LANES):
         y = scratch[c]
-        if y <= prox.jump:
+        if y <= jump:
             scratch[c] = 1
             continue
-        share = max(_look_up(scratch, whole, c, prox), scratch.dtype.type(0))
+        share = max(_look_up(scratch, whole, c, cubics, base, shift), scratch.dtype.type(0))
         if y < np.inf:
-            for _ in range(prox.polish):
+            for _ in range(polish):
                 x = y - y * share
                 power = x ** (p - 1)
                 x -= (x + p * power - y) / (1 - p * (1 - p) * power / x)
@@ -96,18 +95,19 @@ def _polished(y: Any, share: Any, q: Any) -> Any:
 @jit
 def table_move(z: Any, inverse: Any, prox: Any, scratch: Any, whole: Any) -> Any:
     """The prox of ``t |.|^q``, 1 < q < 2; ``inverse`` is ``(q t)^(-1/(2-q))``."""
+    q, cubics, base, shift, polish = prox.exponent, prox.cubics, prox.base, prox.shift, prox.polish
     store(scratch, 0, maximum(z, z * scratch.dtype.type(-1)) * inverse)
     for c in range(LANES):
         y = scratch[c]
-        share = _look_up(scratch, whole, c, prox)
-        steps = prox.polish
+        share = _look_up(scratch, whole, c, cubics, base, shift)
+        steps = polish
         if share < 0:
             steps = prox.below if share == -1 else prox.above
             share = scratch.dtype.type(share == -2)
             if not 0 < y < np.inf:
                 steps = 0
         for _ in range(steps):
-            share = _polished(y, share, prox.exponent)
+            share = _polished(y, share, q)
         scratch[c] = share
     return z * load(scratch, 0)
 

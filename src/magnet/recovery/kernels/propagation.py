@@ -222,7 +222,8 @@ def _conjugate_gradients(
 ) -> None:
     """Solve one block; ``weighted`` is false for ``lam = 0``, where the free cells have no weight of their own."""
     X, d, inverse, U, r, s, q = block.X, block.d, block.inverse, block.U, block.r, block.s, block.q
-    n = matrix.indptr.size - 1
+    indptr, indices, values = matrix
+    n = indptr.size - 1
     zero = X.dtype.type(0)
     scratch = np.empty(LANES, X.dtype)
     alpha, beta = np.zeros(LANES, X.dtype), np.zeros(LANES, X.dtype)
@@ -238,8 +239,8 @@ def _conjugate_gradients(
             position = i * LANES
             x, free = load(X, position), load(d, position)
             # U starts at X, so that the fixed cells and the start together are X
-            residual = keep_where((gather(matrix, X, i) - x) * lam, free)
-            right = gather(matrix, q, i) * lam
+            residual = keep_where((gather(indptr, indices, values, X, i) - x) * lam, free)
+            right = gather(indptr, indices, values, q, i) * lam
             if weighted:
                 right = right + load(block.w, position) * x
             right = keep_where(right, free)
@@ -272,7 +273,7 @@ def _conjugate_gradients(
             for i in range(begin, min(begin + FLUSH, n)):
                 position = i * LANES
                 direction, free = load(s, position), load(d, position)
-                image = keep_where(direction * free - gather(matrix, s, i) * lam, free)
+                image = keep_where(direction * free - gather(indptr, indices, values, s, i) * lam, free)
                 store(q, position, image)
                 sums = sums + direction * image
             _add_up(sums, scratch, curvature)
