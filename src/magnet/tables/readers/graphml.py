@@ -36,26 +36,19 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class GraphML:
-    """A GraphML file: its bytes, where its cells are, and its nodes and edges as data frames of text.
+    """A GraphML file, with its nodes and edges as data frames of text.
 
     Args:
-        path: the file.
-        content: the document in UTF-8.
+        document: its content and where its cells are.
         encoding: of the file.
         keys: the key of each column.
-        cells: for each node, where the text of each key stands.
-        ends: for each node, where a new ``<data>`` can be put.
         frame: its nodes; those without a value of their own hold their key's ``<default>``.
         edges: source, target and optionally weight.
     """
 
-    path: Path
-    content: bytes
+    document: _Document
     encoding: str
     keys: Mapping[str, str]
-    types: Mapping[str, str]
-    cells: list[dict[str, Place]]
-    ends: list[Place]
     frame: pd.DataFrame
     edges: pd.DataFrame
     suffix: str = ".graphml"
@@ -67,42 +60,35 @@ class GraphML:
         for name, (rows, values) in changes.items():
             key = self.keys[name]
             for row, value in zip(rows.tolist(), values, strict=True):
-                text = self._encoded(cell_text(value))
-                place = self.cells[row].get(key)
+                new = escape(cell_text(value)).replace("\r", "&#13;").encode()
+                place = self.document.cells[row].get(key)
                 if place is None:
                     attribute = escape(key, {'"': "&quot;"}).encode()
                     prefix = self._prefix(row)
-                    added.setdefault(row, []).append(
-                        b'<%bdata key="%b">%b</%bdata>' % (prefix, attribute, text, prefix)
-                    )
+                    added.setdefault(row, []).append(b'<%bdata key="%b">%b</%bdata>' % (prefix, attribute, new, prefix))
                 else:
-                    edits.append((place.start, place.stop, _opened(place.tag, text)))
+                    edits.append((place.start, place.stop, _opened(place.tag, new)))
         for row, parts in added.items():
-            end = self.ends[row]
+            end = self.document.ends[row]
             edits.append((end.start, end.stop, _opened(end.tag, b"".join(parts))))
-        pieces, at = [], 0
+        content, pieces, at = self.document.content, list[bytes](), 0
         for start, stop, new in sorted(edits):
-            pieces += [self.content[at:start], new]
+            pieces += [content[at:start], new]
             at = stop
-        document = b"".join([*pieces, self.content[at:]]).decode()
-        target.write_bytes(document.encode(self.encoding, "xmlcharrefreplace"))
+        text = b"".join([*pieces, content[at:]]).decode()
+        target.write_bytes(text.encode(self.encoding, "xmlcharrefreplace"))
 
     def _prefix(self, row: int) -> bytes:
         """The namespace prefix that the file gives its elements, with its colon."""
-        end = self.ends[row]
-        name = end.tag or self.content[end.stop :].removeprefix(b"</").split(b">")[0].strip()
+        end = self.document.ends[row]
+        name = end.tag or self.document.content[end.stop :].removeprefix(b"</").split(b">")[0].strip()
         return name[: name.find(b":") + 1]
-
-    @staticmethod
-    def _encoded(text: str) -> bytes:
-        return escape(text).replace("\r", "&#13;").encode()
 
     def parser(self, column: str) -> Callable[[str], str]:
         """What makes a cell of a column of a text; the ids of nodes, which edges name, are not for changing."""
         # a file may break its own declaration; then its numbers count, as they stand
-        whole = self.types.get(column) in ("int", "long") and bool(
-            self.frame[column].dropna().str.fullmatch(r"\s*[+-]?\d+\s*").all()
-        )
+        declared = self.document.types.get(self.keys.get(column, "")) in ("int", "long")
+        whole = declared and bool(self.frame[column].dropna().str.fullmatch(r"\s*[+-]?\d+\s*").all())
 
         def parse(text: str) -> str:
             if column not in self.keys:
@@ -146,12 +132,16 @@ def read_graphml(path: Path) -> GraphML:
         )
     if not document.ids:
         raise BadTable(f"{path} holds no nodes")
-    return _tables(path, text.encoding, document)
+    return _tables(text.encoding, document)
 
 
 @dataclass(eq=False)
 class _Document:
-    """Event handler of the streaming parser; no tree is built."""
+    """Event handler of the streaming parser; no tree is built.
+
+    ``content`` is the document in UTF-8; ``cells`` says for each node where the text of each key stands, ``ends`` where
+    a new ``<data>`` can be put.
+    """
 
     path: Path
     content: bytes
@@ -241,7 +231,7 @@ _WITH_TEXT = (
 )
 
 
-def _tables(path: Path, encoding: str, document: _Document) -> GraphML:
+def _tables(encoding: str, document: _Document) -> GraphML:
     columns: dict[str, Any] = {ID: pd.Series(document.ids, dtype="str")}
     keys: dict[str, str] = {}
     met = {key for row in document.rows for key in row}
@@ -250,7 +240,7 @@ def _tables(path: Path, encoding: str, document: _Document) -> GraphML:
             continue
         name = given if given not in columns else f"{given} ({key})"
         if name in columns:
-            raise BadTable(f"{path}: two columns are named {name!r}; column names must be unique")
+            raise BadTable(f"{document.path}: two columns are named {name!r}; column names must be unique")
         keys[name] = key
         default = document.defaults.get(key)
         columns[name] = pd.Series([row.get(key, default) for row in document.rows], dtype="str")
@@ -258,6 +248,4 @@ def _tables(path: Path, encoding: str, document: _Document) -> GraphML:
     if document.weights:
         usual = next((document.defaults[key] for key in document.defaults if document.names[key] == "weight"), "1")
         edges["weight"] = pd.Series([document.weights.get(k, usual) for k in range(len(edges))], dtype="str")
-    types = {name: document.types[key] for name, key in keys.items()}
-    frame = pd.DataFrame(columns)
-    return GraphML(path, document.content, encoding, keys, types, document.cells, document.ends, frame, edges)
+    return GraphML(document, encoding, keys, pd.DataFrame(columns), edges)
