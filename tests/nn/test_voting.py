@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
 
-from magnet.graph import Graph
-from magnet.nn.committee import Committee
-from magnet.nn.members import Member, Problem
-from magnet.nn.recipes import default_recipes
-from magnet.nn.voting import average, best, calibrated, calibration, links_mislead, standard_error, weights
-from magnet.recovery.candidates import Candidate
+from magnet.nn.members import Member
+from magnet.nn.voting import average, best, calibrated, calibration, standard_error, weights
 
 
 def member(right: list[int], val_accuracy: float | None = None) -> Member:
@@ -94,36 +87,3 @@ def test_a_member_is_judged_by_what_it_knows_and_not_by_how_sure_it_sounds() -> 
     assert weights(said, y, mask)[0] > 0.6
     said[1].temperature = 10.0
     assert weights(said, y, mask) == pytest.approx([0.5, 0.5])
-
-
-def test_links_between_classes_are_seen_where_validation_nodes_are_few() -> None:
-    y = torch.arange(120) % 3
-    index = torch.arange(120)
-    ring, chords = torch.stack([index, (index + 1) % 120]), torch.stack([index, (index + 3) % 120])
-    train, val = index < 60, (index >= 60) & (index < 100)
-
-    def given(edges: torch.Tensor, **masks: torch.Tensor) -> Problem:
-        parts: dict[str, Any] = {"train_mask": train, "val_mask": val, **masks}
-        return Problem(Graph.from_edges(edges, 120), y, **parts, inputs=3, outputs=3, seed=0, candidates=[], recipes=[])
-
-    assert links_mislead(given(ring))  # neighbors are of different classes
-    assert not links_mislead(given(chords))  # of the same class
-    shuffled = torch.randint(0, 120, (2, 200), generator=torch.Generator().manual_seed(0))
-    assert not links_mislead(given(shuffled))  # they say nothing: the votes decide
-    assert not links_mislead(given(ring, train_mask=index < 1, val_mask=index == 50))  # no link between labelled nodes
-
-
-def test_a_committee_leaves_smoothing_out_where_links_mislead() -> None:
-    y = torch.arange(120) % 3
-    index = torch.arange(120)
-    x = torch.nn.functional.one_hot(y, 3).float() + 0.3 * torch.randn(
-        120, 3, generator=torch.Generator().manual_seed(0)
-    )
-    graph = Graph.from_edges(torch.stack([index, (index + 1) % 120]), 120)
-    recipes = default_recipes(("gcn", "mlp"), {"epochs": 5, "hidden": 4}, train_nodes=60)
-    candidates = [Candidate("as it is", lambda: x)]
-    train, val = index < 60, (index >= 60) & (index < 100)
-    problem = Problem(graph, y, train, val, 3, 3, 0, candidates, recipes)
-    assert {each.kind for each in Committee([problem], torch.device("cpu")).train().members[0]} == {"MLP"}
-    only = replace(problem, recipes=recipes[:2])  # where there is no other network it stays
-    assert {each.kind for each in Committee([only], torch.device("cpu")).train().members[0]} == {"GCN"}

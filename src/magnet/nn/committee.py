@@ -6,7 +6,7 @@ import gc
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,8 @@ from magnet.arrays import is_sparse
 from magnet.nn.features import principal
 from magnet.nn.members import SCALINGS, SIDE_BY_SIDE, TRAINING, Member, Problem, single
 from magnet.nn.memory import NotEnoughMemory, available
-from magnet.nn.mlp import MLP
 from magnet.nn.training import fit
-from magnet.nn.voting import FEW_VALIDATION, calibration, folded, links_mislead, self_taught
+from magnet.nn.voting import FEW_VALIDATION, calibration, folded, self_taught
 from magnet.recovery.candidates import AS_IT_IS, Candidate
 
 #: Of what is free on a GPU the feature matrices of one batch take at most this part: training makes several copies.
@@ -81,7 +80,6 @@ class Committee:
     _kept: dict[Any, _Made] = field(default_factory=dict, repr=False)
 
     def train(self) -> Committee:
-        self.problems = [_suited(problem) for problem in self.problems]
         self.members = [[] for _ in self.problems]
         self.make_seconds = [0.0] * len(self.problems)
         first = []
@@ -299,12 +297,6 @@ class Committee:
             if kept + found[1].bytes < available(self.device) / KEPT_SHARE:
                 self._kept[key] = found[1]
         return found[1]
-
-
-def _suited(problem: Problem) -> Problem:
-    """The problem without networks that smooth over links, where these mislead and there is another network."""
-    others = [recipe for recipe in problem.recipes if recipe.model is MLP]
-    return replace(problem, recipes=others) if others and links_mislead(problem) else problem
 
 
 def _together(groups: Sequence[tuple[_Made, list[_Job]]]) -> Any:
