@@ -64,7 +64,7 @@ def page(results: Results, baselines: Path) -> str:
         clean = {(row["method"], row["dataset"]): float(row["test"]) for row in csv.DictReader(file)}
     tables, within, known = [], 0, 0
     for corruption, title in (("inject-random", "Random rows injected"), ("none", "Clean data")):
-        names = [METHODS[m].split(",")[0] for m in NETWORKS] + [METHODS["magnet"]] * (corruption == "none")
+        names = [METHODS[m].title.split(",")[0] for m in NETWORKS] + [METHODS["magnet"].title] * (corruption == "none")
         lines = [f"## {title}", "", "| | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
         for dataset in chosen_datasets(Options(), INJECTION):
             cells, best = [], None
