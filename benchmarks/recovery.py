@@ -363,7 +363,8 @@ def main() -> None:
     where = machine(options.device)
     print(where)
     command = " ".join(["python", "benchmarks/recovery.py", *sys.argv[1:]])
-    lines = [f"# Recovery: time and memory ({options.device})", "", f"`{command}` on {where}:", "", *HEADER]
+    lines = [f"# Recovery: time and memory ({options.device})", "", f"`{command}` on {where}:"]
+    lines += [] if options.only else ["", *HEADER]
     for dataset in [] if options.only else chosen:
         lines += compare(dataset, options.device)
         save(lines, options.save)
