@@ -102,9 +102,12 @@ def test_heavy_columns_are_left_alone_when_right_and_show_what_is_far_out() -> N
 
 def test_rows_are_narrow_only_if_their_far_values_are_too():
     generator = torch.Generator().manual_seed(0)
-    rows = torch.where(torch.arange(2000) < 1000, 0.3, 1.0)[:, None]
+    rows = torch.where(torch.arange(2000) < 700, 0.3, 1.0)[:, None]
     u = torch.randn(2000, 64, generator=generator) * rows
-    scale = _row_scale(u)[:, 0]
-    assert float(scale[:1000].median()) < 0.7 * float(scale[1000:].median())
-    far = (torch.rand(2000, 64, generator=generator) < 0.03) & (rows < 1)
-    assert float(_row_scale(torch.where(far, u.sign() * 3, u)).min()) == 1.0
+    far = torch.rand(2000, 64, generator=generator) < 0.03
+    # errors are as far in narrow rows as in others, and are found there first
+    for given in (u, torch.where(far, u.sign() * 3, u)):
+        scale = _row_scale(given)[:, 0]
+        assert float(scale[:700].median()) < 0.7 * float(scale[700:].median())
+    # long tails of narrow rows only
+    assert float(_row_scale(torch.where(far & (rows < 1), u.sign() * 3, u)).min()) == 1.0

@@ -264,7 +264,8 @@ def _row_scale(u: Tensor) -> Tensor:
 
     Shrunk by the part of its variance that the median of so few numbers has anyway (1.36 / d for its logarithm). In a
     narrow row everything stands out, so a row is narrow only where two standard errors show it, and only if the far
-    values of such rows are smaller as well: on this scale their 99 % point must not exceed that of the other rows.
+    values of such rows (their 99 % point) are no larger than those of the others. Errors are as large in narrow rows as
+    elsewhere; where narrow rows have even larger values, their middle says nothing about their tail.
     """
     middle = median_size(u)[:, None].nan_to_num()
     ratio = (middle.clamp_min(1e-9) / middle.median().clamp_min(1e-9)).log()
@@ -274,16 +275,15 @@ def _row_scale(u: Tensor) -> Tensor:
     narrow = (level < -2 * chance**0.5)[:, 0]
     usual = ~narrow & (level[:, 0] <= 0)
     if bool(narrow.any()) and bool(usual.any()):
-        narrow &= _far_point(u, level, narrow) <= _far_point(u, level, usual)
+        narrow &= _far_point(u, narrow) <= _far_point(u, usual)
     return torch.where((level > 0) | narrow[:, None], level, torch.zeros_like(level)).exp()
 
 
-def _far_point(u: Tensor, level: Tensor, members: Tensor, cells: int = 1_000_000) -> float:
-    """The 99 % point of ``|u|`` on the scale of each row, over some of the members among the rows."""
+def _far_point(u: Tensor, members: Tensor, cells: int = 1_000_000) -> float:
+    """The 99 % point of ``|u|``, over some of the members among the rows."""
     rows = members.nonzero().flatten()
-    rows = rows[:: max(1, rows.numel() * u.shape[1] // cells)]
-    scaled = (u[rows] / level[rows].exp()).abs()
-    return float(scaled[~scaled.isnan()].quantile(0.99))
+    size = u[rows[:: max(1, rows.numel() * u.shape[1] // cells)]].abs()
+    return float(size[~size.isnan()].quantile(0.99))
 
 
 def _robust_spread(values: Tensor, where: Tensor | None = None) -> Tensor:
