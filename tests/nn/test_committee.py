@@ -102,22 +102,22 @@ def test_a_committee_learns_from_its_own_predictions() -> None:
     assert len(alone) == 2  # networks of one kind are left as they are
 
 
-def test_few_validation_nodes_are_helped_by_the_other_labelled_ones(small: Any) -> None:
+def test_few_validation_nodes_are_helped_by_the_other_labeled_ones(small: Any) -> None:
     recipes = default_recipes(("gcn", "mlp"), {"epochs": 20, "hidden": 8}, train_nodes=30)
     given = problem(small, [Candidate("as it is", lambda: small.x)], recipes)
     members = Committee([given], torch.device("cpu")).train().members[0]
-    labelled = small.train_mask | small.val_mask
+    labeled = small.train_mask | small.val_mask
     for each in members:
         assert each.held_out is not None
         nodes, logits = each.held_out
-        assert torch.equal(nodes.sort()[0], labelled.nonzero().ravel())  # every labelled node is left out once
+        assert torch.equal(nodes.sort()[0], labeled.nonzero().ravel())  # every labeled node is left out once
         assert logits.shape == (80, 3)
         assert not torch.allclose(logits, each.logits[nodes])
     parts = folded(given)
     assert len(parts) == FOLDS
     for part in parts:
         assert not (part.train_mask & part.val_mask).any()
-        assert torch.equal(part.train_mask | part.val_mask, labelled)
+        assert torch.equal(part.train_mask | part.val_mask, labeled)
         counts = torch.bincount(small.y[part.val_mask], minlength=3)
         assert int(counts.min()) >= 3  # every class is in every fold
 

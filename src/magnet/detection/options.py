@@ -90,7 +90,7 @@ class RowOptions:
         null_quantiles: quantiles of the null below which values are counted for the null proportion: the lower ones
             are less biased and the upper ones less noisy. Checked on clean parts of Cora (``tests``).
         start_share: where expectation maximization starts for the share of swapped rows among equal ones.
-        right_quantiles: quantiles of the right values that give their centre and width. Heuristic.
+        right_quantiles: quantiles of the right values that give their center and width. Heuristic.
         histogram_bins: of the densities of the local false discovery rate. From design.md 2.6.
         null_sample: null values that are used for densities and areas. Set by run time.
     """

@@ -107,7 +107,7 @@ class Member:
         settings: of its recipe.
         model: the network, where it was to be kept.
         temperature: by which its probabilities are calibrated on validation nodes (:func:`calibration`).
-        held_out: labelled nodes, and its class scores for them when it was trained without them.
+        held_out: labeled nodes, and its class scores for them when it was trained without them.
     """
 
     candidate: str

@@ -11,7 +11,7 @@ member is calibrated first (:func:`calibration`), so that :math:`\ell_m` measure
 (Repetitions 20 to 29, random rows, calibrated against not: Cora 81.3 and 81.5 %, CiteSeer 68.2 and 68.2, PubMed 78.7
 and 78.9, Amazon-Computers 79.9 and 79.7.)
 
-Where validation nodes are few (:data:`FEW_VALIDATION`), every member is trained again on folds of all labelled nodes,
+Where validation nodes are few (:data:`FEW_VALIDATION`), every member is trained again on folds of all labeled nodes,
 and its predictions on held-out nodes add the same two terms. (Only the MLP where linked nodes of known classes differ
 more often than by chance: Wisconsin 57.7 instead of 56.5 % with random rows, 61.8 instead of 65.0 with far ones, Texas
 60.8 instead of 61.5 and 63.8 instead of 65.3. Not adopted.)
@@ -43,7 +43,7 @@ TAUGHT_SHARE = 0.4
 #: With fewer validation nodes members are cross-validated: the accuracies of two of them then differ by 3 points by
 #: chance. (Wisconsin and Texas, 80 and 59 nodes, random and far rows, 17 repetitions: 61.3 % without, 62.6 % with it.)
 FEW_VALIDATION = 200
-#: Parts of the labelled nodes for that.
+#: Parts of the labeled nodes for that.
 FOLDS = 5
 
 
@@ -94,18 +94,18 @@ def _evidence(probability: Sequence[Tensor], y: Tensor) -> Tensor:
 
 
 def folded(problem: Problem) -> list[Problem]:
-    """The problem with each fold of its labelled nodes for validation, the others for training."""
-    labelled = (problem.train_mask | problem.val_mask).cpu()
+    """The problem with each fold of its labeled nodes for validation, the others for training."""
+    labeled = (problem.train_mask | problem.val_mask).cpu()
     generator = torch.Generator().manual_seed(problem.seed)
-    fold = torch.full(labelled.shape, -1)
+    fold = torch.full(labeled.shape, -1)
     for group in range(problem.outputs):
-        nodes = (labelled & (problem.y.cpu() == group)).nonzero().ravel()
+        nodes = (labeled & (problem.y.cpu() == group)).nonzero().ravel()
         fold[nodes[torch.randperm(nodes.numel(), generator=generator)]] = (torch.arange(nodes.numel()) + group) % FOLDS
     parts = [fold == k for k in range(FOLDS)]
     return [
-        replace(problem, train_mask=labelled & ~part, val_mask=part, own_split=True)
+        replace(problem, train_mask=labeled & ~part, val_mask=part, own_split=True)
         for part in parts
-        if part.any() and (labelled & ~part).any()
+        if part.any() and (labeled & ~part).any()
     ]
 
 
@@ -163,7 +163,7 @@ def calibration(probability: Tensor, y: Tensor) -> float:
     Modern Neural Networks", Guo et al., ICML 2017): above 1 where the committee is too sure of itself.
 
     Args:
-        probability: class probabilities of labelled nodes ``[nodes, classes]``.
+        probability: class probabilities of labeled nodes ``[nodes, classes]``.
         y: their classes ``[nodes]``.
     """
     scores = probability.clamp(min=1e-12).log()

@@ -202,17 +202,17 @@ def spiked_log_ratio(distance: Tensor, probability: Tensor, row_level: Tensor | 
     on it, and by how much each row ``[n]`` is larger than others on the log scale."""
     size = _log_size(distance)
     event = ~size.isnan()
-    centre = nan_median(size).nan_to_num()
-    residual = size - centre if row_level is None else size - centre - row_level[:, None]
+    center = nan_median(size).nan_to_num()
+    residual = size - center if row_level is None else size - center - row_level[:, None]
     spread = _robust_spread(residual).clamp_min(NUMERIC.min_log_spread)
     nu = fit_t_dof(residual / spread)
     count = event.sum(dim=0)
     up = ((distance > 0).sum(dim=0) + 0.5) / (count + 1)
     side = torch.where(distance > 0, up, 1 - up)
     # densities with respect to the distance from the spike, in units of its median
-    right = log_t_density(residual / spread, nu) - spread.log() - (size - centre)
+    right = log_t_density(residual / spread, nu) - spread.log() - (size - center)
     scale = NUMERIC.wrong_scale
-    wrong = math.log(2 / (math.pi * scale)) - torch.log1p(((size - centre).exp() / scale).square())
+    wrong = math.log(2 / (math.pi * scale)) - torch.log1p(((size - center).exp() / scale).square())
     filled = count / (~distance.isnan()).sum(dim=0).clamp_min(1)
     on_spike = 0.5 * (1 - filled).clamp_min(1e-6)
     moved = (1 - on_spike).log() + math.log(0.5) + wrong - probability.log() - side.log() - right

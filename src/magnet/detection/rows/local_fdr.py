@@ -50,7 +50,7 @@ def null_overlap(real: FloatArray, null: FloatArray, share: float, quantile: flo
     r"""The share of right values as low as those of the null, which would be counted with them.
 
     On the scale on which the null is standard normal, the right values (those above a share of swapped ones) are taken
-    to be normal as well: median ``d`` and 10 % point give centre and width, and :math:`\Phi((\Phi^{-1}(q) - d) /
+    to be normal as well: median ``d`` and 10 % point give center and width, and :math:`\Phi((\Phi^{-1}(q) - d) /
     \sigma) / q` is how often they lie below the null's quantile ``q``, relative to the null.
 
     Example:

@@ -50,11 +50,11 @@ class CrossFit:
     """Logistic regression of real against permuted pairs on two halves of the nodes, each judged by the other's model.
 
     Args:
-        centre, spread: ``[f]``, of the features of the real pairs.
+        center, spread: ``[f]``, of the features of the real pairs.
         coefficients: ``[2, f + 1]``; the first line is for nodes of half 0, and comes from those of half 1.
     """
 
-    centre: Tensor
+    center: Tensor
     spread: Tensor
     coefficients: Tensor
 
@@ -63,7 +63,7 @@ class CrossFit:
         """Fit real pairs ``[n, f]`` with weights ``[n]`` against permuted ones, each given as bool ``[n, m]``, which of
         them to use, and a function that gives the features of some; only known nodes count, and both sides have the
         same weight."""
-        centre, spread = real[known].mean(dim=0), real[known].std(dim=0).clamp_min(1e-6)
+        center, spread = real[known].mean(dim=0), real[known].std(dim=0).clamp_min(1e-6)
         coefficients = []
         for side in (0, 1):
             train = known & (half != side)
@@ -75,13 +75,13 @@ class CrossFit:
             count = x.shape[0] - w1.numel()
             w0 = torch.full((count,), float(w1.sum()) / max(1, count), device=real.device)
             y = torch.cat([torch.ones_like(w1), torch.zeros_like(w0)])
-            coefficients.append(fit_logistic(x.sub_(centre).div_(spread), y, torch.cat([w1, w0])).float())
-        return cls(centre, spread, torch.stack(coefficients))
+            coefficients.append(fit_logistic(x.sub_(center).div_(spread), y, torch.cat([w1, w0])).float())
+        return cls(center, spread, torch.stack(coefficients))
 
     def of_half(self, half: Tensor) -> tuple[Tensor, Tensor]:
         """Coefficients ``[..., f]`` and constants ``[...]`` of the models for nodes of these halves ``[...]``."""
         slope = self.coefficients[:, :-1] / self.spread
-        constant = self.coefficients[:, -1] - slope @ self.centre
+        constant = self.coefficients[:, -1] - slope @ self.center
         return slope[half], constant[half]
 
     def logit(self, features: Tensor, half: Tensor) -> Tensor:
