@@ -122,20 +122,8 @@ def test_fix_none_changes_nothing_and_a_largest_share_is_kept() -> None:
     assert best >= capped.suspicious_cells.query("action == 'kept'")["probability"].max()
 
 
-def misspelled() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """A table whose city follows from its code, and the same with two typos and a wrong code."""
-    rng = np.random.default_rng(0)
-    town = rng.integers(5, size=300)
-    right = pd.DataFrame({"code": np.array(["AAR", "BER", "COR", "DEL", "EVO"])[town], "city": CITIES[town]})
-    right["visits"] = rng.poisson(20, size=300)
-    nodes = right.copy()
-    nodes.loc[3, "city"] = nodes.loc[3, "city"][:-1] + "x"
-    nodes.loc[9, "city"] = "q" + nodes.loc[9, "city"]
-    return right, nodes
-
-
-def test_typos_are_corrected_from_rows_that_share_a_value() -> None:
-    right, nodes = misspelled()
+def test_typos_are_corrected_from_rows_that_share_a_value(misspelled: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    right, nodes = misspelled
     result = magnet.clean(nodes)
     pd.testing.assert_frame_equal(result.cleaned, right)
     cells = result.suspicious_cells
@@ -145,8 +133,8 @@ def test_typos_are_corrected_from_rows_that_share_a_value() -> None:
     assert result.cleaned.dtypes.equals(nodes.dtypes)
 
 
-def test_trusted_cells_are_left_alone() -> None:
-    _, nodes = misspelled()
+def test_trusted_cells_are_left_alone(misspelled: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    _, nodes = misspelled
     trusted = pd.DataFrame(False, index=nodes.index, columns=nodes.columns)
     trusted.loc[3, "city"] = True
     assert magnet.clean(nodes, trusted=trusted).suspicious_cells["row"].tolist() == [9]
@@ -263,8 +251,8 @@ def test_other_recoveries_suggest_too(recovery: Any) -> None:
         MAGnet(recovery="regression").fit(data)
 
 
-def test_another_table_is_judged_beside_the_fitted_one() -> None:
-    right, nodes = misspelled()
+def test_another_table_is_judged_beside_the_fitted_one(misspelled: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    right, nodes = misspelled
     model = MAGnet().fit(tables.from_frames(right))
     few = nodes.head(12)  # too few rows to tell a typo from a town by themselves
     assert model.transform(tables.from_frames(few)).frame["city"].tolist() == right["city"].head(12).tolist()

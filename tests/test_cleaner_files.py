@@ -13,23 +13,9 @@ from magnet import MAGnet, tables
 from magnet.corruption import corrupt_cells
 from magnet.datasets import synthetic
 
-CITIES = np.array(["Aarhus", "Bergen", "Cork", "Delft", "Evora"])
 
-
-def misspelled() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """A table whose city follows from its code, and the same with two typos and a wrong code."""
-    rng = np.random.default_rng(0)
-    town = rng.integers(5, size=300)
-    right = pd.DataFrame({"code": np.array(["AAR", "BER", "COR", "DEL", "EVO"])[town], "city": CITIES[town]})
-    right["visits"] = rng.poisson(20, size=300)
-    nodes = right.copy()
-    nodes.loc[3, "city"] = nodes.loc[3, "city"][:-1] + "x"
-    nodes.loc[9, "city"] = "q" + nodes.loc[9, "city"]
-    return right, nodes
-
-
-def test_a_fitted_table_is_saved_and_loaded(tmp_path: Path) -> None:
-    right, nodes = misspelled()
+def test_a_fitted_table_is_saved_and_loaded(misspelled: tuple[pd.DataFrame, pd.DataFrame], tmp_path: Path) -> None:
+    right, nodes = misspelled
     model = MAGnet(fix="all", seed=3).fit(tables.from_frames(right))
     model.save(tmp_path / "model.npz")
     again = MAGnet.load(tmp_path / "model.npz")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -68,9 +69,9 @@ class Database(ArrowTable):
                     update = f"UPDATE {_quoted(self.name)} SET {_quoted(name)} = ? WHERE {where}"
                     connection.execute(update, (plain(value), *self.keys[row]))
 
-    @contextmanager
-    def _writing(self, target: Path) -> Iterator[Any]:
-        raise NotImplementedError
+    @abstractmethod
+    def _writing(self, target: Path) -> AbstractContextManager[Any]:
+        """An open connection to a database; what was changed is written when the block ends without an error."""
 
 
 class SQLite(Database):
