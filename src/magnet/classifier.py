@@ -149,7 +149,10 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         committee = Committee([problem], self._place(), self.initializations, keep_models=True, progress=self.progress)
         members = committee.train().members[0]
         self.val_accuracy_ = voting.mean_accuracy(members)
-        weight = voting.weights(members, codes, val) if self.model == "auto" else voting.on_best_features(members)
+        if self.model == "auto":
+            weight = voting.weights(members, codes, val, problem.unlabeled)
+        else:
+            weight = voting.on_best_features(members)
         weight = np.where(weight < MIN_WEIGHT * weight.max(), 0.0, weight)
         self.weights_ = weight[weight > 0] / weight.sum()
         self.members_ = [member for member, share in zip(members, weight, strict=True) if share > 0]

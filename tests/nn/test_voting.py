@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from magnet.nn.members import Member
-from magnet.nn.voting import average, best, calibrated, calibration, standard_error, weights
+from magnet.nn.voting import average, best, calibrated, calibration, label_shift, standard_error, weights
 
 
 def member(right: list[int], val_accuracy: float | None = None) -> Member:
@@ -87,3 +88,56 @@ def test_a_member_is_judged_by_what_it_knows_and_not_by_how_sure_it_sounds() -> 
     assert weights(said, y, mask)[0] > 0.6
     said[1].temperature = 10.0
     assert weights(said, y, mask) == pytest.approx([0.5, 0.5])
+
+
+def spoken(logits: list[list[float]]) -> Member:
+    return Member("a", "b", 0, 0.0, 0.0, 1, torch.tensor(logits), 0.0)
+
+
+def shifted(per_class: int = 50, others: tuple[int, int] = (900, 100)) -> tuple[list[Member], Tensor, Tensor]:
+    """Validation nodes, equally many of each class, then nodes to classify, nine in ten of the first. One member is
+    right about 90 % of the first class and 70 % of the second; with the other member it is the other way round."""
+    y = torch.tensor([0] * per_class + [1] * per_class + [0] * others[0] + [1] * others[1])
+    members = []
+    for accuracy in ((0.9, 0.7), (0.7, 0.9)):
+        logits = torch.zeros(y.numel(), 2)
+        start = 0
+        for count, group in ((per_class, 0), (per_class, 1), (others[0], 0), (others[1], 1)):
+            right = round(accuracy[group] * count)
+            logits[start : start + right, group] = 2.0
+            logits[start + right : start + count, 1 - group] = 2.0
+            start += count
+        members.append(spoken(logits.tolist()))
+    return members, y, torch.arange(y.numel()) < 2 * per_class
+
+
+def test_validation_nodes_are_weighted_by_the_classes_of_the_nodes_to_classify() -> None:
+    members, y, val = shifted()
+    assert weights(members, y, val) == pytest.approx([0.5, 0.5])
+    found = weights(members, y, val, ~val)
+    assert found[0] > 0.9  # the first class has nine tenths of the nodes to classify
+    vote = average(members, found)
+    weight, covered = label_shift(vote[val], y[val], vote[~val]) or (None, 0.0)
+    assert weight is not None
+    share = vote[~val].mean(dim=0)
+    assert covered == pytest.approx(1.0)
+    assert float(weight[:50].sum()) == pytest.approx(float(share[0]))
+    assert weight[:50].unique().numel() == weight[50:].unique().numel() == 1
+
+
+def test_classes_that_differ_by_chance_leave_the_weights_alone() -> None:
+    members, y, val = shifted(others=(500, 500))
+    assert (weights(members, y, val, ~val) == weights(members, y, val)).all()
+    vote = average(members, np.array([0.5, 0.5]))
+    assert label_shift(vote[val], y[val], vote[~val]) is None
+
+
+def test_a_class_without_validation_nodes_makes_the_vote_more_even() -> None:
+    score = torch.tensor([[1.0] * 9 + [0.0], [1.0] * 8 + [0.0] * 2, [1.0] * 8 + [0.0] * 2], dtype=torch.float64)
+    even = torch.full((10,), 0.1, dtype=torch.float64)
+    assert standard_error(score, even) == pytest.approx(standard_error(score))
+    # the members differ at one node in ten; that may be all of the unseen fifth
+    expected = (0.8**2 * standard_error(score) ** 2 + 0.2**2 * 0.1) ** 0.5
+    assert standard_error(score, even, covered=0.8) == pytest.approx(expected)
+    one = torch.tensor([0.91] + [0.01] * 9, dtype=torch.float64)  # little more than one node counts
+    assert standard_error(score, one) > standard_error(score)

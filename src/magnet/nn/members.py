@@ -89,6 +89,11 @@ class Problem:
     recipes: Sequence[Recipe]
     own_split: bool = False
 
+    @property
+    def unlabeled(self) -> Tensor:
+        """The nodes to classify: in neither split, bool ``[n]``."""
+        return ~(self.train_mask | self.val_mask).cpu()
+
 
 @dataclass(eq=False)
 class Member:

@@ -15,6 +15,9 @@ Where validation nodes are few (:data:`FEW_VALIDATION`), every member is trained
 and its predictions on held-out nodes add the same two terms. (Only the MLP where linked nodes of known classes differ
 more often than by chance: Wisconsin 57.7 instead of 56.5 % with random rows, 61.8 instead of 65.0 with far ones, Texas
 60.8 instead of 61.5 and 63.8 instead of 65.3. Not adopted.)
+
+Validation nodes may have other classes than the nodes to classify, for example equally many of each class. If the
+committee's predictions for the two differ by more than chance, validation nodes are weighted (:func:`label_shift`).
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.stats import chi2_contingency
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
@@ -45,6 +49,10 @@ TAUGHT_SHARE = 0.4
 FEW_VALIDATION = 200
 #: Parts of the labeled nodes for that.
 FOLDS = 5
+#: Error rate of the test that validation nodes and nodes to classify have the same classes: random splits pass.
+SHIFT_LEVEL = 1e-4
+#: How often votes and importance weights are computed in turn. More change no weight in its second digit.
+SHIFT_ROUNDS = 3
 
 
 def best(members: Sequence[Member]) -> int:
@@ -71,25 +79,70 @@ def on_best_features(members: Sequence[Member]) -> NDArray[np.float64]:
     return np.array([float(member.name == chosen) for member in members])
 
 
-def weights(members: Sequence[Member], y: Tensor, val_mask: Tensor) -> NDArray[np.float64]:
-    """The weight of each member; they sum to 1."""
+def weights(
+    members: Sequence[Member], y: Tensor, val_mask: Tensor, targets: Tensor | None = None
+) -> NDArray[np.float64]:
+    """The weight of each member; they sum to 1.
+
+    Args:
+        members: the members.
+        y: labels ``[n]``.
+        val_mask: validation nodes, bool ``[n]``.
+        targets: the nodes to classify, bool ``[n]``. (default: nodes like those of the validation)
+    """
     labels, nodes = y.cpu(), val_mask.cpu().nonzero().ravel()
-    evidence = _evidence([member.probability_of(member.logits[nodes]) for member in members], labels[nodes])
+    said = [member.probability_of(member.logits[nodes]) for member in members]
+    evidence = _evidence(said, labels[nodes])
+    for _ in range(SHIFT_ROUNDS if targets is not None and bool(targets.any()) else 0):
+        vote = average(members, torch.softmax(evidence, dim=0).numpy())
+        if (shift := label_shift(vote[nodes], labels[nodes], vote[targets])) is None:
+            break
+        evidence = _evidence(said, labels[nodes], *shift)
     held_out = [member.held_out for member in members if member.held_out is not None]
     if len(held_out) == len(members):
         pairs = zip(members, held_out, strict=True)
-        said = [member.probability_of(logits) for member, (_, logits) in pairs]
-        evidence = evidence + _evidence(said, labels[held_out[0][0]])
+        evidence = evidence + _evidence([m.probability_of(logits) for m, (_, logits) in pairs], labels[held_out[0][0]])
     found: NDArray[np.float64] = torch.softmax(evidence, dim=0).numpy()
     return found
 
 
-def _evidence(probability: Sequence[Tensor], y: Tensor) -> Tensor:
-    """Evidence for each member from its predictions on nodes with known classes."""
+def label_shift(probability: Tensor, y: Tensor, targets: Tensor) -> tuple[Tensor, float] | None:
+    r"""Importance weights :math:`\pi_c / v_c` of validation nodes, with :math:`v_c` the share of their class c and
+    :math:`\pi_c` that among the nodes to classify, estimated by the mean prediction ("Detecting and Correcting for
+    Label Shift with Black Box Predictors", Lipton et al., ICML 2018).
+
+    (Amazon-Computers and Coauthor-CS, whose validation nodes lack 3 of 10 and 8 of 15 classes, random rows,
+    repetitions 20 to 22: 80.9 instead of 79.4 %, and 88.8 instead of 89.0 %.)
+
+    Args:
+        probability: class probabilities of the validation nodes ``[nodes, classes]``.
+        y: their classes ``[nodes]``.
+        targets: class probabilities of the nodes to classify ``[others, classes]``.
+
+    Returns:
+        Weights ``[nodes]`` that sum to 1, and the share of the nodes to classify whose class has a validation node;
+        None where the predicted classes of the two differ no more than by chance.
+    """
+    classes = probability.shape[1]
+    counts = torch.stack([torch.bincount(p.argmax(dim=1), minlength=classes) for p in (probability, targets)])
+    counts = counts[:, counts.sum(dim=0) > 0]
+    if counts.shape[1] < 2 or chi2_contingency(counts.numpy()).pvalue > SHIFT_LEVEL:
+        return None
+    share, present = targets.mean(dim=0), torch.bincount(y, minlength=classes)
+    weight = (share / present)[y]
+    return weight / weight.sum(), float(share[present > 0].sum())
+
+
+def _evidence(probability: Sequence[Tensor], y: Tensor, weight: Tensor | None = None, covered: float = 1.0) -> Tensor:
+    """Evidence for each member from its predictions on nodes with known classes; see :func:`label_shift`."""
     target = y.unsqueeze(1)
     right = torch.stack([each.argmax(dim=1) == y for each in probability]).double()
     said = torch.stack([each.gather(1, target)[:, 0].clamp(min=MIN_PROBABILITY).log() for each in probability])
-    terms = [(each.mean(dim=1) - each.mean(dim=1).max()) / standard_error(each) for each in (right, said)]
+    weight = torch.full(y.shape, 1 / y.numel(), dtype=torch.float64) if weight is None else weight
+    terms = []
+    for score in (right, said):
+        mean = score @ weight
+        terms.append(covered * (mean - mean.max()) / standard_error(score, weight, covered))
     return terms[0] + terms[1]
 
 
@@ -118,9 +171,9 @@ def self_taught(problem: Problem, members: Sequence[Member], candidates: Sequenc
     Returns:
         None where they would be no more than the training nodes: then there is little to learn from them.
     """
-    sureness, label = average(members, weights(members, problem.y, problem.val_mask)).max(dim=1)
+    free = problem.unlabeled
+    sureness, label = average(members, weights(members, problem.y, problem.val_mask, free)).max(dim=1)
     y, train = problem.y.cpu().clone(), problem.train_mask.cpu().clone()
-    free = ~(train | problem.val_mask.cpu())
     for group in range(problem.outputs):
         nodes = (free & (label == group)).nonzero().ravel()
         surest = nodes[sureness[nodes].argsort(descending=True, stable=True)][: int(TAUGHT_SHARE * nodes.numel())]
@@ -136,17 +189,22 @@ def self_taught(problem: Problem, members: Sequence[Member], candidates: Sequenc
     return replace(problem, y=y, train_mask=train, candidates=candidates, recipes=recipes, own_split=True)
 
 
-def standard_error(score: Tensor) -> float:
+def standard_error(score: Tensor, weight: Tensor | None = None, covered: float = 1.0) -> float:
     """The standard error of the difference between a member's mean score and that of the best one, for the typical
     (median) member. It follows from how much the two differ at a node, which is less than independent errors would.
 
     Args:
         score: ``[members, validation nodes]``, such as 1 where a member is right.
+        weight: of the nodes, summing to 1. (default: equal)
+        covered: share of the nodes to classify that the validation nodes stand for; for the others the mean difference
+            may be as large as the difference at a node. (default: ``1``)
     """
-    leader = score[score.mean(dim=1).argmax()]
-    difference = (score - leader).square().mean(dim=1).median()
-    nodes = score.shape[1]
-    return float(torch.sqrt((difference + 1 / nodes) / nodes))
+    weight = torch.full(score.shape[1:], 1 / score.shape[1], dtype=score.dtype) if weight is None else weight
+    leader = score[(score @ weight).argmax()]
+    difference = ((score - leader).square() @ weight).median()
+    nodes = 1 / weight.square().sum()  # Kish's effective sample size
+    seen = (difference + 1 / nodes) / nodes
+    return float(torch.sqrt(covered**2 * seen + (1 - covered) ** 2 * difference))
 
 
 def average(members: Sequence[Member], weight: NDArray[np.float64]) -> Tensor:

@@ -151,7 +151,7 @@ def _judged(experiment: Experiment, problem: Problem, members: Sequence[Member])
     }
     scores = leader.logits
     if experiment.method.average:
-        weight = weights(members, problem.y, problem.val_mask)
+        weight = weights(members, problem.y, problem.val_mask, problem.unlabeled)
         probability = average(members, weight)
         val = problem.val_mask.cpu()
         row["val_accuracy"] = accuracy(probability[val], problem.y.cpu()[val])
