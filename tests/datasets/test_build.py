@@ -36,3 +36,15 @@ def test_a_split_has_no_node_twice_and_shrinks_on_small_graphs() -> None:
 def test_homophily_is_the_share_of_edges_within_a_class() -> None:
     data = make_data(torch.zeros(4, 1), [[0, 1, 2], [1, 2, 3]], [0, 0, 1, 1])
     assert homophily(data) == pytest.approx(2 / 3)
+
+
+def test_validation_and_test_nodes_have_the_same_classes_unless_drawn_in_order() -> None:
+    y = np.repeat([0, 1, 2], [2000, 300, 60])
+    for in_order, small in ((False, 40 / 2300), (True, 0.0)):
+        shares = [
+            np.mean(y[random_split(y, per_class=20, val=200, test=1000, seed=seed, in_order=in_order)[1]] == 2)
+            for seed in range(10)
+        ]
+        assert np.mean(shares) == pytest.approx(small, abs=0.006)
+    in_order, drawn = (random_split(y, seed=3, in_order=value) for value in (True, False))
+    assert (in_order[0] == drawn[0]).all()  # training nodes are the same

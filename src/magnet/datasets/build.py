@@ -57,12 +57,22 @@ def index_mask(index: Any, num_nodes: int) -> Mask:
 
 
 def random_split(
-    y: Any, per_class: int = 20, val: int = 500, test: int = 1000, seed: int = 0
+    y: Any, per_class: int = 20, val: int = 500, test: int = 1000, seed: int = 0, *, in_order: bool = False
 ) -> tuple[Mask, Mask, Mask]:
     """``per_class`` training nodes of every class, then ``val`` and ``test`` nodes of the rest, at random.
 
     Where that is more than half of a class, or more nodes than are left, the numbers shrink: at most half
     of each class trains, and validation gets a third of the rest.
+
+    Args:
+        y: class of every node ``[n]``.
+        per_class: training nodes of each class. (default: ``20``)
+        val: validation nodes. (default: ``500``)
+        test: test nodes. (default: ``1000``)
+        seed: of the draw. (default: ``0``)
+        in_order: take the validation nodes from the beginning of the order that the training nodes were drawn from.
+            The nodes of small classes are then used up: validation nodes have fewer of them than test nodes, or none.
+            (default: ``False``)
 
     Example:
         >>> train, val, test = random_split([0, 0, 0, 1, 1, 1] * 10, per_class=2, val=6, test=50)
@@ -75,6 +85,8 @@ def random_split(
     train = [order[y[order] == c] for c in np.unique(y)]
     train_index = np.concatenate([nodes[: min(per_class, (nodes.size + 1) // 2)] for nodes in train])
     rest = order[~np.isin(order, train_index)]
+    if not in_order:
+        rest = rng.permutation(rest)
     val = min(val, rest.size // 3)
     masks = (train_index, rest[:val], rest[val : val + test])
     return tuple(index_mask(index, y.size) for index in masks)  # type: ignore[return-value]

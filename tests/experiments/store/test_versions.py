@@ -115,7 +115,7 @@ def committee() -> Values:
     recipes = default_recipes(given={"epochs": 20, "hidden": 8}, train_nodes=15)
     asked = Problem(graph, data.y, train, val, 40, 3, 0, [Candidate("as it is", lambda: data.x)], recipes)
     members = Committee([asked], torch.device("cpu")).train().members[0]
-    probability = average(members, weights(members, data.y, val))
+    probability = average(members, weights(members, data.y, val, asked.unlabeled))
     return {"members": float(len(members)), "sum of squared probabilities": float(probability.square().sum())}
 
 
