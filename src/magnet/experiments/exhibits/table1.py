@@ -23,7 +23,7 @@ from magnet.experiments.exhibits.classification import (
     relative,
     settings,
 )
-from magnet.experiments.exhibits.goals import OPPONENTS, OURS, goals_table
+from magnet.experiments.exhibits.rivals import OURS, rival_accuracies, rivals_table
 from magnet.experiments.methods import get
 from magnet.experiments.store import result_version
 
@@ -63,7 +63,7 @@ def render(results: Results, options: Options) -> list[Part]:
             )
             parts.append(Figure(f"table1-{corruption}", caption, partial(color_table, cells=cells)))
     if OURS in methods:
-        parts.append(goals_table([c for name, table in tables.items() if name != "none" for c in table.cells]))
+        parts.append(rivals_table([c for name, table in tables.items() if name != "none" for c in table.cells]))
     return [*parts, _summary(tables, methods)]
 
 
@@ -76,9 +76,10 @@ def _summary(tables: dict[str, Table], methods: list[str]) -> Table:
         for dataset in table.columns:
             row = f"{dataset}, meta attack" if corruption == "meta" else dataset
             cells += [brief(row, TITLES[m], place.get((m, dataset))) for m in MAIN if m in methods]
-            rivals = [(m, place[m, dataset]) for m in OPPONENTS if (m, dataset) in place]
-            known = [(c.ours.mean, TITLES[m]) for m, c in rivals if c.ours and "not comparable" not in c.note]
-            cells.append(Cell(row, "best rival", text="{:.1f} {}".format(*max(known)) if known else "—"))
+            column = [c for c in table.cells if c.column == dataset]
+            rivals = rival_accuracies(column, column[0].facts["dataset"], corruption)
+            best = max(((accuracy.mean, TITLES[m]) for m, accuracy in rivals.items()), default=None)
+            cells.append(Cell(row, "best rival", text="—" if best is None else "{:.1f} {}".format(*best)))
     words = (
         "Mean test accuracy in percent with random rows injected, or under meta attack. Deviations, numbers of "
         "repetitions and the injection of far rows are in the details. The best rival is the network without our "
