@@ -10,29 +10,11 @@ from torch_geometric.data import Data
 
 from magnet.corruption import meta_attack
 from magnet.corruption.meta import CALIBRATED
-from magnet.corruption.surrogate import Surrogate
-from magnet.datasets import synthetic
-
-
-def graph(kind: str = "binary", nodes: int = 80, features: int = 25) -> Data:
-    return synthetic(nodes, features, classes=3, average_degree=4, kind=kind)  # type: ignore[arg-type]
-
-
-def surrogate(data: Data, x: torch.Tensor, **options: int) -> Surrogate:
-    return Surrogate.build(data.edge_index, data.train_mask, 3, x, **options)
-
-
-def attack_loss(model: Surrogate, x: torch.Tensor, labels: torch.Tensor, start: Any) -> torch.Tensor:
-    """Cross-entropy on the nodes outside the training set, after training on ``x``."""
-    weights = model.fit(model.train_rows @ x, labels[model.train], start)
-    others = torch.ones_like(labels, dtype=torch.bool)
-    others[model.train] = False
-    return torch.nn.functional.cross_entropy(model.logits(x, weights)[others], labels[others])
 
 
 @pytest.mark.parametrize("kind", ["binary", "continuous"])
 @pytest.mark.parametrize("strategy", ["meta", "random"])
-def test_budget_range_and_truth(kind: str, strategy: str) -> None:
+def test_budget_range_and_truth(graph: Any, kind: str, strategy: str) -> None:
     data = graph(kind)
     before = data.x.clone()
     bad = meta_attack(data, 37, strategy=strategy, flips_per_step=5, train_steps=20)  # type: ignore[arg-type]
@@ -44,7 +26,7 @@ def test_budget_range_and_truth(kind: str, strategy: str) -> None:
     assert torch.equal(bad.data.edge_index, data.edge_index)
 
 
-def test_meta_beats_chance_on_the_loss_it_attacks() -> None:
+def test_meta_beats_chance_on_the_loss_it_attacks(graph: Any, surrogate: Any, attack_loss: Any) -> None:
     data = graph(nodes=300, features=60)
     model = surrogate(data, data.x)
     starts = [model.initial(60, torch.Generator().manual_seed(s)) for s in range(100, 105)]
@@ -57,7 +39,7 @@ def test_meta_beats_chance_on_the_loss_it_attacks() -> None:
     assert loss(attacked) - clean > 5 * abs(loss(chance) - clean)
 
 
-def test_same_seed_same_graph_sparse_or_dense() -> None:
+def test_same_seed_same_graph_sparse_or_dense(graph: Any) -> None:
     data = graph()
     one, same, other = (meta_attack(data, 20, seed=s, train_steps=20).info["checksum"] for s in (0, 0, 5))
     assert one == same != other
@@ -67,14 +49,14 @@ def test_same_seed_same_graph_sparse_or_dense() -> None:
     assert bad.info["checksum"] == one
 
 
-def test_only_training_labels_are_used() -> None:
+def test_only_training_labels_are_used(graph: Any) -> None:
     data, blind = graph(), graph()
     blind.y = torch.where(blind.train_mask, blind.y, (blind.y + 1) % 3)
     assert meta_attack(data, 20).info["checksum"] == meta_attack(blind, 20).info["checksum"]
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_device_cuda_finds_nearly_the_same_cells() -> None:
+def test_device_cuda_finds_nearly_the_same_cells(graph: Any) -> None:
     data = graph(nodes=300, features=60)
     cpu, gpu = (meta_attack(data, 60, device=d).cells for d in ("cpu", "cuda"))
     assert int((cpu & gpu.cpu()).sum()) >= 45
@@ -91,12 +73,12 @@ def test_device_cuda_finds_nearly_the_same_cells() -> None:
         ({"budget": 5, "flips_per_step": 0}, "at least 1"),
     ],
 )
-def test_bad_options_are_named(options: dict[str, object], message: str) -> None:
+def test_bad_options_are_named(graph: Any, options: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         meta_attack(graph(), **options)  # type: ignore[arg-type]
 
 
-def test_a_known_dataset_brings_its_calibrated_budget() -> None:
+def test_a_known_dataset_brings_its_calibrated_budget(graph: Any) -> None:
     data = graph()
     data.name = "pubmed"
     assert meta_attack(data, train_steps=5).info["budget"] == CALIBRATED["pubmed"][0]
@@ -105,7 +87,7 @@ def test_a_known_dataset_brings_its_calibrated_budget() -> None:
     assert meta_attack(data, train_steps=5, flips_per_step=30).info["flips_per_step"] == 30
 
 
-def test_labels_are_needed() -> None:
+def test_labels_are_needed(graph: Any) -> None:
     data = graph()
     with pytest.raises(ValueError, match=r"needs data\.y"):
         meta_attack(Data(x=data.x, edge_index=data.edge_index), 5)
@@ -113,7 +95,7 @@ def test_labels_are_needed() -> None:
 
 @pytest.mark.parametrize("strategy", ["meta", "random"])
 @pytest.mark.parametrize("kind", ["binary", "continuous"])
-def test_a_cap_on_the_cells_of_a_row_is_kept(strategy: str, kind: str) -> None:
+def test_a_cap_on_the_cells_of_a_row_is_kept(graph: Any, strategy: str, kind: str) -> None:
     options = {"budget": 60, "flips_per_step": 20, "train_steps": 10, "strategy": strategy}
     free = meta_attack(graph(kind), **options)  # type: ignore[arg-type]
     capped = meta_attack(graph(kind), per_row=3, **options)  # type: ignore[arg-type]
@@ -124,6 +106,6 @@ def test_a_cap_on_the_cells_of_a_row_is_kept(strategy: str, kind: str) -> None:
         assert int(free.cells.sum(dim=1).max()) > 3
 
 
-def test_a_cap_that_leaves_no_room_is_refused() -> None:
+def test_a_cap_that_leaves_no_room_is_refused(graph: Any) -> None:
     with pytest.raises(ValueError, match="per_row is 1"):
         meta_attack(graph(), budget=81, per_row=1)

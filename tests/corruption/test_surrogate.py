@@ -5,29 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch_geometric.data import Data
-
-from magnet.corruption.surrogate import Surrogate
-from magnet.datasets import synthetic
 
 
-def graph(kind: str = "binary", nodes: int = 80, features: int = 25) -> Data:
-    return synthetic(nodes, features, classes=3, average_degree=4, kind=kind)  # type: ignore[arg-type]
-
-
-def surrogate(data: Data, x: torch.Tensor, **options: int) -> Surrogate:
-    return Surrogate.build(data.edge_index, data.train_mask, 3, x, **options)
-
-
-def attack_loss(model: Surrogate, x: torch.Tensor, labels: torch.Tensor, start: Any) -> torch.Tensor:
-    """Cross-entropy on the nodes outside the training set, after training on ``x``."""
-    weights = model.fit(model.train_rows @ x, labels[model.train], start)
-    others = torch.ones_like(labels, dtype=torch.bool)
-    others[model.train] = False
-    return torch.nn.functional.cross_entropy(model.logits(x, weights)[others], labels[others])
-
-
-def test_meta_gradient_against_finite_differences() -> None:
+def test_meta_gradient_against_finite_differences(graph: Any, surrogate: Any, attack_loss: Any) -> None:
     data = graph("continuous", nodes=24, features=5)
     x = data.x.double()
     model = surrogate(data, x, steps=60, hidden=4)
@@ -47,7 +27,7 @@ def test_meta_gradient_against_finite_differences() -> None:
     torch.testing.assert_close(gradient, differences, rtol=1e-5, atol=1e-8)
 
 
-def test_the_training_is_part_of_the_gradient() -> None:
+def test_the_training_is_part_of_the_gradient(graph: Any, surrogate: Any) -> None:
     """Without the second term the gradient would be wrong on the training nodes by a large factor."""
     data = graph("continuous", nodes=24, features=5)
     x = data.x.double()
@@ -62,7 +42,7 @@ def test_the_training_is_part_of_the_gradient() -> None:
     assert float((whole - direct).norm() / whole.norm()) > 0.5
 
 
-def test_unrolled_training_is_gradient_descent_with_momentum() -> None:
+def test_unrolled_training_is_gradient_descent_with_momentum(graph: Any, surrogate: Any) -> None:
     data = graph("continuous", nodes=24, features=5)
     x = data.x.double()
     model = surrogate(data, x, steps=7, hidden=4)
