@@ -9,15 +9,16 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import _pages
 import numpy as np
 import pandas as pd
 import torch
+from _pages import command, header, made_by
 from torch_geometric.data import Data
 
 from magnet import detection
@@ -130,7 +131,7 @@ def run(folder: Path, peers: bool, save: Callable[[pd.DataFrame], None]) -> None
             add(case, f"PyGOD {name}", lambda n=name, d=data: (peer(n, d), float("nan")), truth)
 
 
-def as_markdown(frame: pd.DataFrame, peers: bool, command: str) -> str:
+def as_markdown(frame: pd.DataFrame, peers: bool) -> str:
     def number(value: Any) -> str:
         return "-" if np.isnan(value) else f"{value:.3f}"
 
@@ -143,8 +144,7 @@ def as_markdown(frame: pd.DataFrame, peers: bool, command: str) -> str:
         "PyGOD's detectors have default settings and flag a share chosen by the user. Seconds on "
         f"{torch.cuda.get_device_name() if torch.cuda.is_available() else 'one CPU core'}.",
         "",
-        "| case | `auto`: AUROC / AP | flagged | best PyGOD by AP | trivial: best by AP |",
-        "|---|---|---|---|---|",
+        *header("case", "`auto`: AUROC / AP", "flagged", "best PyGOD by AP", "trivial: best by AP"),
     ]
     for case, part in frame.groupby("case", sort=False):
         mine = part[part["detector"] == "auto"].iloc[0]
@@ -159,12 +159,7 @@ def as_markdown(frame: pd.DataFrame, peers: bool, command: str) -> str:
         )
     lines.append("")
     for case, part in frame.groupby("case", sort=False):
-        lines += [
-            f"## {case}",
-            "",
-            "| detector | AUROC | AP | recall at k | flagged | s |",
-            "|---|---|---|---|---|---|",
-        ]
+        lines += [f"## {case}", "", *header("detector", "AUROC", "AP", "recall at k", "flagged", "s")]
         for r in part.to_dict("records"):
             flagged = "-" if np.isnan(r["flagged"]) else f"{r['flagged']:.1%}"
             values = " | ".join(number(r[key]) for key in ("auroc", "ap", "recall_at_k"))
@@ -178,7 +173,7 @@ def as_markdown(frame: pd.DataFrame, peers: bool, command: str) -> str:
             + ".",
             "",
         ]
-    return "\n".join([*lines, "Made by:", "", f"    {command}", ""])
+    return "\n".join([*lines[:-1], *made_by([command()])])
 
 
 def main() -> None:
@@ -192,8 +187,7 @@ def main() -> None:
 
     def save(frame: pd.DataFrame) -> None:
         frame.to_csv(options.output / "bond.csv", index=False, float_format="%.4f")
-        text = as_markdown(frame, peers, " ".join(["python benchmarks/bond.py", *sys.argv[1:]]))
-        (options.output / "bond.md").write_text(text, encoding="utf-8")
+        _pages.save(as_markdown(frame, peers), options.output / "bond.md")
 
     run(options.data, peers, save)
 

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -25,6 +23,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import torch
+from _measure import in_own_process, with_replaced_rows
+from _pages import command, cores, header, save
 
 STAGES = ("detection", "propagate", "recover", "classifier")
 LAM = 30.0
@@ -75,23 +75,11 @@ def neighbor() -> Iterator[None]:
         process.wait()
 
 
-def spawn(name: str, inputs: Path, repeats: int) -> float:
-    command = [sys.executable, __file__, "--one", name, "--inputs", str(inputs), "--repeats", str(repeats)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"{name} failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
-    return float(json.loads(done.stdout.strip().splitlines()[-1]))
-
-
 def prepare(dataset: str, target: Path) -> None:
     """The corrupted data and the detector's trust, once for all stages."""
-    from magnet import datasets
-    from magnet.arrays import dense_x
-    from magnet.corruption import inject_attributes
     from magnet.detection import make
 
-    data = inject_attributes(datasets.load(dataset), ratio=0.5, candidates=100, seed=0).data
-    data.x = dense_x(data)
+    data = with_replaced_rows(dataset)
     soft = torch.as_tensor(make("auto").fit(data).soft_trust_)
     soft = soft.to_dense() if soft.layout != torch.strided else soft
     torch.save({**data.to_dict(), "soft_trust": soft.to(data.x)}, target)
@@ -109,28 +97,27 @@ def main() -> None:
     if options.one:
         print(json.dumps(measure(options.one, options.inputs, options.repeats)))
         return
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    where = f"{cores} CPU cores ({platform.machine()}), torch {torch.__version__.split('+')[0]}"
-    command = " ".join(["python", "benchmarks/busy.py", *sys.argv[1:]])
-    lines = ["# A busy machine", "", f"`{command}` on {where}, {options.dataset}:", ""]
-    lines += ["| stage | quiet, seconds | one core busy, seconds | ratio |", "|---|---|---|---|"]
+    where = f"{cores()}, torch {torch.__version__.split('+')[0]}"
+    lines = ["# A busy machine", "", f"`{command()}` on {where}, {options.dataset}:", ""]
+    lines += header("stage", "quiet, seconds", "one core busy, seconds", "ratio")
     print("\n".join(lines))
     with tempfile.TemporaryDirectory() as folder:
         inputs = Path(folder) / "inputs.pt"
         prepare(options.dataset, inputs)
         total = [0.0, 0.0]
         for name in options.stages.split(","):
-            quiet = spawn(name, inputs, options.repeats)
+            words = ("--one", name, "--inputs", inputs, "--repeats", options.repeats)
+            quiet = in_own_process(__file__, *words)
             with neighbor():
-                busy = spawn(name, inputs, options.repeats)
+                busy = in_own_process(__file__, *words)
+            if quiet is None or busy is None:
+                raise SystemExit(1)
             total = [total[0] + quiet, total[1] + busy]
             lines.append(f"| {name} | {quiet:.2f} | {busy:.2f} | {busy / quiet:.2f} |")
             print(lines[-1], flush=True)
     lines.append(f"| together | {total[0]:.2f} | {total[1]:.2f} | {total[1] / total[0]:.2f} |")
     print(lines[-1])
-    if options.save is not None:
-        options.save.parent.mkdir(parents=True, exist_ok=True)
-        options.save.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    save("\n".join([*lines, ""]), options.save)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ import time
 from pathlib import Path
 
 import torch
-from _plain_gcn import plain_gcn
+from _measure import plain_gcn
+from _pages import header, save
 
 
 def main() -> None:
@@ -30,7 +31,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     device = torch.device(options.device)
-    lines = ["| dataset | plain GCN, s | fit, s | ratio | plain, % | ours, % | members | peak MiB |", "|---" * 8 + "|"]
+    lines = header(*("dataset", "plain GCN, s", "fit, s", "ratio", "plain, %", "ours, %", "members", "peak MiB"))
     small = corrupt(load("cora"), options.corruption, 0).data
     plain_gcn(small, device, epochs=2)  # libraries set themselves up, kernels are compiled
     MAGnetClassifier(epochs=2, device=options.device).fit(small)
@@ -60,9 +61,7 @@ def main() -> None:
             "",
         ]
     )
-    if options.output is not None:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text(text, encoding="utf-8")
+    save(text, options.output)
     print(text)
 
 

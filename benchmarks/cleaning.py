@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import argparse
 import platform
-import sys
 import time
 import warnings
 from pathlib import Path
@@ -27,14 +26,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
-from _summary import with_summary
+from _measure import gcn_accuracies
+from _pages import command, header, save, with_summary
 from _tables import EXAMPLES, Example
 from torch_geometric.data import Data
 
 from magnet import MAGnet, tables
 from magnet.framelets import FrameletTransform
 from magnet.graph import Graph
-from magnet.nn import GCN, fit
 from magnet.recovery import propagate, recover
 from magnet.tables.encoding import Encoded, encode, with_nearest_links
 from magnet.tables.suggest import suggest
@@ -209,11 +208,8 @@ def on_clean_data(names: list[str], seeds: int, kept: Path | None) -> pd.DataFra
         seconds = time.perf_counter() - began
         before, after = (x if x.layout == torch.strided else x.to_dense() for x in (data.x, clean.x))
         changed = before != after
-        accuracy = {}
-        for what, graph in (("as it is", data), ("cleaned", clean)):
-            accuracy[what] = gcn_accuracy(graph, seeds) if bool(changed.any()) or what == "as it is" else None
-        if accuracy["cleaned"] is None:
-            accuracy["cleaned"] = accuracy["as it is"]
+        accuracy = {"as it is": gcn_accuracies(data, seeds).mean()}
+        accuracy["cleaned"] = gcn_accuracies(clean, seeds).mean() if bool(changed.any()) else accuracy["as it is"]
         records.append(
             {
                 "dataset": name,
@@ -230,22 +226,12 @@ def on_clean_data(names: list[str], seeds: int, kept: Path | None) -> pd.DataFra
     return pd.DataFrame(records)
 
 
-def gcn_accuracy(data: Data, seeds: int) -> float:
-    """Mean test accuracy of a two-layer GCN at its best epoch on validation."""
-    graph = Graph.from_edges(data.edge_index, data.num_nodes)
-    model = GCN(data.num_features, int(data.y.max()) + 1, hidden=64, dropout=0.5, seeds=list(range(seeds)))
-    fitted = fit(model, data.x, graph, data.y, data.train_mask, data.val_mask, learning_rate=5e-3, weight_decay=5e-3)
-    hits = fitted.logits.argmax(dim=-1) == data.y
-    return float(hits[:, data.test_mask].double().mean())
-
-
 def as_markdown(found: pd.DataFrame, suggested: pd.DataFrame, clean: pd.DataFrame | None) -> str:
     lines = ["# Cleaning tables", "", *__doc__.strip().split("\n\n", 2)[2].split("\n"), ""]
     lines += [
         "## Finding wrong cells",
         "",
-        "| example | method | flagged | precision | recall of outliers | recall of contextual errors |",
-        "|---|---|---|---|---|---|",
+        *header("example", "method", "flagged", "precision", "recall of outliers", "recall of contextual errors"),
     ]
     for (example, method), group in found.groupby(["example", "method"], sort=False):
         mean = group.mean(numeric_only=True)
@@ -257,8 +243,7 @@ def as_markdown(found: pd.DataFrame, suggested: pd.DataFrame, clean: pd.DataFram
         "",
         "## Suggesting values",
         "",
-        "| example | method | error of numbers | categories right | seconds |",
-        "|---|---|---|---|---|",
+        *header("example", "method", "error of numbers", "categories right", "seconds"),
     ]
     for (example, method), group in suggested.groupby(["example", "method"], sort=False):
         mean = group.mean(numeric_only=True)
@@ -271,10 +256,7 @@ def as_markdown(found: pd.DataFrame, suggested: pd.DataFrame, clean: pd.DataFram
             "",
             "Test accuracy of a GCN, before and after `MAGnet().fit_transform(data)`.",
             "",
-        ]
-        lines += [
-            "| dataset | gate | rows changed | cells changed | accuracy as it is | cleaned | seconds |",
-            "|---|---|---|---|---|---|---|",
+            *header("dataset", "gate", "rows changed", "cells changed", "accuracy as it is", "cleaned", "seconds"),
         ]
         for row in clean.to_dict("records"):
             lines.append(
@@ -283,10 +265,6 @@ def as_markdown(found: pd.DataFrame, suggested: pd.DataFrame, clean: pd.DataFram
             )
     where = f"{platform.machine()}, {torch.get_num_threads()} threads, torch {torch.__version__.split('+')[0]}"
     return "\n".join([*lines, "", f"Made by `{command()}` ({where}).", ""])
-
-
-def command() -> str:
-    return " ".join(["python benchmarks/cleaning.py", *sys.argv[1:]])
 
 
 def main() -> None:
@@ -319,7 +297,7 @@ def main() -> None:
         both = pd.concat([pd.DataFrame(found), pd.DataFrame(suggested)], ignore_index=True)
         both.to_csv(options.output / "cleaning.csv", index=False, float_format="%.5f")
         page = with_summary(text, "cleaning", options.output)
-        (options.output / "cleaning.md").write_text(page, encoding="utf-8")
+        save(page, options.output / "cleaning.md")
 
 
 if __name__ == "__main__":

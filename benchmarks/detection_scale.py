@@ -11,17 +11,17 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import resource
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 import torch
+from _measure import in_own_process
 from _mixed_table import mixed_table
+from _pages import command, cores, header, made_by, save
 from torch_geometric.data import Data
 
 from magnet import corruption, datasets, detection
@@ -76,11 +76,12 @@ def measure(name: str, detector: str) -> dict[str, Any]:
 
 def run(name: str, detector: str, threads: int, source: Path) -> dict[str, Any]:
     """Measure the code in a folder, in a process of its own."""
-    command = [sys.executable, __file__, "--one", f"{name}/{detector}", "--threads", str(threads)]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(source), os.environ.get("PYTHONPATH", "")])}
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    words = ("--one", f"{name}/{detector}", "--threads", threads)
+    measured = in_own_process(__file__, *words, environment=environment)
+    if measured is None:
+        raise SystemExit(1)
+    return dict(measured)
 
 
 def main() -> None:
@@ -100,12 +101,13 @@ def main() -> None:
     lines = [
         "# Detection on large graphs",
         "",
-        f"{options.threads} threads on {os.cpu_count()} CPU cores ({platform.machine()}), commit {head}. Seconds of",
+        f"{options.threads} threads on {cores()}, commit {head}. Seconds of",
         "`fit` / of `fit` and the flags of all rows and cells. Memory: peak of the process / before `fit`.",
         "",
-        f"| graph | nodes | edges | features | detector | seconds | at {options.before or 'another commit'} | GB |"
-        " flagged rows | asked for |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        *header(
+            *("graph", "nodes", "edges", "features", "detector", "seconds", f"at {options.before or 'another commit'}"),
+            *("GB", "flagged rows", "asked for"),
+        ),
     ]
     with tempfile.TemporaryDirectory() as folder:
         if options.before:
@@ -123,9 +125,7 @@ def main() -> None:
                 )
                 print(line, flush=True)
                 lines.append(line)
-    lines += ["", "Made by:", "", f"    python benchmarks/detection_scale.py {' '.join(sys.argv[1:])}".rstrip(), ""]
-    options.output.mkdir(parents=True, exist_ok=True)
-    (options.output / "detection_scale.md").write_text("\n".join(lines), encoding="utf-8")
+    save("\n".join([*lines, *made_by([command()])]), options.output / "detection_scale.md")
 
 
 if __name__ == "__main__":

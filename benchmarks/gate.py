@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from itertools import pairwise
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from _pages import command, header, save
 
 from magnet import corruption, datasets, detection
 from magnet.detection.options import GATE
@@ -65,7 +65,7 @@ def one_graph(number: int) -> dict[str, Any]:
     }
 
 
-def as_markdown(frame: pd.DataFrame, command: str, seconds: float) -> str:
+def as_markdown(frame: pd.DataFrame, seconds: float) -> str:
     lines = [
         "# The gate",
         "",
@@ -77,8 +77,7 @@ def as_markdown(frame: pd.DataFrame, command: str, seconds: float) -> str:
         "Precision: of all flagged rows in the corrupted graphs, the share that is wrong (chance level in",
         "brackets).",
         "",
-        "| AUROC, adjusted | graphs | gate open | corrupted: precision | recall | clean: rows flagged |",
-        "|---|---|---|---|---|---|",
+        *header("AUROC, adjusted", "graphs", "gate open", "corrupted: precision", "recall", "clean: rows flagged"),
     ]
     for label, part in by_bin(frame):
         bad, clean = part[part["select"] != "clean"], part[part["select"] == "clean"]
@@ -87,7 +86,7 @@ def as_markdown(frame: pd.DataFrame, command: str, seconds: float) -> str:
         recall = f"{bad['right'].sum() / wrong:.2f}" if wrong else "-"
         touched = f"{clean['flagged'].sum() / clean['nodes'].sum():.1%}" if len(clean) else "-"
         lines.append(f"| {label} | {len(part)} | {part['open'].mean():.0%} | {precision} | {recall} | {touched} |")
-    lines += ["", f"Made in {seconds:.0f} s by:", "", f"    {command}", ""]
+    lines += ["", f"Made in {seconds:.0f} s by:", "", f"    {command()}", ""]
     return "\n".join(lines)
 
 
@@ -108,7 +107,6 @@ def main() -> None:
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     start, rows = time.perf_counter(), []
-    command = " ".join(["python benchmarks/gate.py", *sys.argv[1:]])
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
         waiting = [pool.submit(one_graph, number) for number in range(options.graphs)]
         for count, future in enumerate(as_completed(waiting), 1):
@@ -118,8 +116,8 @@ def main() -> None:
                 continue
             frame = pd.DataFrame(sorted(rows, key=lambda row: row["graph"]))
             frame.to_csv(options.output / "gate.csv", index=False, float_format="%.4f")
-            text = as_markdown(frame, command, time.perf_counter() - start)
-            (options.output / "gate.md").write_text(text, encoding="utf-8")
+            text = as_markdown(frame, time.perf_counter() - start)
+            save(text, options.output / "gate.md")
     print("\n" + text)
 
 

@@ -7,31 +7,17 @@ Written to results/meta_attack.md and results/meta_attack.csv; rows of datasets 
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pandas as pd
-from _summary import with_summary
+from _measure import gcn_accuracies
+from _pages import command, header, made_by, save, with_earlier_rows, with_summary
 
 from magnet.corruption import meta_attack
 from magnet.datasets import load
-from magnet.graph import Graph
-from magnet.nn import GCN, fit
 
 PAPER = {"cora": (81.3, 75.1), "citeseer": (71.8, 55.3), "pubmed": (79.0, 72.9)}
-
-
-def gcn_accuracy(data: Any, seeds: int, device: str) -> np.ndarray:
-    """Test accuracy in percent at the epoch with the best validation accuracy, one number per seed."""
-    graph = Graph.from_edges(data.edge_index, data.num_nodes)
-    model = GCN(data.x.shape[1], int(data.y.max()) + 1, hidden=64, dropout=0.5, seeds=range(seeds)).to(device)
-    masks = (data.train_mask, data.val_mask)
-    fitted = fit(model, data.x, graph, data.y, *masks, learning_rate=5e-3, weight_decay=5e-3, epochs=200)
-    right = fitted.logits.argmax(dim=2) == data.y.cpu()
-    return 100 * right[:, data.test_mask.cpu()].double().mean(dim=1).numpy()
 
 
 def measure(name: str, options: argparse.Namespace) -> list[dict[str, object]]:
@@ -46,7 +32,7 @@ def measure(name: str, options: argparse.Namespace) -> list[dict[str, object]]:
                 if options.save:
                     bad.save(options.save / f"{name}-{bad.info['kind']}-{seed}.npz")
             seconds = time.perf_counter() - start
-            accuracy = gcn_accuracy(data if bad is None else bad.data, options.seeds, options.device)
+            accuracy = 100 * gcn_accuracies(data if bad is None else bad.data, options.seeds, options.device)
             record = {
                 "dataset": name,
                 "attack": attack,
@@ -65,10 +51,6 @@ def measure(name: str, options: argparse.Namespace) -> list[dict[str, object]]:
     return records
 
 
-def command() -> str:
-    return " ".join(["python benchmarks/meta_attack.py", *sys.argv[1:]])
-
-
 def as_markdown(frame: pd.DataFrame) -> str:
     lines = [
         "# Meta attack on the attributes",
@@ -84,8 +66,10 @@ def as_markdown(frame: pd.DataFrame) -> str:
         "training nodes and cells that move to the end of their column's range, single cells decide: attack",
         "seeds differ widely.",
         "",
-        "| dataset | attack | seed | cells changed | per step | nodes touched | accuracy | paper | attack time |",
-        "|---|---|---|---|---|---|---|---|---|",
+        *header(
+            *("dataset", "attack", "seed", "cells changed", "per step", "nodes touched", "accuracy", "paper"),
+            "attack time",
+        ),
     ]
     for row in frame.itertuples():
         clean, attacked = PAPER.get(row.dataset, ("-", "-"))
@@ -95,7 +79,7 @@ def as_markdown(frame: pd.DataFrame) -> str:
             f"| {row.dataset} | {row.attack} | {attacked_seed} | {row.budget} | {row.flips_per_step or '-'} | "
             f"{row.wrong_nodes} | {row.accuracy:.1f} ± {row.deviation:.1f} | {paper} | {row.seconds:.0f} s |"
         )
-    return "\n".join([*lines, "", "Made by:", "", *(f"    {line}" for line in frame["command"].unique()), ""])
+    return "\n".join([*lines, *made_by(frame["command"].unique())])
 
 
 def main() -> None:
@@ -112,13 +96,11 @@ def main() -> None:
     names = options.datasets.split(",")
     frame = pd.DataFrame([record for name in names for record in measure(name, options)])
     path = options.output / "meta_attack.csv"
-    if path.is_file():
-        kept = pd.read_csv(path, keep_default_na=False)
-        frame = pd.concat([kept[~kept["dataset"].isin(names)], frame], ignore_index=True)
+    frame = with_earlier_rows(frame, path, ["dataset"])
     options.output.mkdir(parents=True, exist_ok=True)
     frame.to_csv(path, index=False, float_format="%.3f")
     page = with_summary(as_markdown(frame), "meta_attack", options.output)
-    (options.output / "meta_attack.md").write_text(page, encoding="utf-8")
+    save(page, options.output / "meta_attack.md")
     print(page)
 
 

@@ -15,55 +15,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
-import subprocess
-import sys
-import threading
 import time
 from pathlib import Path
 
 import numpy as np
+from _measure import PeakMemory, in_own_process, plain_gcn, with_replaced_rows
+from _pages import command, cores, header, save
 
 BARS = {"cora": 4.0, "citeseer": 6.0}
 
 
-class PeakMemory:
-    """Most memory taken above what there was at the start, sampled every few milliseconds."""
-
-    def __enter__(self) -> PeakMemory:
-        self.base, self.peak, self._running = self._resident(), 0, True
-        self._thread = threading.Thread(target=self._sample)
-        self._thread.start()
-        return self
-
-    def _resident(self) -> int:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-    def _sample(self) -> None:
-        while self._running:
-            self.peak = max(self.peak, self._resident() - self.base)
-            time.sleep(0.003)
-
-    def __exit__(self, *_: object) -> None:
-        self._running = False
-        self._thread.join()
-
-
-def corrupted(dataset: str):  # type: ignore[no-untyped-def]
-    from magnet import datasets
-    from magnet.arrays import dense_x
-    from magnet.corruption import inject_attributes
-
-    data = inject_attributes(datasets.load(dataset), ratio=0.5, candidates=100, seed=0).data
-    data.x = dense_x(data)
-    return data
-
-
 def plain(dataset: str) -> dict[str, float]:
-    from _plain_gcn import plain_gcn
-
-    data = corrupted(dataset)
+    data = with_replaced_rows(dataset)
     plain_gcn(data, epochs=3)
     with PeakMemory() as memory:
         seconds, _ = plain_gcn(data)
@@ -73,7 +36,7 @@ def plain(dataset: str) -> dict[str, float]:
 def classifier(dataset: str) -> dict[str, float]:
     from magnet import MAGnetClassifier
 
-    data = corrupted(dataset)
+    data = with_replaced_rows(dataset)
     MAGnetClassifier("gcn", epochs=2).fit(data)  # compiles the kernels where they are not in the cache yet
     began = time.perf_counter()
     with PeakMemory() as memory:
@@ -116,17 +79,8 @@ def clean(rows: str) -> dict[str, float]:
 WORK = {"plain": plain, "classifier": classifier, "clean": clean}
 
 
-def spawn(work: str, argument: str) -> dict[str, float] | None:
-    done = subprocess.run([sys.executable, __file__, "--one", work, argument], capture_output=True, text=True)
-    if done.returncode:
-        print(f"  {work} {argument}: failed ({(done.stderr.strip().splitlines() or ['?'])[-1]})", file=sys.stderr)
-        return None
-    found: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
-    return found
-
-
 def graph_line(dataset: str) -> str:
-    plain, ours = spawn("plain", dataset), spawn("classifier", dataset)
+    plain, ours = (in_own_process(__file__, "--one", work, dataset) for work in ("plain", "classifier"))
     if plain is None or ours is None:
         return f"| {dataset} | failed | | | | |"
     ratio, memory = ours["seconds"] / plain["seconds"], ours["memory"] / ours["dense"]
@@ -146,33 +100,27 @@ def main() -> None:
     if options.one:
         print(json.dumps(WORK[options.one[0]](options.one[1])))
         return
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    command = " ".join(["python", "benchmarks/pipeline.py", *sys.argv[1:]])
-    lines = ["# The whole pipeline", "", f"`{command}` on {cores} CPU cores ({platform.machine()}):", ""]
-    lines += [
-        "| graph | plain GCN, seconds | MAGnetClassifier, seconds | times as long | memory / dense x | accuracy |",
-        "|---|---|---|---|---|---|",
-    ]
+    lines = ["# The whole pipeline", "", f"`{command()}` on {cores()}:", ""]
+    seconds = ("plain GCN, seconds", "MAGnetClassifier, seconds", "times as long")
+    lines += header("graph", *seconds, "memory / dense x", "accuracy")
     print("\n".join(lines))
     parts = options.parts.split(",")
     for dataset in (part for part in parts if part in BARS):
         lines.append(graph_line(dataset))
         print(lines[-1], flush=True)
     if "table" in parts:
-        lines += ["", "| table | seconds | peak memory | cells listed |", "|---|---|---|---|"]
+        lines += ["", *header("table", "seconds", "peak memory", "cells listed")]
         print("\n".join(lines[-3:]))
-        spawn("clean", "500")  # compiles the kernels where they are not in the cache yet
+        in_own_process(__file__, "--one", "clean", "500")  # compiles the kernels where they are not in the cache yet
         for rows in options.rows.split(","):
-            found = spawn("clean", rows)
+            found = in_own_process(__file__, "--one", "clean", rows)
             if found is not None:
                 lines.append(
                     f"| {rows} x 14, 3 links a row | {found['seconds']:.0f} | {found['memory'] / 2**30:.2f} GiB | "
                     f"{found['listed']:.0f} |"
                 )
                 print(lines[-1], flush=True)
-    if options.save is not None:
-        options.save.parent.mkdir(parents=True, exist_ok=True)
-        options.save.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    save("\n".join([*lines, ""]), options.save)
 
 
 if __name__ == "__main__":

@@ -19,10 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -30,7 +27,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from pipeline import PeakMemory
+from _measure import PeakMemory, in_own_process
+from _pages import command, cores, header, save
 
 from magnet import FrameletTransform, propagate, recover
 from magnet.arrays import csr_tensor
@@ -201,26 +199,18 @@ def bandwidth_fraction(graph: Graph, columns: int, degree: int, bands: int, seco
 
 
 def spawn(dataset: str, engine: str, device: str, keep: Path) -> dict[str, object] | None:
-    command = [sys.executable, __file__, "--one", dataset, engine, "--device", device, "--keep", str(keep)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        print(f"  {dataset} {engine}: failed ({last})", file=sys.stderr)
-        return None
-    found: dict[str, object] = json.loads(done.stdout.strip().splitlines()[-1])
-    return None if found.get("skipped") else found
+    found = in_own_process(__file__, "--one", dataset, engine, "--device", device, "--keep", keep)
+    return None if found is None or found.get("skipped") else found
 
 
-HEADER = [
-    "| dataset | nodes x features | edges | engine | seconds | engine is faster by | memory above in and out "
-    "| difference |",
-    "|---|---|---|---|---|---|---|---|",
-]
+HEADER = header(
+    *("dataset", "nodes x features", "edges", "engine", "seconds", "engine is faster by"),
+    *("memory above in and out", "difference"),
+)
 
 
 def machine(device: str) -> str:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    text = f"{cores} CPU cores ({platform.machine()}), Python {platform.python_version()}, torch {torch.__version__}"
+    text = f"{cores()}, Python {platform.python_version()}, torch {torch.__version__}"
     return f"{torch.cuda.get_device_name()}, {text}" if device == "cuda" else text
 
 
@@ -258,7 +248,7 @@ def compare(dataset: str, device: str) -> list[str]:
 
 def scaling(sizes: list[int]) -> list[str]:
     """Time against edges x features on power-law graphs of growing size."""
-    lines = ["| nodes | edges | seconds | nanoseconds per edge and feature |", "|---|---|---|---|"]
+    lines = header("nodes", "edges", "seconds", "nanoseconds per edge and feature")
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
             row = spawn(f"power-law-{size}", "engine", "cpu", Path(folder) / "x.npy")
@@ -274,7 +264,7 @@ def exponents(dataset: str, device: str) -> list[str]:
     x, edges, n = load(dataset)
     x = (x.to_dense() if x.layout != torch.strided else x)[:, :512].contiguous()
     x, trust, W = x.to(device), trust_for(tuple(x.shape)).to(device), FrameletTransform(edges, n)
-    lines = ["| p | q | seconds | times p = 1, q = 2 | with history |", "|---|---|---|---|---|"]
+    lines = header("p", "q", "seconds", "times p = 1, q = 2", "with history")
     base: dict[bool, float] = {}
     for p, q in ((1.0, 2.0), (0.0, 2.0), (0.5, 2.0), (0.3, 2.0), (1.0, 1.0), (1.0, 1.5), (1.0, 1.3), (0.5, 1.5)):
         seconds = {}
@@ -293,7 +283,7 @@ def propagation(dataset: str, device: str) -> list[str]:
     x, edges, n = load(dataset)
     x = (x.to_dense() if x.layout != torch.strided else x).to(device)
     trust, graph = trust_for(tuple(x.shape)).to(device), Graph.from_edges(edges, n)
-    lines = ["| lam | fused, seconds | torch, seconds | ratio |", "|---|---|---|---|"]
+    lines = header("lam", "fused, seconds", "torch, seconds", "ratio")
     for lam in (0.0, 1.0, 30.0):
         fused, plain = (
             _best(lambda lam=lam, backend=backend: propagate(x, trust, graph, lam=lam, backend=backend), device)
@@ -311,7 +301,7 @@ def workers(dataset: str, device: str) -> list[str]:
     x, edges, n = load(dataset)
     x = x.to_dense() if x.layout != torch.strided else x
     trust, W = trust_for(tuple(x.shape)), FrameletTransform(edges, n)
-    lines = ["| workers | seconds | ranges | seconds per range and worker |", "|---|---|---|---|"]
+    lines = header("workers", "seconds", "ranges", "seconds per range and worker")
     for count in (1, 2):
         ray.init(num_cpus=count, include_dashboard=False, log_to_driver=False, logging_level="error")
         options = {"block_columns": 64, "cluster": "auto"}
@@ -362,26 +352,18 @@ def main() -> None:
     chosen = options.datasets.split(",") if options.datasets else DATASETS[options.device]
     where = machine(options.device)
     print(where)
-    command = " ".join(["python", "benchmarks/recovery.py", *sys.argv[1:]])
-    lines = [f"# Recovery: time and memory ({options.device})", "", f"`{command}` on {where}:"]
+    lines = [f"# Recovery: time and memory ({options.device})", "", f"`{command()}` on {where}:"]
     lines += [] if options.only else ["", *HEADER]
     for dataset in [] if options.only else chosen:
         lines += compare(dataset, options.device)
-        save(lines, options.save)
+        save("\n".join([*lines, ""]), options.save)  # a run that is stopped keeps what it has
     for part, measure in PARTS.items():
         if getattr(options, part):
             lines += ["", f"{part} on {chosen[0]}:", "", *measure(chosen[0], options.device)]
-            save(lines, options.save)
+            save("\n".join([*lines, ""]), options.save)  # a run that is stopped keeps what it has
     if options.scaling:
         lines += ["", *scaling([62_500, 125_000, 250_000, 500_000, 1_000_000])]
-        save(lines, options.save)
-
-
-def save(lines: list[str], path: Path | None) -> None:
-    """Written after every dataset: a long run that is stopped keeps what it has."""
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+        save("\n".join([*lines, ""]), options.save)  # a run that is stopped keeps what it has
 
 
 if __name__ == "__main__":

@@ -17,13 +17,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import resource
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
+
+import _pages
+from _measure import in_own_process
+from _pages import command, header
 
 FEATURES, DEGREE = 32, 10.0
 STAGES = {"detect": "detection", "recover": "recovery"}
@@ -73,8 +74,7 @@ def measure(stage: str, nodes: int) -> Row:
 
 
 def table(rows: list[Row]) -> list[str]:
-    lines = ["| nodes | edges | stage | seconds | ns per edge and feature | peak memory | rows flagged |"]
-    lines.append("|---|---|---|---|---|---|---|")
+    lines = header("nodes", "edges", "stage", "seconds", "ns per edge and feature", "peak memory", "rows flagged")
     for row in rows:
         each = row["seconds"] / (row["edges"] * FEATURES) * 1e9
         flagged = f"{row['flagged']:.1%}" if row["stage"] == "detect" else "-"
@@ -150,7 +150,7 @@ def save(rows: list[Row], path: Path, head: str, threads: int) -> None:
     path.with_suffix(".json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     shown = ["", f"![seconds against edges x features]({picture.name})", ""]
     lines = ["# Large graphs", "", head, "", *table(rows), *shown, *papers(rows, threads), ""]
-    path.write_text("\n".join(lines), encoding="utf-8")
+    _pages.save("\n".join(lines), path)
 
 
 def main() -> None:
@@ -165,21 +165,16 @@ def main() -> None:
     if options.one:
         print(json.dumps(measure(options.one[0], int(options.one[1]))))
         return
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    command = " ".join(["python", "benchmarks/scale.py", *sys.argv[1:]])
-    head = f"`{command}` on {cores} CPU cores ({platform.machine()}):"
+    head = f"`{command()}` on {_pages.cores()}:"
     rows: list[Row] = [row for path in options.add.split(",") if path for row in json.loads(Path(path).read_text())]
     threads = str(options.threads)
     environment = os.environ | {"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
     for nodes in [int(size) for size in options.nodes.split(",") if size]:
         for stage in options.stages.split(","):
-            command_one = [sys.executable, __file__, "--one", stage, str(nodes)]
-            done = subprocess.run(command_one, capture_output=True, text=True, env=environment)
-            if done.returncode:
-                why = (done.stderr.strip().splitlines() or ["killed"])[-1]
-                print(f"{stage} of {nodes} nodes failed: {why}", file=sys.stderr)
+            row = in_own_process(__file__, "--one", stage, nodes, environment=environment)
+            if row is None:
                 continue
-            rows.append(json.loads(done.stdout.strip().splitlines()[-1]))
+            rows.append(row)
             print(table(rows)[-1], flush=True)
             if options.save is not None:
                 save(rows, options.save, head, options.threads)

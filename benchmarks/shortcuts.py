@@ -7,14 +7,13 @@ rows), and the distance to the mean row. Written to results/shortcuts.md and res
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from _summary import with_summary
+from _pages import command, header, made_by, save, with_earlier_rows, with_summary
 from sklearn.metrics import roc_auc_score
 
 from magnet.arrays import to_scipy
@@ -70,22 +69,6 @@ def measure(datasets: list[str], kinds: list[str], seeds: int) -> pd.DataFrame:
     return pd.DataFrame(records)
 
 
-def command() -> str:
-    return " ".join(["python benchmarks/shortcuts.py", *sys.argv[1:]])
-
-
-def with_kept_rows(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """The new rows, and from the file those of the datasets and corruptions that were not run again."""
-    if not path.is_file():
-        return frame
-    kept = pd.read_csv(path)
-    pairs = set(zip(frame["dataset"], frame["corruption"], strict=True))
-    again = [pair in pairs for pair in zip(kept["dataset"], kept["corruption"], strict=True)]
-    both = pd.concat([kept[~pd.Series(again)], frame], ignore_index=True)
-    order = {name: place for place, name in enumerate(dict.fromkeys(kept["dataset"]))}
-    return both.sort_values("dataset", key=lambda names: names.map(order), kind="stable", ignore_index=True)
-
-
 def as_markdown(frame: pd.DataFrame) -> str:
     lines = [
         "# Shortcuts: trivial scores against every corruption",
@@ -100,8 +83,7 @@ def as_markdown(frame: pd.DataFrame) -> str:
         "The same holds for `cells-flip` on sparse bags of words: nearly all flips add a word (29 to a row of 18 on",
         "Cora), so the row sum reveals the affected nodes. Evaluate it by cells, not by nodes.",
         "",
-        "| dataset | corruption | wrong nodes | wrong cells | " + " | ".join(SCORES) + " |",
-        "|---|---|---|---|" + "---|" * len(SCORES),
+        *header("dataset", "corruption", "wrong nodes", "wrong cells", *SCORES),
     ]
     for (name, kind), group in frame.groupby(["dataset", "corruption"], sort=False):
         means = group.groupby("score")["node_auroc"].mean()
@@ -109,7 +91,7 @@ def as_markdown(frame: pd.DataFrame) -> str:
         lines.append(
             f"| {name} | {kind} | {group['node_share'].mean():.1%} | {group['cell_share'].mean():.3%} | {cells} |"
         )
-    return "\n".join([*lines, "", "Made by:", "", *(f"    {line}" for line in frame["command"].unique()), ""])
+    return "\n".join([*lines, *made_by(frame["command"].unique())])
 
 
 def main() -> None:
@@ -124,10 +106,13 @@ def main() -> None:
     start = time.perf_counter()
     frame = measure(options.datasets.split(","), options.kinds.split(","), options.seeds)
     options.output.mkdir(parents=True, exist_ok=True)
-    frame = with_kept_rows(frame, options.output / "shortcuts.csv")
-    frame.to_csv(options.output / "shortcuts.csv", index=False, float_format="%.5f")
+    path = options.output / "shortcuts.csv"
+    order = [*(pd.read_csv(path)["dataset"].unique() if path.is_file() else ()), *frame["dataset"].unique()]
+    frame = with_earlier_rows(frame, path, ["dataset", "corruption"])
+    frame = frame.sort_values("dataset", key=lambda names: names.map(order.index), kind="stable", ignore_index=True)
+    frame.to_csv(path, index=False, float_format="%.5f")
     page = with_summary(as_markdown(frame), "shortcuts", options.output)
-    (options.output / "shortcuts.md").write_text(page, encoding="utf-8")
+    save(page, options.output / "shortcuts.md")
     print(page)
     print(f"{time.perf_counter() - start:.0f} s")
 

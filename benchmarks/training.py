@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from typing import Any
 
 import pandas as pd
 import torch
+from _pages import command, header, made_by, save, with_earlier_rows
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, cross_entropy, dropout
 from torch_geometric.nn import APPNP as PropagateAPPNP
@@ -31,6 +31,8 @@ from magnet.graph import Graph
 from magnet.nn.sparse import incidence
 
 HIDDEN, STEPS, DROP = 64, 10, 0.5
+#: Rows that agree in these columns replace one another.
+KEY = ("where", "features", "dataset", "seeds", "epochs", "model")
 
 
 class Plain(nn.Module):
@@ -160,7 +162,7 @@ def measure(kind: str, data: Any, graph: Graph, features: str, options: argparse
         "plain_runs": len(plain),
         "at_once_runs": len(ours),
         "torch": torch.__version__,
-        "command": " ".join(["python benchmarks/training.py", *sys.argv[1:]]),
+        "command": command(),
     }
     print(row, flush=True)
     return row
@@ -183,8 +185,10 @@ def as_markdown(frame: pd.DataFrame) -> str:
             "",
             f"## {where}: {dataset}, {features}, {seeds} seeds x {epochs} epochs",
             "",
-            f"| model | {seeds} plain runs | at once | ratio (smallest - largest) | accuracy plain | at once | timed |",
-            "|---|---|---|---|---|---|---|",
+            *header(
+                *("model", f"{seeds} plain runs", "at once", "ratio (smallest - largest)"),
+                *("accuracy plain", "at once", "timed"),
+            ),
         ]
         lines += [
             f"| {row.model} | {row.plain:.1f} s | {row.at_once:.2f} s | **{row.ratio:.1f}** ({row.smallest:.1f} - "
@@ -192,20 +196,8 @@ def as_markdown(frame: pd.DataFrame) -> str:
             f"{row.at_once_runs} runs |"
             for row in group.itertuples()
         ]
-        lines += ["", "Made by:", "", *(f"    {command}" for command in group["command"].unique())]
+        lines += made_by(group["command"].unique())[:-1]
     return "\n".join([*lines, ""])
-
-
-def with_kept_rows(rows: list[dict[str, Any]], path: Path) -> pd.DataFrame:
-    """The new rows, and from the file those of models and machines that were not measured again."""
-    frame = pd.DataFrame(rows)
-    if not path.is_file():
-        return frame
-    kept = pd.read_csv(path)
-    key = ["where", "features", "dataset", "seeds", "epochs", "model"]
-    again = set(frame[key].itertuples(index=False, name=None))
-    stay = [row not in again for row in kept[key].itertuples(index=False, name=None)]
-    return pd.concat([kept[stay], frame], ignore_index=True)
 
 
 def main() -> None:
@@ -234,9 +226,9 @@ def main() -> None:
     path, rows = options.output / "training.csv", []
     for kind in options.models.split(","):
         rows.append(measure(kind, data, graph, features, options))
-        frame = with_kept_rows(rows, path)
+        frame = with_earlier_rows(pd.DataFrame(rows), path, KEY)
         frame.to_csv(path, index=False, float_format="%.4g")
-        path.with_suffix(".md").write_text(as_markdown(frame), encoding="utf-8")
+        save(as_markdown(frame), path.with_suffix(".md"))
     print(path.with_suffix(".md").read_text(encoding="utf-8"))
 
 

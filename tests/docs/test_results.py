@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def module() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("summaries", ROOT / "benchmarks/_summary.py")
+    spec = importlib.util.spec_from_file_location("summaries", ROOT / "benchmarks/_pages.py")
     assert spec is not None
     assert spec.loader is not None
     found = importlib.util.module_from_spec(spec)

@@ -1,12 +1,53 @@
-"""A table of about ten lines at the top of long result pages, from the stored runs behind them."""
+"""Parts of result pages: the command and the machine, tables, rows of earlier runs, and a summary at the top."""
 
 from __future__ import annotations
 
+import os
+import platform
+import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 from scipy import stats
+
+
+def command() -> str:
+    """The command that runs the benchmark again, such as ``python benchmarks/gate.py --graphs 10``."""
+    return " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *sys.argv[1:]])
+
+
+def made_by(commands: Iterable[str]) -> list[str]:
+    """The last lines of a page."""
+    return ["", "Made by:", "", *(f"    {line}" for line in commands), ""]
+
+
+def cores() -> str:
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return f"{count} CPU cores ({platform.machine()})"
+
+
+def header(*names: str) -> list[str]:
+    """The first two lines of a Markdown table."""
+    return [f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
+
+
+def with_earlier_rows(frame: pd.DataFrame, path: Path, key: Sequence[str]) -> pd.DataFrame:
+    """The new rows, below those of the CSV file whose values in the columns ``key`` were not measured again."""
+    if not path.is_file():
+        return frame
+    earlier = pd.read_csv(path)
+    measured = set(frame[list(key)].itertuples(index=False, name=None))
+    stays = [row not in measured for row in earlier[list(key)].itertuples(index=False, name=None)]
+    return pd.concat([earlier[stays], frame], ignore_index=True)
+
+
+def save(page: str, path: Path | None) -> None:
+    """Write a page, if it has a path, in a new folder if need be."""
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(page, encoding="utf-8")
 
 
 @dataclass(frozen=True)

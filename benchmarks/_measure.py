@@ -1,0 +1,110 @@
+"""Measurements that several benchmarks make: in a process of their own, of memory, and of a GCN."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+
+def in_own_process(script: str, *arguments: object, environment: Mapping[str, str] | None = None) -> Any:
+    """Run a benchmark with some arguments in a new process and return what it prints as JSON in its last line; None,
+    after a message, if it fails."""
+    words = [str(argument) for argument in arguments]
+    done = subprocess.run([sys.executable, script, *words], capture_output=True, text=True, env=environment)
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or ["killed"])[-1]
+        print(f"  {' '.join(words)}: failed ({reason})", file=sys.stderr)
+        return None
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+class PeakMemory:
+    """Most memory taken above what there was at the start, sampled every few milliseconds."""
+
+    def __enter__(self) -> PeakMemory:
+        self.base, self.peak, self._running = self._resident(), 0, True
+        self._thread = threading.Thread(target=self._sample)
+        self._thread.start()
+        return self
+
+    def _resident(self) -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def _sample(self) -> None:
+        while self._running:
+            self.peak = max(self.peak, self._resident() - self.base)
+            time.sleep(0.003)
+
+    def __exit__(self, *_: object) -> None:
+        self._running = False
+        self._thread.join()
+
+
+def with_replaced_rows(dataset: str) -> Any:
+    """A dataset with dense features after attribute injection (far rows, ratio 0.5, seed 0)."""
+    from magnet import datasets
+    from magnet.arrays import dense_x
+    from magnet.corruption import inject_attributes
+
+    data = inject_attributes(datasets.load(dataset), ratio=0.5, candidates=100, seed=0).data
+    data.x = dense_x(data)
+    return data
+
+
+def gcn_accuracies(data: Any, seeds: int, device: str = "cpu") -> Any:
+    """Test accuracy of a two-layer GCN at the epoch with the best validation accuracy, one number per seed."""
+    from magnet.graph import Graph
+    from magnet.nn import GCN, fit
+
+    graph = Graph.from_edges(data.edge_index, data.num_nodes)
+    model = GCN(data.x.shape[1], int(data.y.max()) + 1, hidden=64, dropout=0.5, seeds=range(seeds)).to(device)
+    masks = (data.train_mask, data.val_mask)
+    fitted = fit(model, data.x, graph, data.y, *masks, learning_rate=5e-3, weight_decay=5e-3, epochs=200)
+    right = fitted.logits.argmax(dim=2) == data.y.cpu()
+    return right[:, data.test_mask.cpu()].double().mean(dim=1).numpy()
+
+
+def plain_gcn(data: Any, device: torch.device | str = "cpu", epochs: int = 200) -> tuple[float, float]:
+    """Seconds and test accuracy of one GCN training as in PyG's tutorials: hidden 64, dense features, uncached
+    ``GCNConv``, dropout 0.5 of the hidden layer, validation in every epoch."""
+    from torch_geometric.nn import GCNConv
+
+    class Net(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = GCNConv(data.x.shape[1], 64)
+            self.second = GCNConv(64, int(data.y.max()) + 1)
+
+        def forward(self, x: Any, edges: Any) -> Any:
+            h = torch.nn.functional.dropout(self.first(x, edges).relu(), training=self.training)
+            return self.second(h, edges)
+
+    torch.manual_seed(0)
+    x = (data.x if data.x.layout == torch.strided else data.x.to_dense()).to(device)
+    edges, y = data.edge_index.to(device), data.y.to(device)
+    masks = {name: data[f"{name}_mask"].to(device) for name in ("train", "val", "test")}
+    net = Net().to(device)
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.005, weight_decay=0.005)
+    began, best, test = time.perf_counter(), -1.0, 0.0
+    for _ in range(epochs):
+        net.train()
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(net(x, edges)[masks["train"]], y[masks["train"]])
+        loss.backward()
+        optimizer.step()
+        net.eval()
+        with torch.no_grad():
+            right = net(x, edges).argmax(dim=1) == y
+        val = float(right[masks["val"]].float().mean())
+        if val > best:
+            best, test = val, float(right[masks["test"]].float().mean())
+    return time.perf_counter() - began, test
