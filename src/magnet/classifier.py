@@ -134,15 +134,15 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.initializations < 1:
             raise ValueError(f"initializations is {self.initializations}; at least 1 is needed")
         graph = _graph(data)
-        labels, known = _labels(data, y)
-        self.classes_ = np.unique(labels[known])
+        labels, labeled = _labels(data, y)
+        self.classes_ = np.unique(labels[labeled])
         if self.classes_.size < 2:
             raise ValueError(f"y holds {self.classes_.size} classes; at least 2 are needed")
-        codes = torch.full((known.size,), -1)
-        codes[known] = torch.from_numpy(np.searchsorted(self.classes_, labels[known]))
+        codes = torch.full((labeled.size,), -1)
+        codes[labeled] = torch.from_numpy(np.searchsorted(self.classes_, labels[labeled]))
         train, val = self._parts(data, codes >= 0)
-        given = {name: getattr(self, name) for name in SETTINGS if getattr(self, name) is not None}
-        recipes = recipes_of(self.model, given, self.model_options, int(train.sum()))
+        settings = {name: getattr(self, name) for name in SETTINGS if getattr(self, name) is not None}
+        recipes = recipes_of(self.model, settings, self.model_options, int(train.sum()))
         x, candidates = self._candidates(data, graph)
         self.n_features_in_, classes = int(x.shape[1]), len(self.classes_)
         problem = Problem(graph, codes, train, val, self.n_features_in_, classes, self.seed, candidates, recipes)
@@ -231,10 +231,10 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         graph = _graph(data)
         if dense_x(data).shape[1] != self.n_features_in_:
             raise ValueError(f"x has {data.x.shape[1]} columns; the classifier was fitted on {self.n_features_in_}")
-        kept = self.detector_, self.remark_
+        fitted_state = self.detector_, self.remark_
         needed = any(member.candidate != AS_IT_IS for member in self.members_)
         _, candidates = self._candidates(data, graph, needed and not isinstance(self.detector, Tensor | np.ndarray))
-        self.detector_, self.remark_ = kept
+        self.detector_, self.remark_ = fitted_state
         makes = {candidate.name: candidate.make for candidate in candidates}
         total = torch.zeros((graph.num_nodes, len(self.classes_)), dtype=torch.float64)
         for name in dict.fromkeys(member.candidate for member in self.members_):
@@ -252,12 +252,12 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def score(self, data: Data, y: Any = None) -> float:
         """Accuracy on the nodes of ``test_mask``, or on all labeled nodes if there is none."""
         predicted = self.predict(data)
-        labels, known = _labels(data, y)
+        labels, labeled = _labels(data, y)
         if data.get("test_mask") is not None:
-            known &= data.test_mask.cpu().numpy()
-        if not known.any():
+            labeled &= data.test_mask.cpu().numpy()
+        if not labeled.any():
             raise ValueError("no node is labeled for the test; give y, or data with y and test_mask")
-        return float((predicted[known] == labels[known]).mean())
+        return float((predicted[labeled] == labels[labeled]).mean())
 
     def summary(self) -> pd.DataFrame:
         """Features, network, validation accuracy and weight of every member, by decreasing weight."""
@@ -290,10 +290,10 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "members": [member.described() for member in self.members_],
         }
         arrays: dict[str, Any] = {"classes": self.classes_, "probability": self.probability_, "weights": self.weights_}
-        for place, member in enumerate(self.members_):
+        for number, member in enumerate(self.members_):
             assert member.model is not None
             for name, value in member.model.state_dict().items():
-                arrays[f"member.{place}.{name}"] = value.cpu().numpy()
+                arrays[f"member.{number}.{name}"] = value.cpu().numpy()
         save_arrays(path, {**arrays, "facts": np.array(json.dumps(facts))})
 
     @classmethod
@@ -303,10 +303,10 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             facts = json.loads(str(arrays["facts"]))
             if facts.get("format") != FORMAT:
                 raise ValueError(f"its format is {facts.get('format')!r}, not {FORMAT!r}")
-            given: dict[str, Any] = facts["parameters"]
+            parameters: dict[str, Any] = facts["parameters"]
             for name in ("lambdas", "strengths"):  # JSON has no tuples
-                given[name] = tuple(given[name])
-            self = cls(**given)
+                parameters[name] = tuple(parameters[name])
+            self = cls(**parameters)
             self.classes_, self.probability_ = arrays["classes"], arrays["probability"]
             self.chosen_, self.n_features_in_ = facts["chosen"], int(facts["features"])
             self.val_accuracy_, self.remark_ = facts["val_accuracy"], facts["remark"]
@@ -316,12 +316,12 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if not 0 < len(described) <= MAX_MEMBERS or self.weights_.shape != (len(described),):
                 raise ValueError(f"it has {len(described)} members and {self.weights_.size} weights")
             self.members_ = []
-            for place, each in enumerate(described):
-                prefix = f"member.{place}."
+            for number, description in enumerate(described):
+                prefix = f"member.{number}."
                 state = {
                     name[len(prefix) :]: torch.from_numpy(arrays[name]) for name in arrays if name.startswith(prefix)
                 }
-                self.members_.append(restored(each, state, MODELS, self.n_features_in_, len(self.classes_)))
+                self.members_.append(restored(description, state, MODELS, self.n_features_in_, len(self.classes_)))
         return self
 
 
@@ -333,16 +333,16 @@ def _graph(data: Data) -> Graph:
 
 def _labels(data: Data, y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """The labels of all nodes, and which nodes are labeled."""
-    given = data.get("y") if y is None else y
-    if given is None:
+    values = data.get("y") if y is None else y
+    if values is None:
         raise ValueError("data has no y and none was given; labels are needed")
-    labels = given.cpu().numpy() if isinstance(given, Tensor) else np.asarray(given)
+    labels = values.cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
     if labels.shape != (int(data.x.shape[0]),):
         raise ValueError(f"y has shape {labels.shape}; it must be [{int(data.x.shape[0])}], one label for each node")
     if np.issubdtype(labels.dtype, np.number):
-        known = ~np.isnan(labels) if np.issubdtype(labels.dtype, np.floating) else np.ones(labels.size, dtype=bool)
-        known &= labels != -1
-        return labels, known
-    known = np.array([label is not None and label == label for label in labels])
-    words = np.where(known, labels, "").astype(str)
-    return words, known
+        labeled = ~np.isnan(labels) if np.issubdtype(labels.dtype, np.floating) else np.ones(labels.size, dtype=bool)
+        labeled &= labels != -1
+        return labels, labeled
+    labeled = np.array([label is not None and label == label for label in labels])
+    words = np.where(labeled, labels, "").astype(str)
+    return words, labeled

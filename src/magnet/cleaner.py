@@ -211,8 +211,8 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         from magnet.features import make_detector
 
         choice = {"threshold": self.threshold, "fdr": self.fdr, "contamination": self.contamination}
-        shown = self.progress is True  # a callback is called for tables; detectors draw their own bars
-        return make_detector(self.detector, nodes, seed=self.seed, device=self.device, progress=shown, **choice)
+        show_bar = self.progress is True  # a callback is called for tables; detectors draw their own bars
+        return make_detector(self.detector, nodes, seed=self.seed, device=self.device, progress=show_bar, **choice)
 
     def _work(self, data: Data | tables.Table, trusted: Any, reference: MAGnet | None) -> None:
         if isinstance(data, tables.Table):

@@ -64,10 +64,10 @@ def load(path: Path, kind: type[MAGnet]) -> MAGnet:
     """Read what :func:`save` wrote."""
     with damaged(path), open_npz(path) as arrays:
         facts = _content(arrays["magnet"])
-        given: dict[str, Any] = {
+        parameters: dict[str, Any] = {
             name: tuple(v) if isinstance(v, list) else v for name, v in facts["parameters"].items()
         }
-        model = kind(**given)
+        model = kind(**parameters)
         model.share_, model.fingerprint_ = float(facts["share"]), str(facts["fingerprint"])
         model.cells_ = pd.DataFrame(**facts["cells"])
         if "reference" in arrays.files:
@@ -94,8 +94,8 @@ def _load_features(model: MAGnet, facts: dict[str, Any], arrays: Any) -> None:
     model.detector_ = None
     if facts["thresholds"] is not None:
         threshold, row_threshold = facts["thresholds"]
-        kept = Scales(**{key: torch.from_numpy(value) for key, value in scales.items()})
-        model.detector_ = Reference(kept, threshold, row_threshold)
+        stored_scales = Scales(**{key: torch.from_numpy(value) for key, value in scales.items()})
+        model.detector_ = Reference(stored_scales, threshold, row_threshold)
     fields = facts["fields"]
     model.fields_ = None if fields is None else tuple(Field(**_with_tuples(f)) for f in fields)
     model.columns_ = None if facts["columns"] is None else [Column(**c) for c in facts["columns"]]

@@ -82,10 +82,10 @@ def run_tasks(
                 running[task.remote(stored, *piece[1])] = piece[0]
             if not running:
                 return
-            (done,), _ = ray.wait(list(running), num_returns=1)
-            key = running.pop(done)
+            (finished,), _ = ray.wait(list(running), num_returns=1)
+            key = running.pop(finished)
             try:
-                result = ray.get(done)
+                result = ray.get(finished)
             except ray.exceptions.RayTaskError as error:
                 raise error.cause from None
             except ray.exceptions.RayError as error:
@@ -105,15 +105,15 @@ def results_in_order(
         [8, 32]
     """
     if address is None:
-        yield from (work(shared, *each) for each in arguments)
+        yield from (work(shared, *piece) for piece in arguments)
         return
-    done: dict[int, Any] = {}
-    found = run_tasks(work, shared, enumerate(arguments), address)
+    results: dict[int, Any] = {}
+    tasks = run_tasks(work, shared, enumerate(arguments), address)
     for number in range(len(arguments)):
-        while number not in done:
-            key, result = next(found)
-            done[key] = result
-        yield done.pop(number)
+        while number not in results:
+            key, result = next(tasks)
+            results[key] = result
+        yield results.pop(number)
 
 
 def _with_one_thread(stored: tuple[Callable[..., Any], Any], *arguments: Any) -> Any:

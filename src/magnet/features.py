@@ -102,8 +102,8 @@ def judge_features(
     if not hasattr(detector, "fit"):
         return _given(data, detector, columns)
     fitted = copy.copy(detector)
-    known = {"columns": columns, "trusted": trusted, "reference": reference, "cluster": cluster}
-    fitted.fit(data, **{name: value for name, value in known.items() if value is not None})
+    arguments = {"columns": columns, "trusted": trusted, "reference": reference, "cluster": cluster}
+    fitted.fit(data, **{name: value for name, value in arguments.items() if value is not None})
     return FeatureVerdict(
         detector=fitted,
         columns=columns if columns is not None else fitted.columns_,
@@ -156,14 +156,14 @@ def recover_features(
     """
     if bool((trust >= 1).all()):
         return x
-    given = {"coordinates": "degree", "cluster": cluster, **(options or {})}
+    arguments = {"coordinates": "degree", "cluster": cluster, **(options or {})}
     if recovery == "framelet":
         transform = FrameletTransform(graph)
-        return recover(x, trust, transform, **{"keep_trusted": True, "start": "propagated", **given}).x
+        return recover(x, trust, transform, **{"keep_trusted": True, "start": "propagated", **arguments}).x
     if not is_sparse(x):
         # no evidence: an isolated node takes the column's median instead of keeping a wrong value
         x = torch.where(trust > 0, x, torch.full_like(x, torch.nan))
-    return propagate(x, trust, graph, **{"lam": 0.0, **given}).x
+    return propagate(x, trust, graph, **{"lam": 0.0, **arguments}).x
 
 
 def list_features(observed: Tensor, recovered: Tensor, verdict: FeatureVerdict) -> pd.DataFrame:

@@ -23,8 +23,8 @@ LONGEST_NAME = 200  # bytes of a name that still has room for more; file systems
 
 def cache_folder() -> Path:
     """``$MAGNET_CACHE``, else ``magnet`` in the user's cache folder."""
-    if own := os.environ.get("MAGNET_CACHE"):
-        return Path(own)
+    if folder := os.environ.get("MAGNET_CACHE"):
+        return Path(folder)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "magnet"
 
 
@@ -52,10 +52,10 @@ def write_text(path: Path, text: str) -> None:
         part.write_text(text, encoding="utf-8", errors="replace", newline="")
 
 
-def locked_part(name: str, place: Path, make: Callable[[str, Path], str]) -> tuple[Path, int | None]:
+def locked_part(name: str, folder: Path, make: Callable[[str, Path], str]) -> tuple[Path, int | None]:
     """Something new and hidden in ``place`` to prepare a file or folder called ``name`` in, and its lock (or None)."""
     while True:
-        part = Path(make(part_prefix(name), place))
+        part = Path(make(part_prefix(name), folder))
         locked = lock(part, wait=True)
         if part.exists():
             return part, locked
@@ -63,8 +63,8 @@ def locked_part(name: str, place: Path, make: Callable[[str, Path], str]) -> tup
             os.close(locked)
 
 
-def _new_file(prefix: str, place: Path) -> str:
-    handle, name = tempfile.mkstemp(prefix=prefix, suffix=PART, dir=place)
+def _new_file(prefix: str, folder: Path) -> str:
+    handle, name = tempfile.mkstemp(prefix=prefix, suffix=PART, dir=folder)
     os.close(handle)
     return name
 

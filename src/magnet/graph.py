@@ -69,12 +69,12 @@ class Graph:
         if is_whole_graph(edge_index):
             if edge_weight is not None:
                 raise ValueError(f"edge_weight belongs to the {type(edge_index).__name__} that is given")
-            given = edge_index
-            edge_index, edge_weight, names = edge_list(given)
+            whole_graph = edge_index
+            edge_index, edge_weight, names = edge_list(whole_graph)
             if num_nodes not in (None, len(names)):
                 raise ValueError(f"num_nodes is {num_nodes}; the given graph has {len(names)} nodes")
-            if isinstance(given, Graph) and lambda_max is None:
-                return given
+            if isinstance(whole_graph, Graph) and lambda_max is None:
+                return whole_graph
             num_nodes = len(names)
         rows, cols, num_nodes = _check_edges(edge_index, num_nodes)
         weight = _check_weights(edge_weight, rows.size)
@@ -206,10 +206,10 @@ def edge_list(graph: Any) -> tuple[NDArray[np.int64], FloatArray | None, list[An
     """
     if _is_networkx(graph):
         names = list(graph.nodes)
-        place = {name: k for k, name in enumerate(names)}
-        found = [(place[a], place[b], 1.0 if w is None else w) for a, b, w in graph.edges(data="weight")]
-        ends = np.array([pair[:2] for pair in found], dtype=np.int64).reshape(-1, 2).T
-        return ends, np.array([weight for _, _, weight in found], dtype=np.float64), names
+        number = {name: k for k, name in enumerate(names)}
+        weighted_edges = [(number[a], number[b], 1.0 if w is None else w) for a, b, w in graph.edges(data="weight")]
+        ends = np.array([pair[:2] for pair in weighted_edges], dtype=np.int64).reshape(-1, 2).T
+        return ends, np.array([weight for _, _, weight in weighted_edges], dtype=np.float64), names
     matrix = graph.adjacency if isinstance(graph, Graph) else graph
     if not sp.issparse(matrix) or matrix.shape[0] != matrix.shape[1]:
         what = f"a matrix of shape {list(matrix.shape)}" if sp.issparse(matrix) else f"a {type(graph).__name__}"

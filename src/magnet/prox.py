@@ -92,8 +92,8 @@ def two_thirds(z: Tensor, t: Tensor | float) -> Tensor:
     s = 2 * radius * torch.cosh(torch.arccosh((safe_z**2 / (2 * radius**3)).clamp(min=1.0)) / 3)
     root_s = torch.sqrt(s)
     y = (root_s + torch.sqrt((2 * safe_z / root_s - s).clamp(min=0.0))) / 2
-    kept = torch.where(survives, y**3, torch.zeros_like(size))
-    return torch.sign(z) * torch.where(t > 0, kept, size)
+    nonzero = torch.where(survives, y**3, torch.zeros_like(size))
+    return torch.sign(z) * torch.where(t > 0, nonzero, size)
 
 
 def lp(z: Tensor, t: Tensor | float, p: float, convention: Hard = "exact") -> Tensor:

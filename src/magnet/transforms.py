@@ -44,5 +44,5 @@ class Clean(BaseTransform):  # type: ignore[misc]
         return result
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self.settings.items())
-        return f"{type(self).__name__}({given})"
+        settings = ", ".join(f"{name}={value!r}" for name, value in self.settings.items())
+        return f"{type(self).__name__}({settings})"

@@ -25,9 +25,9 @@ MEMORY_SHARE = 0.5  # of the machine's memory that one input may take; the rest 
 @cache
 def memory_limit() -> int:
     """Bytes that one input may unfold to: half of the memory, or ``$MAGNET_MAX_BYTES``."""
-    own = os.environ.get("MAGNET_MAX_BYTES", "")
-    if own.isdigit():
-        return int(own)
+    override = os.environ.get("MAGNET_MAX_BYTES", "")
+    if override.isdigit():
+        return int(override)
     sizes = [64 << 30]
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         sizes.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))

@@ -25,8 +25,8 @@ for panel, commands in PANELS.items():
         app.command(command.__name__, rich_help_panel=panel)(command)
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(asked_for: bool) -> None:
+    if asked_for:
         typer.echo(f"magnet {__version__}")
         raise typer.Exit
 

@@ -166,12 +166,12 @@ class Workspace:
             raise ValueError(f"the table has no column {column!r}")
         if not 0 <= row < len(frame):
             raise ValueError(f"row is {row}; the table has rows 0 to {len(frame) - 1}")
-        found = cells[(cells["row"] == row) & (cells["column"] == column)]
+        listed = cells[(cells["row"] == row) & (cells["column"] == column)]
         ends = result.table.links.edge_index
         around = ends[1][ends[0] == row].tolist() if result.table.links.kind == "given" else []
         return {
-            "suspicious": len(found) > 0,
-            "cell": cell_json(next(found.itertuples(index=False))) if len(found) else None,
+            "suspicious": len(listed) > 0,
+            "cell": cell_json(next(listed.itertuples(index=False))) if len(listed) else None,
             "row": {str(name): json_value(value) for name, value in frame.iloc[row].items()},
             "linked_rows": [{"row": k, "value": json_value(frame[column].iloc[k])} for k in around[:24]],
         }
@@ -221,17 +221,19 @@ class Workspace:
         """Decisions in the form of a decisions file, with suggested values where none was given."""
         from magnet.tables.values import json_value
 
-        known: dict[tuple[int, str], Any] = {}
+        suggested: dict[tuple[int, str], Any] = {}
         if any("value" not in decision for decision in decisions):
-            found = self._judged(nodes, edges).suspicious_cells
-            keys = zip(found["row"].tolist(), found["column"].tolist(), strict=True)
-            known = dict(zip(keys, found["suggested"].tolist(), strict=True))
+            listed = self._judged(nodes, edges).suspicious_cells
+            keys = zip(listed["row"].tolist(), listed["column"].tolist(), strict=True)
+            suggested = dict(zip(keys, listed["suggested"].tolist(), strict=True))
         cells = []
-        for place, decision in enumerate(decisions):
+        for number, decision in enumerate(decisions):
             key = (decision.get("row"), decision.get("column"))
-            if "value" not in decision and key not in known:
-                raise ValueError(f"decision {place + 1}: nothing is suggested for row {key[0]}, {key[1]}; give a value")
-            value = json_value(decision["value"] if "value" in decision else known[key])  # type: ignore[index]
+            if "value" not in decision and key not in suggested:
+                raise ValueError(
+                    f"decision {number + 1}: nothing is suggested for row {key[0]}, {key[1]}; give a value"
+                )
+            value = json_value(decision["value"] if "value" in decision else suggested[key])  # type: ignore[index]
             cells.append({"row": key[0], "column": key[1], "suggested": value, "accept": True})
         return cells
 

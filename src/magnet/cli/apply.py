@@ -33,11 +33,11 @@ def apply(
 ) -> None:
     """Write the table with the accepted suggestions of a review."""
     with out.progress() as stage:
-        done, changes = _apply(decisions, nodes, output, force, stage)
+        summary, changes = _apply(decisions, nodes, output, force, stage)
     for line in changes:
         out.detail(line)
-    out.result(done)
-    out.line(f"{done['output']}: {done['changed']} cells changed, {done['left']} left as they were")
+    out.result(summary)
+    out.line(f"{summary['output']}: {summary['changed']} cells changed, {summary['left']} left as they were")
 
 
 def _apply(
@@ -84,7 +84,7 @@ def _recorded(content: dict[str, Any], decisions: Path) -> Path:
     if not isinstance(name, str) or not name:
         raise ValueError(f"{decisions} does not name its table; use magnet apply {decisions} NODES")
     places = (Path(name), decisions.parent / name, decisions.parent / Path(name).name)
-    return next((place for place in places if file_of(place).exists()), places[0])
+    return next((path for path in places if file_of(path).exists()), places[0])
 
 
 def read_decisions(path: Path) -> dict[str, Any]:
@@ -116,9 +116,9 @@ def accepted(cells: list[Any], source: Source, path: Path) -> dict[str, Change]:
     frame = source.frame
     names = {str(name) for name in frame.columns}
     parsers: dict[str, Callable[[str], Any]] = {}
-    found: dict[str, dict[int, Any]] = {}
-    for place, cell in enumerate(cells):
-        where = f"{path}: decision {place + 1}"
+    changes: dict[str, dict[int, Any]] = {}
+    for number, cell in enumerate(cells):
+        where = f"{path}: decision {number + 1}"
         if not isinstance(cell, dict) or not isinstance(cell.get("accept"), bool):
             raise ValueError(f"{where} has no 'accept' that is true or false")
         row, column, value = cell.get("row"), cell.get("column"), cell.get("suggested")
@@ -131,12 +131,12 @@ def accepted(cells: list[Any], source: Source, path: Path) -> dict[str, Change]:
         if column not in parsers:
             parsers[column] = _checked_parser(source, column)
         try:
-            found.setdefault(column, {})[row] = parsers[column](_text(value))
+            changes.setdefault(column, {})[row] = parsers[column](_text(value))
         except ValueError as error:
             raise ValueError(
                 f"{where}: {str(value)[:60]!r} cannot be written to column {column[:60]!r} ({error})"
             ) from None
-    return {name: (np.array(list(rows), dtype=np.int64), list(rows.values())) for name, rows in found.items()}
+    return {name: (np.array(list(rows), dtype=np.int64), list(rows.values())) for name, rows in changes.items()}
 
 
 def _text(value: Any) -> str:

@@ -30,9 +30,11 @@ def bench(
     """Run a benchmark and print its table (options after `--` are passed on)."""
     scripts = {path.stem: path for path in sorted(folder().glob("[!_]*.py"))}
     if name is None:
-        said = {stem: path.read_text(encoding="utf-8").lstrip('"').splitlines()[0] for stem, path in scripts.items()}
-        out.result(said)
-        for stem, first_line in said.items():
+        descriptions = {
+            stem: path.read_text(encoding="utf-8").lstrip('"').splitlines()[0] for stem, path in scripts.items()
+        }
+        out.result(descriptions)
+        for stem, first_line in descriptions.items():
             out.line(f"{stem:12} {first_line}")
         return
     if name not in scripts:
@@ -41,12 +43,12 @@ def bench(
     out.detail(" ".join(words))
     began = time.perf_counter()
     if out.talks:  # the benchmark says itself how far it is
-        done = subprocess.run(words, text=True)
+        process = subprocess.run(words, text=True)
     else:
         with out.progress() as stage:
             stage(f"running {name}")
-            done = subprocess.run(words, stdout=subprocess.PIPE, text=True)
+            process = subprocess.run(words, stdout=subprocess.PIPE, text=True)
     seconds = round(time.perf_counter() - began, 2)
-    out.result({"benchmark": name, "code": done.returncode, "seconds": seconds, "output": done.stdout})
+    out.result({"benchmark": name, "code": process.returncode, "seconds": seconds, "output": process.stdout})
     out.detail(f"{seconds} s")
-    raise typer.Exit(done.returncode)
+    raise typer.Exit(process.returncode)

@@ -144,7 +144,7 @@ def clean(
         inputs = {name: (path, file_of(path)) for name, path in named.items() if path is not None}
         if not dry_run:
             refuse_overwriting([file for _, file in inputs.values()], targets(output, table.source.suffix))
-        known = read_trusted(trusted, table) if trusted is not None else None
+        trusted_mask = read_trusted(trusted, table) if trusted is not None else None
         if decisions is not None:
             model.decisions = [d for d in read_decisions(decisions)["cells"] if d.get("decided_by") == "user"]
         if dry_run:
@@ -152,7 +152,7 @@ def clean(
             _show_table(table, out)
             return
         stage("finding wrong cells")
-        result = CleanResult(table, model.fit(table, trusted=known))
+        result = CleanResult(table, model.fit(table, trusted=trusted_mask))
         stage("writing")
         sums = {name: {"path": str(path), "sha256": sha256_of(file)} for name, (path, file) in inputs.items()}
         run = {
@@ -181,9 +181,9 @@ def _summarize(result: CleanResult, written: list[Path], out: Output) -> None:
         out.line(line)
     judged = result.table.num_nodes * len(record.judged)
     counts = record.counts
-    done = {"corrected": counts["corrected"], "filled": counts["filled"], "left for you to decide": counts["kept"]}
-    shown = ", ".join(f"{count} {what}" for what, count in done.items() if count)
-    out.line(f"{len(cells)} of {judged} judged cells look wrong" + (f": {shown}." if shown else "."))
+    by_action = {"corrected": counts["corrected"], "filled": counts["filled"], "left for you to decide": counts["kept"]}
+    actions = ", ".join(f"{count} {what}" for what, count in by_action.items() if count)
+    out.line(f"{len(cells)} of {judged} judged cells look wrong" + (f": {actions}." if actions else "."))
     if not len(cells):
         out.line("No suspicious cells were found. This does not prove that the table is clean.")
     kinds = cells["kind"].value_counts()

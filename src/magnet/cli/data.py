@@ -43,14 +43,14 @@ def _show(root: Path | None) -> None:
     for entry in DATASETS.values():
         limits = "{0, 1}" if entry.kind == "binary" else f"[{entry.low:g}, {entry.high:g}]"
         counts = (entry.nodes, entry.edges, entry.features, entry.classes)
-        place, note = _where(entry, root)
+        where, note = _where(entry, root)
         table.add_row(
             "bsd68/1..68" if entry.name == "bsd68/1" else entry.name,
             *(f"{count:,}".replace(",", " ") if count else "-" for count in counts),
             "-" if entry.homophily is None else f"{entry.homophily:.3f}",
             f"{entry.kind} {limits}",
             entry.splits,
-            place,
+            where,
         )
         if entry.stands_for:
             notes.append(f"{entry.name} stands in for {entry.stands_for} where that cannot be downloaded.")
@@ -76,9 +76,9 @@ def _where(entry: Any, root: Path | None) -> tuple[str, str]:
 
     if entry.source is None:
         return "built in", ""
-    found = entry.found(root)
-    if found is not None:
-        return next(label for label, base in bases(root).items() if found.is_relative_to(base)), ""
+    folder = entry.found(root)
+    if folder is not None:
+        return next(label for label, base in bases(root).items() if folder.is_relative_to(base)), ""
     if entry.source.can_download:
         return "download", ""
     files = ", ".join(entry.source.files)

@@ -75,12 +75,12 @@ def _demo(folder: Path, share: float, ratio: float, seed: int, out: Output) -> d
     )
     everywhere = np.ones_like(wrong)
     table.add_row("error of all pixels", *(f"{_error(x, truth, everywhere):.2f}" for x in (observed, repaired)))
-    labels, known = data.y.numpy(), data.train_mask.numpy()
+    labels, training = data.y.numpy(), data.train_mask.numpy()
     for name, which in (("all digits", np.ones_like(damaged)), ("damaged digits", damaged)):
-        scores = [_nearest_accuracy(x, truth, labels, known, which) for x in (observed, repaired)]
+        scores = [_nearest_accuracy(x, truth, labels, training, which) for x in (observed, repaired)]
         table.add_row(f"{name} classified correctly", *(f"{score:.1%}" for score in scores))
     console.print(table)
-    best = _nearest_accuracy(truth, truth, labels, known, np.ones_like(damaged))
+    best = _nearest_accuracy(truth, truth, labels, training, np.ones_like(damaged))
     console.print(
         f"With the true pixels {best:.1%} are classified correctly. Detection and repair took {seconds:.1f} s."
     )
@@ -137,9 +137,9 @@ def _links(data: Any) -> pd.DataFrame:
 def _flagged(cells: pd.DataFrame, names: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     import numpy as np
 
-    done = cells[cells["action"] == "corrected"]
+    corrected = cells[cells["action"] == "corrected"]
     flagged = np.zeros(shape, dtype=bool)
-    flagged[done["row"].to_numpy(dtype=int), names.get_indexer(done["column"])] = True
+    flagged[corrected["row"].to_numpy(dtype=int), names.get_indexer(corrected["column"])] = True
     return flagged
 
 
@@ -148,13 +148,13 @@ def _error(x: NDArray[Any], truth: NDArray[Any], where: NDArray[np.bool_]) -> fl
 
 
 def _nearest_accuracy(
-    x: NDArray[Any], clean: NDArray[Any], y: NDArray[Any], known: NDArray[np.bool_], which: NDArray[np.bool_]
+    x: NDArray[Any], clean: NDArray[Any], y: NDArray[Any], training: NDArray[np.bool_], which: NDArray[np.bool_]
 ) -> float:
     """Accuracy of the nearest clean training digit, which only wrong pixels can lower."""
     from sklearn.neighbors import KNeighborsClassifier
 
-    model = KNeighborsClassifier(n_neighbors=1).fit(clean[known], y[known])
-    return float(model.score(x[~known & which], y[~known & which]))
+    model = KNeighborsClassifier(n_neighbors=1).fit(clean[training], y[training])
+    return float(model.score(x[~training & which], y[~training & which]))
 
 
 def _draw(rows: dict[str, NDArray[Any]], wrong: NDArray[np.bool_], path: Path) -> None:

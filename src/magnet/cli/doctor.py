@@ -45,15 +45,15 @@ def doctor(
     out: Output,
 ) -> None:
     """Print versions, devices, threads and data folders, and how to install what is missing."""
-    found = examine()
-    out.result(found)
-    for line in _lines(found):
+    report = examine()
+    out.result(report)
+    for line in _lines(report):
         out.line(line)
     for name, (parts, use) in EXTRAS.items():
         out.detail(
             f"extra {name} ({use}): " + ", ".join(f"{part} {package_version(part) or 'missing'}" for part in parts)
         )
-    if found["missing"]:
+    if report["missing"]:
         raise typer.Exit(FAILED)
 
 
@@ -106,21 +106,21 @@ def _folders() -> dict[str, Any]:
     }
 
 
-def _lines(found: dict[str, Any]) -> list[str]:
-    data = found["data"]
+def _lines(report: dict[str, Any]) -> list[str]:
+    data = report["data"]
     lines = [
-        f"magnet {found['magnet']}, Python {found['python']} ({found['executable']})",
-        f"{found['platform']}, {found['cores']} cores, torch uses {found['threads']} threads",
-        f"devices: {', '.join(found['devices'])}" + ("" if found["triton"] else " (no Triton: no fused CUDA kernels)"),
-        "packages: " + ", ".join(f"{name} {version or 'MISSING'}" for name, version in found["packages"].items()),
+        f"magnet {report['magnet']}, Python {report['python']} ({report['executable']})",
+        f"{report['platform']}, {report['cores']} cores, torch uses {report['threads']} threads",
+        f"devices: {', '.join(report['devices'])}{'' if report['triton'] else ' (no Triton: no fused CUDA kernels)'}",
+        "packages: " + ", ".join(f"{name} {version or 'MISSING'}" for name, version in report["packages"].items()),
         f"raw datasets: MAGNET_DATA is {data['MAGNET_DATA'] or 'not set'}, the cache folder is {data['cache']}",
         f"datasets found: {', '.join(data['found'])}",
     ]
     if data["to download"]:
         lines.append(f"not found: {', '.join(data['to download'])} (see magnet datasets)")
-    for name, there in found["extras"].items():
-        if not there:
+    for name, installed in report["extras"].items():
+        if not installed:
             lines.append(f"extra {name} is not installed ({EXTRAS[name][1]}): pip install 'magnet-gnn[{name}]'")
-    if found["missing"]:
-        lines.append(f"MISSING: {', '.join(found['missing'])}: pip install magnet-gnn")
+    if report["missing"]:
+        lines.append(f"MISSING: {', '.join(report['missing'])}: pip install magnet-gnn")
     return lines

@@ -124,9 +124,9 @@ class Output:
         if not self.draws:  # older versions of rich end even a disabled bar with an empty line
             yield lambda name, share=None: None
             return
-        shown = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24), TimeElapsedColumn())
-        left = (TextColumn("left:"), TimeRemainingColumn())
-        with Progress(*shown, *left, console=Console(stderr=True), transient=True) as bar:
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24), TimeElapsedColumn())
+        remaining = (TextColumn("left:"), TimeRemainingColumn())
+        with Progress(*columns, *remaining, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("starting", total=None)
 
             def stage(name: str, share: float | None = None) -> None:

@@ -58,8 +58,8 @@ def reproduce(
     from magnet.experiments.protocol.run import chosen_device
     from magnet.experiments.store import Store
 
-    asked = names(name) or []
-    unknown = [part for part in asked if part != "all" and part not in EXHIBITS]
+    requested = names(name) or []
+    unknown = [part for part in requested if part != "all" and part not in EXHIBITS]
     if unknown:
         fail(f"unknown exhibit {unknown[0]!r}; choose from {', '.join(EXHIBITS)}, all")
     if search and quick:
@@ -73,14 +73,14 @@ def reproduce(
     exported = store.with_suffix(".csv")
     if show and not store.exists() and not exported.is_file():
         fail(f"{store} does not exist; run without --show first")
-    own = settings or store.with_name("settings.toml")
+    settings_file = settings or store.with_name("settings.toml")
     options = Options(
         datasets=names(datasets),
         methods=names(methods),
         corruptions=names(corruptions),
         repeats=repeats or (2 if quick else 10),
         quick=quick,
-        settings=own if search or own.is_file() else None,
+        settings=settings_file if search or settings_file.is_file() else None,
         defaults=defaults,
     )
     where = Where(jobs=jobs, ray=ray, device=device, folder=None if folder is None else str(folder))
@@ -91,20 +91,20 @@ def reproduce(
             out.line(f"{opened.load(exported)} finished runs from {exported}")
     try:
         say = None if out.quiet else out.line
-        made = make_exhibits(asked, store, target, options, where, show, any_version, search, say=say)
+        rendered = make_exhibits(requested, store, target, options, where, show, any_version, search, say=say)
     except KeyboardInterrupt:
         fail("interrupted; run the same command again to continue", INTERRUPTED)
     console = Console(quiet=not out.talks)
-    for document in made.documents:
+    for document in rendered.documents:
         console.rule(document.title)
         show_document(document, console)
-    if "all" in asked:
-        out.line(f"one page: {write_page(made.documents, target, store, made.shown)}")
-    exhibits = {document.name: document.title for document in made.documents}
-    out.result({"exhibits": exhibits, "runs": len(made.shown), "failed": made.failed, "output": str(target)})
+    if "all" in requested:
+        out.line(f"one page: {write_page(rendered.documents, target, store, rendered.shown)}")
+    exhibits = {document.name: document.title for document in rendered.documents}
+    out.result({"exhibits": exhibits, "runs": len(rendered.shown), "failed": rendered.failed, "output": str(target)})
     out.line(f"written to {target}")
-    out.detail(f"{len(made.shown)} finished runs are shown")
-    if made.failed:
-        for key, message in made.failed.items():
+    out.detail(f"{len(rendered.shown)} finished runs are shown")
+    if rendered.failed:
+        for key, message in rendered.failed.items():
             typer.echo(f"failed: {key} {message}", err=True)
-        fail(f"{len(made.failed)} runs failed; run the same command again to retry them", FAILED)
+        fail(f"{len(rendered.failed)} runs failed; run the same command again to retry them", FAILED)

@@ -36,6 +36,6 @@ def review(
         pass
     finally:
         server.server_close()
-    done = f"{len(decisions.decided)} cells decided"
+    summary = f"{len(decisions.decided)} cells decided"
     apply = f"; write them with: magnet apply {shlex.quote(str(decisions.path))} -o FILE"
-    out.line(done + apply if decisions.path.exists() else done)
+    out.line(summary + apply if decisions.path.exists() else summary)

@@ -30,7 +30,7 @@ def run(
     folder: Folder = None,
 ) -> None:
     """Run one method on one dataset and print its metrics (all metrics and settings with -v or --json)."""
-    given = dict(_setting(words) for words in option or ())
+    overrides = dict(_setting(words) for words in option or ())
     if settings is not None and not settings.is_file():
         raise ValueError(f"--settings: {settings} does not exist")
     config = {"kind": "classify", "dataset": dataset, "corruption": corruption, "method": method, "seed": seed}
@@ -38,7 +38,7 @@ def run(
         from magnet.experiments.tuning.settings import tuned
 
         config |= tuned(method, dataset, corruption, settings)
-    _run(config | given, store, device, None if folder is None else str(folder), out)
+    _run(config | overrides, store, device, None if folder is None else str(folder), out)
 
 
 def _run(config: dict[str, Any], store: Path | None, device: str | None, folder: str | None, out: Output) -> None:
@@ -48,15 +48,15 @@ def _run(config: dict[str, Any], store: Path | None, device: str | None, folder:
     from magnet.experiments.store import Store
     from magnet.experiments.store.store import plain
 
-    with nullcontext() if store is None else Store(store) as kept:
-        found = None if kept is None else kept.get(config)
-        if found is None:
-            asked = {name: value for name, value in config.items() if name != "kind"}
-            result = next(run_many([asked], device, folder, progress=out.draws))[1]
-            if kept is not None:
-                kept.add(config, result)
+    with nullcontext() if store is None else Store(store) as opened:
+        finished = None if opened is None else opened.get(config)
+        if finished is None:
+            request = {name: value for name, value in config.items() if name != "kind"}
+            result = next(run_many([request], device, folder, progress=out.draws))[1]
+            if opened is not None:
+                opened.add(config, result)
         else:
-            result = found.result
+            result = finished.result
     out.result(result, plain)
     for name, value in result.items():
         (out.line if isinstance(value, int | float | str) else out.detail)(f"{name}: {value}")

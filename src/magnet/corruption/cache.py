@@ -42,8 +42,8 @@ def corrupt_once(
     path = Path(folder or cache_folder() / "corrupted") / f"{name}-{kind}-{seed}-{digest}.npz"
     if not path.is_file():
         corrupt(data, kind, seed, **options).save(path)
-    kept = Corruption.load(path)
+    stored = Corruption.load(path)
     # Everything but the features is the caller's own, as after a fresh corruption.
     corrupted = copy.copy(data)
-    corrupted.x = kept.data.x.to(data.x.device)
-    return Corruption(corrupted, kept.cells.to(data.x.device), kept.nodes.to(data.x.device), kept.info)
+    corrupted.x = stored.data.x.to(data.x.device)
+    return Corruption(corrupted, stored.cells.to(data.x.device), stored.nodes.to(data.x.device), stored.info)

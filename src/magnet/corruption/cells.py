@@ -123,9 +123,9 @@ def _exchanged(rng: np.random.Generator, col: IntArray, old: NDArray[Any]) -> ND
     sorted_col = col[order]
     first = np.searchsorted(sorted_col, sorted_col, side="left")
     last = np.searchsorted(sorted_col, sorted_col, side="right") - 1
-    here = np.arange(col.size)
+    position = np.arange(col.size)
     new = np.empty_like(old)
-    new[order] = old[order[np.where(here == last, first, here + 1)]]
+    new[order] = old[order[np.where(position == last, first, position + 1)]]
     return new
 
 

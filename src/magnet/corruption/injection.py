@@ -104,8 +104,8 @@ def _broken(x: torch.Tensor, rows: IntArray, share: float, rng: np.random.Genera
     matrix = to_scipy(x)
     for first, last in zip(matrix.indptr[rows], matrix.indptr[rows + 1], strict=True):
         count = int(last - first)
-        gone = rng.choice(count, min(count, max(1, round(share * count))), replace=False)
-        matrix.data[first + gone] = 0
+        zeroed = rng.choice(count, min(count, max(1, round(share * count))), replace=False)
+        matrix.data[first + zeroed] = 0
     matrix.eliminate_zeros()
     return like(matrix, x)
 
@@ -148,10 +148,10 @@ def _products(rows: Any, targets: IntArray, pool: IntArray) -> NDArray[np.float6
     """Inner products of each target's row with the rows of its candidates."""
     if not sp.issparse(rows):
         return np.matmul(rows[pool], rows[targets][:, :, None])[:, :, 0].astype(np.float64)
-    wanted = rows[pool.ravel()]
-    own = rows[targets].toarray()
-    length = np.diff(wanted.indptr)
+    candidates = rows[pool.ravel()]
+    target_rows = rows[targets].toarray()
+    length = np.diff(candidates.indptr)
     owner = np.repeat(np.repeat(np.arange(targets.size), pool.shape[1]), length)
-    terms = own[owner, wanted.indices] * wanted.data
+    terms = target_rows[owner, candidates.indices] * candidates.data
     pair = np.repeat(np.arange(pool.size), length)
     return np.asarray(np.bincount(pair, terms, minlength=pool.size), dtype=np.float64).reshape(pool.shape)

@@ -68,9 +68,9 @@ def meta_attack(
         2
     """
     nodes, columns = check_features(data)
-    known = CALIBRATED.get(getattr(data, "name", None) or "")
-    if budget is None and known is not None:
-        budget, flips_per_step = known[0], flips_per_step or known[1]
+    calibrated = CALIBRATED.get(getattr(data, "name", None) or "")
+    if budget is None and calibrated is not None:
+        budget, flips_per_step = calibrated[0], flips_per_step or calibrated[1]
     budget = _check_budget(budget, nodes * columns)
     if strategy not in ("meta", "random"):
         raise ValueError(f"strategy is {strategy!r}; it must be 'meta' or 'random'")
@@ -153,9 +153,9 @@ def _best_cells(
         gain = slope * (torch.where(slope > 0, high, low) - x[block])
         gain.masked_fill_(touched[block], -1.0)
         if per_row is not None:
-            left = per_row - touched[block].sum(dim=1)
+            remaining = per_row - touched[block].sum(dim=1)
             ranked = gain.topk(min(per_row, gain.shape[1]), dim=1)
-            inside = torch.arange(ranked.indices.shape[1], device=x.device) < left[:, None]
+            inside = torch.arange(ranked.indices.shape[1], device=x.device) < remaining[:, None]
             allowed = torch.full_like(gain, -1.0)
             gain = allowed.scatter_(1, ranked.indices, torch.where(inside, ranked.values, -1.0))
         best = gain.view(-1).topk(min(count, gain.numel()))
@@ -174,9 +174,9 @@ def _change_at_random(
         row = cells // x.shape[1]
         order = row.argsort(stable=True)
         start = torch.searchsorted(row[order], torch.arange(x.shape[0]))
-        place = torch.empty_like(cells)
-        place[order] = torch.arange(cells.numel()) - start[row[order]]
-        cells = cells[place < per_row]
+        rank = torch.empty_like(cells)
+        rank[order] = torch.arange(cells.numel()) - start[row[order]]
+        cells = cells[rank < per_row]
     cells = cells[:budget].to(x.device)
     column, value = cells % x.shape[1], x.view(-1)[cells]
     x.view(-1)[cells] = torch.where(high[column] - value >= value - low[column], high[column], low[column])

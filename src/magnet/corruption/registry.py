@@ -49,8 +49,8 @@ def corrupt(data: Data, kind: str, seed: int = 0, **options: Any) -> Corruption:
     """
     check_options(kind, options)
     function, fixed, _ = KINDS[kind]
-    given = {key: value for key, value in options.items() if value is not None}
-    return function(data, **fixed, **(_defaults(data, kind) | given), seed=seed)
+    set_options = {key: value for key, value in options.items() if value is not None}
+    return function(data, **fixed, **(_defaults(data, kind) | set_options), seed=seed)
 
 
 def check_options(kind: str, options: dict[str, Any]) -> tuple[str, ...]:

@@ -64,9 +64,9 @@ def find(source: Source, root: str | os.PathLike[str] | None = None) -> Path | N
 
 def find_or_download(name: str, source: Source, root: str | os.PathLike[str] | None = None) -> Path:
     """The folder with the raw files of dataset ``name``, downloading them into the cache if need be."""
-    found = find(source, root)
-    if found is not None:
-        return found
+    folder = find(source, root)
+    if folder is not None:
+        return folder
     target = cache_folder() / source.folders[0]
     missing = [file for file in source.files if not (target / file).is_file()]
     if not source.can_download:
@@ -117,9 +117,11 @@ def _connection(url: str) -> Iterator[Any]:
     """An answer over https, as anything between could change one over http; a redirection counts."""
     try:
         with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
-            place = urllib.parse.urlsplit(answer.geturl())
-            if place.scheme != "https" and place.hostname not in ("127.0.0.1", "localhost"):
-                raise ConnectionError(f"{url} redirects to {place.scheme}://{place.hostname}; only https is allowed")
+            address = urllib.parse.urlsplit(answer.geturl())
+            if address.scheme != "https" and address.hostname not in ("127.0.0.1", "localhost"):
+                raise ConnectionError(
+                    f"{url} redirects to {address.scheme}://{address.hostname}; only https is allowed"
+                )
             yield answer
     except http.client.HTTPException as error:
         raise ConnectionError(f"{url} was interrupted ({type(error).__name__})") from None

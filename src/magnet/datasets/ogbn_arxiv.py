@@ -39,8 +39,8 @@ def read(name: str, folder: Path, split: int) -> Data:
     if not path.is_file():
         arrays = {part: _csv(folder / file, dtype) for part, (file, dtype) in FILES.items()}
         save_arrays(path, arrays, compress=False)
-    with damaged(path), open_npz(path) as kept:
-        arrays = {part: kept[part] for part in FILES}
+    with damaged(path), open_npz(path) as stored:
+        arrays = {part: stored[part] for part in FILES}
     with damaged(folder / FILES["edges"][0]):
         nodes = len(arrays["x"])
         if len(arrays["y"]) != nodes:

@@ -46,13 +46,13 @@ def read(name: str, folder: Path, split: int) -> Data:
     with damaged(path):
         test = np.loadtxt(path, dtype=np.int64)
     with damaged(folder / f"ind.{name}.allx"):
-        known, last = part["allx"].shape[0], int(test.max())
+        count, last = part["allx"].shape[0], int(test.max())
         check_size(4 * (last + 1) * part["allx"].shape[1], "the features")
         x = np.zeros((last + 1, part["allx"].shape[1]), dtype=np.float32)
-        x[:known] = to_dense(checked_csr(part["allx"]))
+        x[:count] = to_dense(checked_csr(part["allx"]))
         x[test] = to_dense(checked_csr(part["tx"]))
         y = np.zeros(last + 1, dtype=np.int64)
-        y[:known] = part["ally"].argmax(axis=1)
+        y[:count] = part["ally"].argmax(axis=1)
         y[test] = part["ty"].argmax(axis=1)
     with damaged(folder / f"ind.{name}.graph"):
         degree = [len(neighbors) for neighbors in part["graph"].values()]

@@ -99,9 +99,9 @@ def _edges(
     total = upto[-1]
     first = np.searchsorted(label, np.arange(label[-1] + 2))
     start, end = upto[first[:-1]], upto[first[1:]]
-    found = np.empty(0, dtype=np.int64)
+    pairs = np.empty(0, dtype=np.int64)
     for _ in range(100):
-        missing = count - found.size
+        missing = count - pairs.size
         if missing <= 0:
             break
         draws = missing + missing // 8 + 16
@@ -110,21 +110,23 @@ def _edges(
         c = label[one]
         same = rng.random(draws) < homophily
         width = np.where(same, end[c] - start[c], total - (end[c] - start[c]))
-        place = rng.random(draws) * width
+        position = rng.random(draws) * width
         # Within the class count from its start; outside it skip the class's own interval.
-        place = np.where(same, start[c] + place, place + np.where(place >= start[c], end[c] - start[c], 0.0))
-        two = _locate(upto, place)
+        position = np.where(
+            same, start[c] + position, position + np.where(position >= start[c], end[c] - start[c], 0.0)
+        )
+        two = _locate(upto, position)
         keep = one != two
         low, high = np.minimum(one, two)[keep], np.maximum(one, two)[keep]
-        merged = sorted_unique(np.concatenate([found, low * nodes + high]))
-        found = merged if merged.size <= count else np.sort(rng.choice(merged, count, replace=False))
-    if found.size < count:
+        merged = sorted_unique(np.concatenate([pairs, low * nodes + high]))
+        pairs = merged if merged.size <= count else np.sort(rng.choice(merged, count, replace=False))
+    if pairs.size < count:
         raise ValueError(f"{count} edges do not fit between {nodes} nodes with homophily {homophily}")
-    return np.stack([found // nodes, found % nodes])
+    return np.stack([pairs // nodes, pairs % nodes])
 
 
-def _locate(upto: NDArray[np.float64], place: NDArray[np.float64]) -> NDArray[np.int64]:
-    return np.minimum(np.searchsorted(upto, place, side="right") - 1, upto.size - 2)
+def _locate(upto: NDArray[np.float64], position: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.minimum(np.searchsorted(upto, position, side="right") - 1, upto.size - 2)
 
 
 def _features(

@@ -31,8 +31,8 @@ def framelets(graph: Graph) -> FrameletTransform:
     """The default framelet transform of a graph, made once."""
     if "framelets" not in graph.cache:
         graph.cache["framelets"] = FrameletTransform(graph)
-    found: FrameletTransform = graph.cache["framelets"]
-    return found
+    transform: FrameletTransform = graph.cache["framelets"]
+    return transform
 
 
 def repair_candidates(

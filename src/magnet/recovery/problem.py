@@ -194,8 +194,8 @@ def prepare(x: Tensor, trust: Tensor, transform: FrameletTransform, settings: Se
         nu=penalty_weights(settings, transform, start, trust),
         gamma=step_parameter(settings, d, X, trust),
     )
-    own = observed if median is None else torch.where(torch.isfinite(x), x, observed)
-    return Prepared(problem, start, own, trust, center, root)
+    kept_values = observed if median is None else torch.where(torch.isfinite(x), x, observed)
+    return Prepared(problem, start, kept_values, trust, center, root)
 
 
 def _within_trusted(x: Tensor, trust: Tensor) -> Tensor:

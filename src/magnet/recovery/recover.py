@@ -246,12 +246,12 @@ class _Recovery:
             return self.warm_start.state
         if self.warm_start is None:
             return None
-        given = columns(self.warm_start, "warm_start")
+        start = columns(self.warm_start, "warm_start")
         last = first + x.shape[1]
-        if given.shape[0] != x.shape[0] or given.shape[1] < last:
-            found = list(given.shape)
+        if start.shape[0] != x.shape[0] or start.shape[1] < last:
+            found = list(start.shape)
             raise ValueError(f"warm_start has shape {found}; x has {x.shape[0]} rows and at least {last} columns")
-        return given.read(first, last).to(x)
+        return start.read(first, last).to(x)
 
 
 def _columns_of(settings: Settings, at: slice | Tensor) -> Settings:

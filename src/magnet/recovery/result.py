@@ -71,10 +71,10 @@ class RecoveryResult:
         return int(self.column_iterations.max())
 
     def __repr__(self) -> str:
-        done = int(self.converged.sum())
+        converged = int(self.converged.sum())
         return (
             f"RecoveryResult(x={list(self.x.shape)}, iterations={self.iterations}, "
-            f"converged={done}/{self.converged.size} columns, backend={self.backend!r})"
+            f"converged={converged}/{self.converged.size} columns, backend={self.backend!r})"
         )
 
 

@@ -51,11 +51,11 @@ def render(data: dict[str, Any], connect: bool = False) -> str:
 
 def data_of(path: Path) -> dict[str, Any]:
     """The data inside a page that :func:`write_report` wrote."""
-    found = re.search(
+    match = re.search(
         r'<script type="application/json" id="data">(.*?)</script>', path.read_text(encoding="utf-8"), re.S
     )
     try:
-        data = json.loads(found[1]) if found else None
+        data = json.loads(match[1]) if match else None
     except ValueError:
         data = None
     if not isinstance(data, dict) or not {"cells", "fields", "decisions", "threshold"} <= set(data):

@@ -92,12 +92,12 @@ def _distribution(cells: pd.DataFrame) -> tuple[list[int], list[int], list[int]]
 
 def _fields(record: CleaningRecord) -> list[dict[str, Any]]:
     wrong = record.cells["column"].value_counts()
-    shown = []
+    described = []
     for name, (role, note) in record.roles.items():
         cells = texts(record.table.column(name))
         numeric = role in ("quantity", "unit", "count", "continuous")
         low, high = _range(numbers(pd.Series(cells, dtype="str"))) if numeric else (None, None)
-        shown.append(
+        described.append(
             {
                 "name": name,
                 "role": role,
@@ -110,7 +110,7 @@ def _fields(record: CleaningRecord) -> list[dict[str, Any]]:
                 "high": high,
             }
         )
-    return shown
+    return described
 
 
 def _range(values: NDArray[np.float64]) -> tuple[float | None, float | None]:
@@ -124,22 +124,22 @@ def _range(values: NDArray[np.float64]) -> tuple[float | None, float | None]:
 
 def _errors(cells: pd.DataFrame) -> list[list[Any]]:
     """Kinds of errors per column, with how often and a few examples as values."""
-    found = []
+    groups = []
     for (column, kind), group in cells.groupby(["column", "kind"], sort=False):
         pairs = Counter(
             (cell_text(a), "?" if b is None else cell_text(b))
             for a, b in zip(group["observed"], group["suggested"], strict=True)
         )
         examples = [[a, b, count] for (a, b), count in pairs.most_common(MAX_PAIRS)]
-        done = int((group["action"] != "kept").sum())
-        found.append([str(column), str(kind), len(group), done, examples])
-    return sorted(found, key=lambda entry: -entry[2])
+        changed = int((group["action"] != "kept").sum())
+        groups.append([str(column), str(kind), len(group), changed, examples])
+    return sorted(groups, key=lambda entry: -entry[2])
 
 
-def _columns(cells: pd.DataFrame, place: dict[str, int]) -> dict[str, list[Any]]:
+def _columns(cells: pd.DataFrame, number: dict[str, int]) -> dict[str, list[Any]]:
     return {
         "node": [str(node) for node in cells["node"]],
-        "column": [place[name] for name in cells["column"]],
+        "column": [number[name] for name in cells["column"]],
         "observed": [json_value(value) for value in cells["observed"]],
         "suggested": [json_value(value) for value in cells["suggested"]],
         "action": [ACTIONS.index(action) for action in cells["action"]],
@@ -157,15 +157,15 @@ def _neighbors(record: CleaningRecord, cells: pd.DataFrame) -> list[list[list[An
     start = np.searchsorted(index[0], np.arange(record.table.num_nodes + 1))
     listed = set(zip(record.cells["row"].tolist(), record.cells["column"].tolist(), strict=True))
     values = {name: texts(record.table.column(name)) for name in cells["column"].unique()}
-    shown = []
+    values_of = []
     for row, name in zip(cells["row"].tolist(), cells["column"].tolist(), strict=True):
         groups: list[list[str]] = [[], []]
         for other in index[1, start[row] : start[row + 1]].tolist():
             text = values[name][other]
             if text.strip():
                 groups[(other, name) in listed].append(text)
-        shown.append([group[:MAX_NEIGHBORS] for group in groups])
-    return shown
+        values_of.append([group[:MAX_NEIGHBORS] for group in groups])
+    return values_of
 
 
 def _worst_rows(cells: pd.DataFrame, most: int = 50) -> list[list[Any]]:

@@ -63,47 +63,47 @@ class Review:
                     raise ValueError("threshold must lie between 0 and 1")
                 self.threshold = value
             else:
-                place, accept = message.get("place"), message.get("accept")
-                if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < self.count:
+                number, accept = message.get("place"), message.get("accept")
+                if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < self.count:
                     raise ValueError(f"place must be a number from 0 to {self.count - 1}")
                 if not isinstance(accept, bool | None):
                     raise ValueError("accept must be true, false or null")
-                self.decided.pop(place, None)
+                self.decided.pop(number, None)
                 if accept is not None:
-                    self.decided[place] = accept
+                    self.decided[number] = accept
             self._write()
             return len(self.decided)
 
-    def accepted(self, place: int) -> bool:
+    def accepted(self, number: int) -> bool:
         """The user's decision, or else that of the threshold."""
-        if self._cell("suggested", place) is None:
+        if self._cell("suggested", number) is None:
             return False
-        if place in self.decided:
-            return self.decided[place]
-        action = ACTIONS[self._cell("action", place)]
+        if number in self.decided:
+            return self.decided[number]
+        action = ACTIONS[self._cell("action", number)]
         if self.threshold is None:
             return action != "kept"
-        return action == "filled" or bool(self._cell("probability", place) >= self.threshold)
+        return action == "filled" or bool(self._cell("probability", number) >= self.threshold)
 
-    def _cell(self, name: str, place: int) -> Any:
-        return self.data["cells"][name][place]
+    def _cell(self, name: str, number: int) -> Any:
+        return self.data["cells"][name][number]
 
-    def _key(self, place: int) -> tuple[int, str]:
-        return self._cell("row", place), self.data["fields"][self._cell("column", place)]["name"]
+    def _key(self, number: int) -> tuple[int, str]:
+        return self._cell("row", number), self.data["fields"][self._cell("column", number)]["name"]
 
     def _write(self) -> None:
         cells = []
-        for place in range(self.count):
-            row, column = self._key(place)
+        for number in range(self.count):
+            row, column = self._key(number)
             cells.append(
                 {
                     "row": row,
-                    "node": self._cell("node", place),
+                    "node": self._cell("node", number),
                     "column": column,
-                    "observed": self._cell("observed", place),
-                    "suggested": self._cell("suggested", place),
-                    "accept": self.accepted(place),
-                    "decided_by": "user" if place in self.decided else "threshold",
+                    "observed": self._cell("observed", number),
+                    "suggested": self._cell("suggested", number),
+                    "accept": self.accepted(number),
+                    "decided_by": "user" if number in self.decided else "threshold",
                 }
             )
         content: dict[str, Any] = {**self.data["decisions"], "moved": self.threshold is not None}
@@ -121,10 +121,10 @@ class Review:
             raise ValueError(f"{self.path} is not a decisions file; move it away") from None
         if content.get("sha256") != self.data["decisions"].get("sha256"):
             raise ValueError(f"{self.path} belongs to another table; move it away")
-        for place in range(self.count):
-            cell = cells.get(self._key(place))
+        for number in range(self.count):
+            cell = cells.get(self._key(number))
             if cell is not None and cell.get("decided_by") == "user" and isinstance(cell.get("accept"), bool):
-                self.decided[place] = cell["accept"]
+                self.decided[number] = cell["accept"]
         if content.get("moved") is True and isinstance(content.get("threshold"), int | float):
             self.threshold = float(content["threshold"])
 
@@ -190,9 +190,9 @@ class _Handler(BaseHTTPRequestHandler):
         """The path behind the token; where that or the host is wrong, the request is refused."""
         hosts = {f"{name}:{self.server.server_address[1]}" for name in ("127.0.0.1", "localhost")}
         parts = self.path.split("?", 1)[0].split("/", 2)
-        given = parts[1] if len(parts) == 3 else ""
+        token = parts[1] if len(parts) == 3 else ""
         if self.headers.get("Host") not in hosts or not hmac.compare_digest(
-            given.encode(errors="replace"), self.server.token.encode()
+            token.encode(errors="replace"), self.server.token.encode()
         ):
             self._refuse(HTTPStatus.FORBIDDEN, "the address is not complete: open the one that magnet review printed")
             return None

@@ -113,13 +113,13 @@ class Results:
 
     def all(self, *configs: Config) -> list[dict[str, Any]]:
         """The results of those of the configs that are finished, all of one result version."""
-        asked = {canonical_key(config): config for config in configs}
-        for key, config in asked.items():
+        requested = {canonical_key(config): config for config in configs}
+        for key, config in requested.items():
             self.asked.setdefault(key, config)
-        found, chosen = self._chosen(asked)
+        runs_of, chosen = self._chosen(requested)
         self.used.update({chosen} - {""})
-        self.shown.update(runs[chosen].key for runs in found if chosen in runs)
-        return [runs[chosen].result for runs in found if chosen in runs]
+        self.shown.update(runs[chosen].key for runs in runs_of if chosen in runs)
+        return [runs[chosen].result for runs in runs_of if chosen in runs]
 
     def version(self, *configs: Config) -> str:
         """The result version that :meth:`all` chooses, "" where nothing is finished."""
@@ -127,13 +127,13 @@ class Results:
 
     def _chosen(self, keys: Iterable[str]) -> tuple[list[dict[str, Run]], str]:
         """The runs of every config by result version, and the version of most of them."""
-        found = [self.runs.get(key, {}) for key in keys]
+        by_version = [self.runs.get(key, {}) for key in keys]
         versions: dict[str, tuple[int, str]] = {}
-        for runs in found:
+        for runs in by_version:
             for code, run in runs.items():
                 count, last = versions.get(code, (0, ""))
                 versions[code] = (count + 1, max(last, run.finished_at))
-        return found, max(versions, key=versions.__getitem__, default="")
+        return by_version, max(versions, key=versions.__getitem__, default="")
 
     def failure(self, configs: Iterable[Config]) -> str:
         """Why the first of some runs that failed did, in words; empty where none did."""

@@ -78,10 +78,10 @@ def stand_in(name: str) -> str:
 
 def chosen_datasets(options: Options, datasets: Sequence[str]) -> list[str]:
     """The selected datasets of an exhibit, missing ones replaced."""
-    here = [stand_in(name) for name in datasets]
+    available_names = [stand_in(name) for name in datasets]
     if options.datasets is not None:
-        return options.choose("datasets", list(dict.fromkeys([*here, *datasets, *META, *QUICK])))
-    return list(QUICK) if options.quick else here
+        return options.choose("datasets", list(dict.fromkeys([*available_names, *datasets, *META, *QUICK])))
+    return list(QUICK) if options.quick else available_names
 
 
 def column_title(name: str) -> str:
@@ -108,8 +108,8 @@ class Setting:
     def paper(self, exhibit: str, method: str, quantity: str = "accuracy", **more: Any) -> Printed | None:
         if self.corruption == "none":  # the paper's values on clean data are in the row of the clean GCN
             return None
-        found = printed(exhibit, quantity, setting=self.papers, dataset=self.dataset, method=method, **more)
-        return found if not DATASETS[self.dataset].stands_for else None
+        value = printed(exhibit, quantity, setting=self.papers, dataset=self.dataset, method=method, **more)
+        return value if not DATASETS[self.dataset].stands_for else None
 
 
 def settings(
@@ -206,9 +206,9 @@ def comparable(options: Options, method: str, setting: Setting) -> bool:
 def searches(options: Options) -> list[Config]:
     """What the search of settings is about: every tuned method in the settings that it is run in."""
     rows = [row for row in chosen_methods(options, ORDER) if row not in UNTUNED]
-    own = [row for row in rows if row == "gcn-tuned" or not get(row).settings_of]
+    searched = [row for row in rows if row == "gcn-tuned" or not get(row).settings_of]
     if options.corruptions is not None and SEARCHED not in options.corruptions:
         return []
     fixed = replace(options, defaults=True, corruptions=(SEARCHED,))
     columns = settings(fixed, (SEARCHED,))[SEARCHED]
-    return [config(fixed, setting, method, 0) for setting in columns for method in own]
+    return [config(fixed, setting, method, 0) for setting in columns for method in searched]

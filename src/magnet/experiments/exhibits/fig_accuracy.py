@@ -53,14 +53,14 @@ def _draw_level(path: Path, values: dict[tuple[str, str, float], list[float]]) -
         for axis, dataset in zip(axes[0], datasets, strict=True):
             for k, (method, color) in enumerate(zip(methods, draw.COLORS, strict=False)):
                 boxes, places = [], []
-                for place, level in enumerate(levels):
-                    found = values[dataset, method, level]
-                    where = place + (k - (len(methods) - 1) / 2) * 0.26
-                    if len(found) > MAX_POINTS:
-                        boxes.append(found)
+                for position, level in enumerate(levels):
+                    accuracies = values[dataset, method, level]
+                    where = position + (k - (len(methods) - 1) / 2) * 0.26
+                    if len(accuracies) > MAX_POINTS:
+                        boxes.append(accuracies)
                         places.append(where)
                     else:
-                        axis.plot([where] * len(found), found, "o", ms=4, color=color)
+                        axis.plot([where] * len(accuracies), accuracies, "o", ms=4, color=color)
                 if not boxes:
                     continue
                 drawn = axis.boxplot(
@@ -104,10 +104,10 @@ def _draw_loss(path: Path, cells: list[Cell]) -> None:
     with draw.figure(path, size=(1.2 + 0.75 * len(columns), 2.4)) as axes:
         axis = axes[0, 0]
         for k, title in enumerate(LOSSES.values()):
-            found = [(columns.index(c.column), c.ours) for c in cells if c.row == title and c.ours]
-            places = [j + (k - 0.5) * 0.36 for j, _ in found]
-            means = [ours.mean for _, ours in found]
-            half = [max(0.0, ours.high - ours.mean) if ours.high == ours.high else 0.0 for _, ours in found]
+            summaries = [(columns.index(c.column), c.ours) for c in cells if c.row == title and c.ours]
+            places = [j + (k - 0.5) * 0.36 for j, _ in summaries]
+            means = [ours.mean for _, ours in summaries]
+            half = [max(0.0, ours.high - ours.mean) if ours.high == ours.high else 0.0 for _, ours in summaries]
             axis.bar(places, means, 0.34, yerr=half, label=title, color=draw.COLORS[k], error_kw={"linewidth": 0.8})
         axis.set_xticks(range(len(columns)), [c.replace(" (", "\n(") for c in columns], fontsize=6)
         axis.set_ylabel("test accuracy, %")

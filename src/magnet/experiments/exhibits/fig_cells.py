@@ -26,10 +26,10 @@ def render(results: Results, options: Options) -> list[Part]:
     for dataset in chosen_datasets(options, DATASETS):
         pictures: dict[str, Any] = {}
         for which in detectors(options, DETECTORS):
-            found = results.get(config(options, dataset, which))
-            cells += _shares(dataset, which, found)
-            if found is not None:
-                pictures[which] = found["pictures"]
+            result = results.get(config(options, dataset, which))
+            cells += _shares(dataset, which, result)
+            if result is not None:
+                pictures[which] = result["pictures"]
         if pictures:
             caption = (
                 f"{column_title(dataset)}: wrong cells, and those of them that were flagged; below, a magnified region "
@@ -43,10 +43,10 @@ def render(results: Results, options: Options) -> list[Part]:
     return [Table("Shares of cells", cells, words=words), *figures]
 
 
-def _shares(dataset: str, which: str, found: dict[str, Any] | None) -> list[Cell]:
+def _shares(dataset: str, which: str, result: dict[str, Any] | None) -> list[Cell]:
     """The row of a detector on a dataset, in percent."""
     nan = float("nan")
-    pictures = {} if found is None else found["pictures"]
+    pictures = {} if result is None else result["pictures"]
     truth, hit, false = (100 * pictures[name]["share"] if pictures else nan for name in ("truth", "hit", "false"))
     values = {
         "wrong cells, %": (truth, "truth"),

@@ -23,17 +23,17 @@ ERRORS_TAUS = (0.1, 0.3, 0.5)
 Found = list[dict[str, Any]]  # the results of one detector on one dataset
 
 
-def detectors(options: Options, known: dict[str, str]) -> dict[str, str]:
+def detectors(options: Options, titles: dict[str, str]) -> dict[str, str]:
     """Those of an exhibit's detectors that are run: ours is left out of the small version."""
-    return {which: title for which, title in known.items() if which != "auto" or not options.quick}
+    return {which: title for which, title in titles.items() if which != "auto" or not options.quick}
 
 
 def config(options: Options, dataset: str, which: str, seed: int = 0) -> Config:
     """A run of a detector: ours (``"auto"``), or the paper's autoencoder with the loss ``which``."""
-    given = {"kind": "detect", "dataset": dataset, "corruption": "inject-random", "seed": seed}
+    common = {"kind": "detect", "dataset": dataset, "corruption": "inject-random", "seed": seed}
     if which == "auto":
-        return {**given, "method": "auto"}
-    return {**given, "method": "gae", "options": {"loss": which, **({"epochs": 20} if options.quick else GAE)}}
+        return {**common, "method": "auto"}
+    return {**common, "method": "gae", "options": {"loss": which, **({"epochs": 20} if options.quick else GAE)}}
 
 
 def _repeats(options: Options) -> int:
@@ -48,26 +48,26 @@ def _found(results: Results, options: Options, dataset: str, which: str) -> Foun
 def render_sparsity(results: Results, options: Options) -> list[Part]:
     cells, runs = [], _repeats(options)
     datasets = chosen_datasets(options, SPARSITY_DATASETS)
-    found = {dataset: _found(results, options, dataset, "mse") for dataset in datasets}
+    results_of = {dataset: _found(results, options, dataset, "mse") for dataset in datasets}
     for dataset in datasets:
         for tau in SPARSITY_TAUS:
-            shares = [100 * r["above"][r["taus"].index(tau)] / r["cells"] for r in found[dataset]]
+            shares = [100 * r["above"][r["taus"].index(tau)] / r["cells"] for r in results_of[dataset]]
             facts = {"dataset": dataset, "tau": tau}
             cells.append(Cell(column_title(dataset), f"tau = {tau:g}", summarize(shares), None, runs, facts=facts))
-        truth = [100 * r["true_cells"] / r["cells"] for r in found[dataset]]
+        truth = [100 * r["true_cells"] / r["cells"] for r in results_of[dataset]]
         cells.append(Cell(column_title(dataset), "truly wrong", summarize(truth), None, runs))
     words = "Share of cells, in percent, whose score |x - x'| under the paper's autoencoder (MSE) is above tau."
     parts: list[Part] = [Table("Untrusted cells", cells, words=words)]
-    if any(found.values()):
+    if any(results_of.values()):
         caption = "Share of untrusted cells against tau; dotted: the share that is truly wrong."
-        parts.append(Figure("fig-sparsity", caption, partial(_draw_sparsity, found=found)))
+        parts.append(Figure("fig-sparsity", caption, partial(_draw_sparsity, results_of=results_of)))
     return parts
 
 
-def _draw_sparsity(path: Path, found: dict[str, Found]) -> None:
+def _draw_sparsity(path: Path, results_of: dict[str, Found]) -> None:
     with draw.figure(path) as axes:
         axis = axes[0, 0]
-        for (dataset, runs), color in zip(found.items(), draw.COLORS, strict=False):
+        for (dataset, runs), color in zip(results_of.items(), draw.COLORS, strict=False):
             if runs:
                 shares = np.array([np.array(r["above"]) / r["cells"] for r in runs])
                 axis.plot(runs[0]["taus"], 100 * shares.mean(axis=0), color=color, label=column_title(dataset))
@@ -92,8 +92,8 @@ def render_errors(results: Results, options: Options) -> list[Part]:
                 Cell(row, column, summarize(values), None, _repeats(options), digits=3, facts=facts)
                 for column, values in _measures(found, ours=which == "auto").items()
             ]
-            shown = new if which == "auto" else new[:2]
-            overview += [brief(column_title(dataset), f"{title}: {cell.column}", cell, digits=3) for cell in shown]
+            summarized = new if which == "auto" else new[:2]
+            overview += [brief(column_title(dataset), f"{title}: {cell.column}", cell, digits=3) for cell in summarized]
             cells += new
             if found and which != "auto":
                 curves.setdefault(dataset, {})[title] = found
@@ -135,17 +135,17 @@ def _draw_errors(path: Path, curves: dict[str, dict[str, Found]]) -> None:
     with draw.figure(path, -(-len(curves) // columns), columns, (2.2, 1.9)) as axes:
         for axis in axes.ravel()[len(curves) :]:
             axis.set_axis_off()
-        for axis, (dataset, found) in zip(axes.ravel(), curves.items(), strict=False):
+        for axis, (dataset, by_loss) in zip(axes.ravel(), curves.items(), strict=False):
             for title, color in zip(LOSSES.values(), draw.COLORS, strict=False):
-                runs = found.get(title)
+                runs = by_loss.get(title)
                 if not runs:
                     continue
                 hit = np.array([r["true_positives"] for r in runs], dtype=float)
                 above = np.array([r["above"] for r in runs], dtype=float)
                 recall = hit / np.array([[r["true_cells"]] for r in runs], dtype=float)
                 precision = np.where(above > 0, hit / np.maximum(above, 1), 0.0)
-                known = (above > 0).sum(axis=0)
-                mean = np.where(known > 0, precision.sum(axis=0) / np.maximum(known, 1), np.nan)
+                defined = (above > 0).sum(axis=0)
+                mean = np.where(defined > 0, precision.sum(axis=0) / np.maximum(defined, 1), np.nan)
                 tau = runs[0]["taus"]
                 axis.plot(tau, recall.mean(axis=0), color=color, label=title)
                 axis.plot(tau, (1 - recall).mean(axis=0), color=color, linestyle="--")

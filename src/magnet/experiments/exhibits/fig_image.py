@@ -92,10 +92,10 @@ def _wins(results: Results, numbers: list[int], methods: list[str]) -> str:
 
 def _patches_found(results: Results, numbers: list[int]) -> str:
     """How well the noisy patches are detected."""
-    seen = [found for number in numbers if (found := results.get(_config(OURS, number, "detected"))) is not None]
-    hits, false = (sum(result[what] for result in seen) for what in ("found_patches", "false_patches"))
-    where = f"{9 * len(seen)} noisy patches, and {false} clean ones, on {len(seen)} images"
-    return f"Detected: {hits} of {where}." if seen else ""
+    runs = [run for number in numbers if (run := results.get(_config(OURS, number, "detected"))) is not None]
+    hits, false = (sum(result[what] for result in runs) for what in ("found_patches", "false_patches"))
+    where = f"{9 * len(runs)} noisy patches, and {false} clean ones, on {len(runs)} images"
+    return f"Detected: {hits} of {where}." if runs else ""
 
 
 def _draw(path: Path, methods: list[str]) -> None:

@@ -79,7 +79,7 @@ def make_exhibits(
         say: called with progress messages if there is no terminal; ``None`` for none. (default: ``print``)
     """
     options, where = options or Options(), where or Where()
-    found = [EXHIBITS[name] for name in (EXHIBITS if "all" in names else dict.fromkeys(names))]
+    exhibits = [EXHIBITS[name] for name in (EXHIBITS if "all" in names else dict.fromkeys(names))]
     planned: list[Job] = []
     with Store(store, read_only=show_only) as opened:
         if not show_only:
@@ -92,7 +92,7 @@ def make_exhibits(
                 chosen_for = tuning.choose(opened, options.settings)
                 if say is not None:
                     say(f"settings of {chosen_for} studies in {options.settings}")
-            needed = [config for exhibit in found for config in exhibit.configs(options)]
+            needed = [config for exhibit in exhibits for config in exhibit.configs(options)]
             if any_version:
                 known = Results(opened)
                 needed = [config for config in needed if config not in known]
@@ -101,7 +101,7 @@ def make_exhibits(
             planned += jobs
         results = Results(opened)
         documents = []
-        for exhibit in found:
+        for exhibit in exhibits:
             results.used.clear()
             documents.append(exhibit.document(results, options))
             if output is not None:
@@ -137,15 +137,15 @@ def _shared(config: Config, on_gpu: bool) -> str:
     once, else everything but the seed; on a GPU, where large batches cost hardly more than small ones, the dataset
     and the network. An image is read and corrupted once for all methods. Timed runs are separate jobs.
     """
-    own: tuple[str, ...] = ("method", "patches") if config["kind"] == "image" else ()
+    separate: tuple[str, ...] = ("method", "patches") if config["kind"] == "image" else ()
     if config["kind"] == "classify" and "batch" not in config:
         method = get(config["method"])
-        given = {**method.defaults, **config}
-        if "detector" in given:
-            seen = ("dataset", "corruption", "corruption_options", "fixed_corruption", "split")
-            detector = [given["detector"], given["detector_options"]]
-            return json.dumps([*detector, *(config.get(name) for name in seen)], sort_keys=True)
+        settings = {**method.defaults, **config}
+        if "detector" in settings:
+            data_names = ("dataset", "corruption", "corruption_options", "fixed_corruption", "split")
+            detector = [settings["detector"], settings["detector_options"]]
+            return json.dumps([*detector, *(config.get(name) for name in data_names)], sort_keys=True)
         if on_gpu:
             return f"{config['dataset']} {method.model.__name__}"
-        own = ("seed",)
-    return json.dumps({name: value for name, value in config.items() if name not in own}, sort_keys=True)
+        separate = ("seed",)
+    return json.dumps({name: value for name, value in config.items() if name not in separate}, sort_keys=True)

@@ -127,23 +127,23 @@ def show(document: Document, console: Any) -> None:
         else:
             place = {(cell.row, cell.column): cell for cell in part.cells}
             for columns in _fitting(part.columns, console.width):
-                shown = RichTable(title=part.title, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-                shown.add_column(part.corner)
+                grid = RichTable(title=part.title, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+                grid.add_column(part.corner)
                 for column in columns:
-                    shown.add_column(column, justify="right")
+                    grid.add_column(column, justify="right")
                 for row in part.rows:
                     cells = [place.get((row, column)) for column in columns]
                     texts = [Text(cell_text(c, "\n"), style=_style(c)) if c else Text("") for c in cells]
-                    shown.add_row(row, *texts)
-                console.print(shown)
+                    grid.add_row(row, *texts)
+                console.print(grid)
             if part.words:
                 console.print(Text(part.words))
 
 
 def _fitting(columns: list[str], width: int) -> list[list[str]]:
     """Columns in groups that fit beside one another."""
-    each = max(1, (width - 24) // 22)
-    return [columns[first : first + each] for first in range(0, len(columns), each)]
+    count = max(1, (width - 24) // 22)
+    return [columns[first : first + count] for first in range(0, len(columns), count)]
 
 
 def _style(cell: Cell) -> str:
@@ -163,12 +163,12 @@ def in_words(versions: Iterable[str]) -> str:
         >>> in_words(["datasets 1, networks 1", "datasets 1, networks 2", ""])
         'datasets 1, networks 1 and 2'
     """
-    found: dict[str, set[str]] = {}
+    numbers: dict[str, set[str]] = {}
     for version in versions:
         for part in filter(None, version.split(", ")):
             name, _, number = part.rpartition(" ")
-            found.setdefault(name, set()).add(number)
-    return ", ".join(f"{name} {' and '.join(sorted(found[name]))}" for name in sorted(found)) or "none"
+            numbers.setdefault(name, set()).add(number)
+    return ", ".join(f"{name} {' and '.join(sorted(numbers[name]))}" for name in sorted(numbers)) or "none"
 
 
 def write(document: Document, folder: Path, notes: str = "") -> None:

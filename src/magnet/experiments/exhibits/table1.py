@@ -109,12 +109,12 @@ def _cell(results: Results, options: Options, setting: Setting, method: str) -> 
     return Cell(TITLES[method], setting.title, ours, paper, options.repeats, score, note=note, facts=facts)
 
 
-def _rising(found: list[dict[str, Any]], asked: list[dict[str, Any]]) -> bool:
+def _rising(results: list[dict[str, Any]], configs: list[dict[str, Any]]) -> bool:
     """Whether the best epochs on validation are the last ones: longer training would have helped."""
-    planned = asked[0].get("epochs", get(asked[0]["method"]).defaults["epochs"])
+    planned = configs[0].get("epochs", get(configs[0]["method"]).defaults["epochs"])
     if planned is None:  # a committee: its members have numbers of epochs of their own
         return False
-    best = [result["epoch"] for result in found if "epoch" in result]
+    best = [result["epoch"] for result in results if "epoch" in result]
     return bool(best) and sum(best) / len(best) > RISING * planned
 
 

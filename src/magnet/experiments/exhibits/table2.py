@@ -69,20 +69,20 @@ def _cell(results: Results, options: Options, setting: Setting, trust: str, p: f
 
 def _summary(table: Table) -> Table:
     """The paper's exponents beside the best ones, for every source of trust."""
-    usual, best = [], []
+    default_cells, best = [], []
     for trust in dict.fromkeys(cell.facts["trust"] for cell in table.cells):
         for column in table.columns:
             tried = [c for c in table.cells if c.facts["trust"] == trust and c.column == column]
             papers = next((c for c in tried if (c.facts["p"], c.facts["q"]) == (1.0, 2.0)), None)
-            usual.append(brief(f"{trust}, p = 1, q = 2", column, papers))
-            known = [(c.ours.mean, c.facts) for c in tried if c.ours]
-            mean, at = max(known, key=lambda pair: pair[0], default=(0.0, {}))
+            default_cells.append(brief(f"{trust}, p = 1, q = 2", column, papers))
+            measured = [(c.ours.mean, c.facts) for c in tried if c.ours]
+            mean, at = max(measured, key=lambda pair: pair[0], default=(0.0, {}))
             text = f"{mean:.1f} (p = {at['p']:g}, q = {at['q']:g})" if at else "—"
             best.append(Cell(f"{trust}, the best", column, text=text))
     words = (
         "The best exponents are chosen on the test nodes: they show how much the choice matters and are not a result."
     )
-    return Table(table.title, usual + best, corner="trust", words=words, summary=True)
+    return Table(table.title, default_cells + best, corner="trust", words=words, summary=True)
 
 
 TABLE2 = Exhibit("table2", "Exponents p and q (the paper's table 2)", render)

@@ -12,10 +12,10 @@ from magnet.experiments.tuning.settings import read
 
 
 def render(_: Results, options: Options) -> list[Part]:
-    found = read() if options.settings is None else {**read(), **read(options.settings)}
+    settings = read() if options.settings is None else {**read(), **read(options.settings)}
     studies = [
         (name, dataset, corruption, entry)
-        for name, datasets in found.items()
+        for name, datasets in settings.items()
         for dataset, corruptions in datasets.items()
         for corruption, entry in corruptions.items()
     ]
@@ -29,10 +29,10 @@ def render(_: Results, options: Options) -> list[Part]:
     for name, dataset, corruption, entry in studies:
         row = f"{TITLES.get(name, name)}, {column_title(dataset)}, {corruption}"
         facts = {"method": name, "dataset": dataset, "corruption": corruption}
-        shown = {**entry.get("settings", {}), **{key: value for key, value in entry.items() if key != "settings"}}
-        chosen += [Cell(row, key, text=_words(value), facts=facts) for key, value in shown.items()]
+        columns = {**entry.get("settings", {}), **{key: value for key, value in entry.items() if key != "settings"}}
+        chosen += [Cell(row, key, text=_words(value), facts=facts) for key, value in columns.items()]
     overview = []
-    for name in found:
+    for name in settings:
         entries = [entry for method, _, _, entry in studies if method == name]
         counts = {
             "settings searched": len(METHODS[name].space) if name in METHODS else "",

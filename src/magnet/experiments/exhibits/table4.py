@@ -30,8 +30,8 @@ def _runs(options: Options, setting: Setting, method: str) -> list[Config]:
     repeats = 1 if options.quick else min(REPEATS, options.repeats)
     untuned = replace(options, defaults=True)
     owner = get(method).settings_of or method
-    given = PUBLISHED.get(owner, {}) | ({"batch": 1, **QUICK_SETTINGS} if options.quick else {"batch": 1})
-    return [config(untuned, setting, method, seed) | given for seed in range(repeats)]
+    overrides = PUBLISHED.get(owner, {}) | ({"batch": 1, **QUICK_SETTINGS} if options.quick else {"batch": 1})
+    return [config(untuned, setting, method, seed) | overrides for seed in range(repeats)]
 
 
 def render(results: Results, options: Options) -> list[Part]:
@@ -40,7 +40,7 @@ def render(results: Results, options: Options) -> list[Part]:
     for method in chosen_methods(options, [name for name in ORDER if name not in ("clean", "gcn-tuned")]):
         for setting in settings(options, ("inject-random",), DATASETS)["inject-random"]:
             runs = _runs(options, setting, method)
-            devices |= {str(found.get("device")) for found in results.all(*runs)}
+            devices |= {str(result.get("device")) for result in results.all(*runs)}
             memory = summarize([value / 2**20 for value in results.values(runs, "peak_memory")])
             measured = {
                 "accuracy, %": (accuracy(results, runs), setting.paper("table4", method, "accuracy"), 2),

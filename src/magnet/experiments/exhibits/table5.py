@@ -30,12 +30,12 @@ def render(results: Results, options: Options) -> list[Part]:
     cells = []
     for name in names:
         config = {"kind": "statistics", "dataset": name, "corruption": "none", "method": "", "seed": 0}
-        found = results.get(config) if available(name) or config in results else None
+        result = results.get(config) if available(name) or config in results else None
         for quantity, words in QUANTITIES.items():
             digits = 3 if quantity in ("label_rate", "homophily", "low", "high") else 0
-            ours = None if found is None else Summary(float(found[quantity]))
+            ours = None if result is None else Summary(float(result[quantity]))
             paper = printed("table5", quantity, dataset=name)
-            absent = "" if available(name) or found is not None else "no files"
+            absent = "" if available(name) or result is not None else "no files"
             cells.append(Cell(words, column_title(name), ours, paper, 1, digits=digits, impossible=absent))
     words = (
         "Edges are undirected, distinct and without self-loops. The paper's counts for Cora, CiteSeer and PubMed are "

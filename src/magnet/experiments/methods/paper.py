@@ -18,7 +18,7 @@ PENALTIES, FIDELITIES = (1.0, 0.0), (2.0, 1.0)
 
 
 def _recovered(repetition: Repetition, config: Config) -> RepairCandidates:
-    trust, said = trust_of(repetition, config)
+    trust, detection = trust_of(repetition, config)
 
     def make(p: float, q: float) -> Tensor:
         return recover(
@@ -41,7 +41,7 @@ def _recovered(repetition: Repetition, config: Config) -> RepairCandidates:
         Candidate(f"p = {p:g}, q = {q:g}", lambda p=p, q=q: make(p, q))  # type: ignore[misc]
         for p, q in product(penalties, fidelities)
     ]
-    return RepairCandidates(candidates, said)
+    return RepairCandidates(candidates, detection)
 
 
 def _method(name: str, title: str, **trust: Any) -> Method:

@@ -21,23 +21,23 @@ from magnet.recovery.candidates import LAMBDAS, Candidate, repair_candidates
 def _ours(repetition: Repetition, config: Config) -> RepairCandidates:
     """The candidates of :func:`magnet.recovery.candidates.repair_candidates`; where the detector's gate is closed, the
     data as they are."""
-    found = detected(repetition, config)
-    if not found.gate_open:
-        return RepairCandidates([as_it_is(repetition)], found.numbers(), f"left as it is: {found.reason}")
-    trust, soft = (torch.as_tensor(part).to(repetition.x) for part in (found.trust, found.soft_trust))
+    detection = detected(repetition, config)
+    if not detection.gate_open:
+        return RepairCandidates([as_it_is(repetition)], detection.numbers(), f"left as it is: {detection.reason}")
+    trust, soft = (torch.as_tensor(part).to(repetition.x) for part in (detection.trust, detection.soft_trust))
     amounts = (config["lambdas"], config["strengths"], config["max_iter"], config["penalty"])
     offered = repair_candidates(repetition.x, repetition.graph, trust, soft, *amounts)
-    return RepairCandidates([as_it_is(repetition), *offered[1:]], found.numbers())
+    return RepairCandidates([as_it_is(repetition), *offered[1:]], detection.numbers())
 
 
 def _filled(repetition: Repetition, config: Config) -> RepairCandidates:
     """Feature Propagation: untrusted cells from the trusted ones."""
-    trust, said = trust_of(repetition, config)
+    trust, detection = trust_of(repetition, config)
 
     def make() -> Tensor:
         return propagate(repetition.x, trust, repetition.graph, lam=0.0).x
 
-    return RepairCandidates([Candidate("feature propagation", make)], said)
+    return RepairCandidates([Candidate("feature propagation", make)], detection)
 
 
 def _control(repetition: Repetition, config: Config) -> RepairCandidates:
@@ -50,8 +50,8 @@ def _control(repetition: Repetition, config: Config) -> RepairCandidates:
 
 
 def _committee(data: Data | None, config: Config) -> list[Recipe]:
-    given = {} if config["epochs"] is None else {"epochs": config["epochs"]}
-    return default_recipes(given=given, train_nodes=140 if data is None else int(data.train_mask.sum()))
+    overrides = {} if config["epochs"] is None else {"epochs": config["epochs"]}
+    return default_recipes(given=overrides, train_nodes=140 if data is None else int(data.train_mask.sum()))
 
 
 _DETECTOR: dict[str, Any] = {"detector": "auto", "detector_options": {}}

@@ -60,24 +60,24 @@ def trust_of(repetition: Repetition, config: Config) -> tuple[Tensor | None, dic
         return true_trust(repetition, config["truth"]), None
     if "detector" not in config:
         return None, None
-    found = detected(repetition, config)
-    return torch.as_tensor(found.trust, device=repetition.device), found.numbers()
+    detection = detected(repetition, config)
+    return torch.as_tensor(detection.trust, device=repetition.device), detection.numbers()
 
 
 def detected(repetition: Repetition, config: Config) -> Detection:
     """Run the detector of a config on a repetition, once: methods on the same repetition share the verdict."""
     name, options = str(config["detector"]), dict(config["detector_options"])
     key = (id(repetition), name, json.dumps(options, sort_keys=True))
-    kept: dict[Any, Detection] = repetition.detections
-    if key in kept:
-        repetition.saved += kept[key].seconds
-        return kept[key]
-    found = _detect(repetition, name, options)
+    cache: dict[Any, Detection] = repetition.detections
+    if key in cache:
+        repetition.saved += cache[key].seconds
+        return cache[key]
+    detection = _detect(repetition, name, options)
     limit = max(KEPT_BYTES, available(repetition.device) // 4)
-    while kept and sum(each.bytes for each in kept.values()) + found.bytes > limit:
-        kept.pop(next(iter(kept)))
-    kept[key] = found
-    return found
+    while cache and sum(cached.bytes for cached in cache.values()) + detection.bytes > limit:
+        cache.pop(next(iter(cache)))
+    cache[key] = detection
+    return detection
 
 
 def _detect(repetition: Repetition, name: str, options: dict[str, Any]) -> Detection:

@@ -89,7 +89,7 @@ def refine(batch: Sequence[Refining], learning_rate: float) -> None:
     one."""
     x = batch[0].x
     on_gpu = x.device.type == "cuda"
-    coders = _Autoencoders(x.shape[1], [each.seed for each in batch]).to(x)
+    coders = _Autoencoders(x.shape[1], [run.seed for run in batch]).to(x)
     optimizer = torch.optim.Adam(coders.parameters(), lr=learning_rate, capturable=on_gpu)
     objective = _Objective(batch)
 
@@ -100,24 +100,24 @@ def refine(batch: Sequence[Refining], learning_rate: float) -> None:
         optimizer.step()
         return losses.detach()
 
-    made = [each.x for each in batch]
-    changed = [each.prune(each.x) for each in batch]
+    refined = [run.x for run in batch]
+    changed = [run.prune(run.x) for run in batch]
     train = step
     for epoch in range(MAX_EPOCHS):
         if epoch == 0 or any(changed):
-            objective.rewire([each.graph for each in batch])
+            objective.rewire([run.graph for run in batch])
             train = recorded(step) if on_gpu else step
         changed = []
-        for place, loss in enumerate(train().tolist()):
-            each = batch[place]
-            each.losses.append(loss)
-            if not each.done and (each.settled or epoch == MAX_EPOCHS - 1):
-                made[place] = each.beta * each.x + (1 - each.beta) * objective.rebuilt(place)
-                changed.append(each.prune(made[place]))
-        if all(each.done for each in batch):
+        for number, loss in enumerate(train().tolist()):
+            run = batch[number]
+            run.losses.append(loss)
+            if not run.done and (run.settled or epoch == MAX_EPOCHS - 1):
+                refined[number] = run.beta * run.x + (1 - run.beta) * objective.rebuilt(number)
+                changed.append(run.prune(refined[number]))
+        if all(run.done for run in batch):
             break
-    for each, features in zip(batch, made, strict=True):
-        each.x = features
+    for run, features in zip(batch, refined, strict=True):
+        run.x = features
 
 
 class _Objective:
@@ -149,18 +149,18 @@ class _Objective:
     def rewire(self, graphs: Sequence[Graph]) -> None:
         """Take other graphs; what is known of those that stay is kept."""
         wired = []
-        for place, graph in enumerate(graphs):
-            same = bool(self.wired) and self.wired[place][0] is graph
-            wired.append(self.wired[place] if same else (graph, graph.self_looped, self._roughness(place, graph)))
+        for number, graph in enumerate(graphs):
+            same = bool(self.wired) and self.wired[number][0] is graph
+            wired.append(self.wired[number] if same else (graph, graph.self_looped, self._roughness(number, graph)))
         self.wired = wired
         self.smooth = _blocks([smooth for _, smooth, _ in wired], self.x[0], symmetric=True)
         self.rough = _blocks([graph.laplacian for graph in graphs], self.x[0], symmetric=True)
         self.roughness = torch.stack([roughness for _, _, roughness in wired])
 
-    def _roughness(self, place: int, graph: Graph) -> Tensor:
+    def _roughness(self, number: int, graph: Graph) -> Tensor:
         """:math:`\\mathrm{tr}(X^\\top L X)`, where it is needed."""
-        x = self.x[place]
-        if self.beta[place] == 0:
+        x = self.x[number]
+        if self.beta[number] == 0:
             return x.new_zeros(())
         return (x * (Sparse.of(graph.laplacian, x, symmetric=True) @ x)).sum()
 
@@ -184,8 +184,8 @@ class _Objective:
         beta, rest = self.beta, 1 - self.beta
         return rest * distance + self.gamma * (beta**2 * self.roughness + 2 * beta * rest * both + rest**2 * own)
 
-    def rebuilt(self, place: int) -> Tensor:
-        return self.codes[place] @ self.weights[place]
+    def rebuilt(self, number: int) -> Tensor:
+        return self.codes[number] @ self.weights[number]
 
 
 class _Autoencoders(torch.nn.Module):
@@ -199,13 +199,13 @@ class _Autoencoders(torch.nn.Module):
         self.weights = torch.nn.ParameterList(layer.weight.detach().transpose(0, 1).contiguous() for layer in layers)
         self.biases = torch.nn.ParameterList(torch.zeros(len(seeds), 1, size[1]) for size in sizes)
 
-    def forward(self, given: _Objective) -> tuple[Tensor, Tensor]:
+    def forward(self, objective: _Objective) -> tuple[Tensor, Tensor]:
         """Codes and weights of which the products are the reconstructions."""
         first, second, third, last = self.weights
-        h = (given.smoothed(given.of_words(first)) + self.biases[0]).relu()
-        h = given.smoothed(h @ second) + self.biases[1]
-        h = (given.smoothed(h @ third) + self.biases[2]).relu()
-        codes = torch.cat([given.smoothed(h), h.new_ones(*h.shape[:2], 1)], dim=2)
+        h = (objective.smoothed(objective.of_words(first)) + self.biases[0]).relu()
+        h = objective.smoothed(h @ second) + self.biases[1]
+        h = (objective.smoothed(h @ third) + self.biases[2]).relu()
+        codes = torch.cat([objective.smoothed(h), h.new_ones(*h.shape[:2], 1)], dim=2)
         return codes, torch.cat([last, self.biases[3]], dim=1)
 
 
@@ -231,14 +231,17 @@ def _pruned(x: Tensor, graph: Graph, threshold: float) -> Graph:
 
 def _ugd(runs: Sequence[tuple[Repetition, Config]]) -> list[RepairCandidates]:
     batches: dict[float, list[Refining]] = {}
-    found = []
+    refinings = []
     for repetition, config in runs:
         amounts = config["threshold"], config["beta"], config["gamma"]
-        found.append(Refining(repetition.x, repetition.graph, *amounts, repetition.seed))
-        batches.setdefault(config["refining_rate"], []).append(found[-1])
+        refinings.append(Refining(repetition.x, repetition.graph, *amounts, repetition.seed))
+        batches.setdefault(config["refining_rate"], []).append(refinings[-1])
     for rate, batch in batches.items():
         refine(batch, rate)
-    return [RepairCandidates([Candidate("refined", partial(getattr, each, "x"))], graph=each.graph) for each in found]
+    return [
+        RepairCandidates([Candidate("refined", partial(getattr, refining, "x"))], graph=refining.graph)
+        for refining in refinings
+    ]
 
 
 _REFINED: dict[str, Any] = {"threshold": 0.7, "beta": 0.0, "gamma": 1e-3, "refining_rate": 1e-3}

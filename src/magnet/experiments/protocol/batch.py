@@ -40,8 +40,8 @@ class Experiment:
     @property
     def repair(self) -> tuple[Any, str, int]:
         """What must be the same for the repaired features to be."""
-        given = json.dumps({name: self.config[name] for name in self.method.repairs}, sort_keys=True)
-        return self.method.repair, given, id(self.repetition)
+        settings = json.dumps({name: self.config[name] for name in self.method.repairs}, sort_keys=True)
+        return self.method.repair, settings, id(self.repetition)
 
 
 def run_experiments(
@@ -63,8 +63,8 @@ def run_experiments(
         limit = batch or _fitting([experiments[number] for number in members])
         repetitions = list(dict.fromkeys(id(experiments[number].repetition) for number in members))
         for start in range(0, len(repetitions), limit):
-            some = set(repetitions[start : start + limit])
-            part = [number for number in members if id(experiments[number].repetition) in some]
+            chosen = set(repetitions[start : start + limit])
+            part = [number for number in members if id(experiments[number].repetition) in chosen]
             yield from zip(part, _rows([experiments[number] for number in part], progress), strict=True)
             for number in part:
                 experiments[number].repetition.cache.clear()
@@ -84,7 +84,7 @@ def _rows(experiments: Sequence[Experiment], progress: bool) -> list[Row]:
     device = first.repetition.device
     reset_peak_memory(device)
     repaired, seconds = _repaired(experiments)
-    problems = [_problem(experiment, found) for experiment, found in zip(experiments, repaired, strict=True)]
+    problems = [_problem(experiment, candidates) for experiment, candidates in zip(experiments, repaired, strict=True)]
     count = int(first.config.get("initializations", 1))
     committee = Committee(problems, device, count, progress=progress).train()
     memory = peak_memory(device)
@@ -104,22 +104,22 @@ def _rows(experiments: Sequence[Experiment], progress: bool) -> list[Row]:
 
 def _repaired(experiments: Sequence[Experiment]) -> tuple[list[RepairCandidates], list[float]]:
     """The candidates of every experiment and the detection time; experiments with the same repairs share them."""
-    found: dict[Any, tuple[RepairCandidates, float]] = {}
+    by_repair: dict[Any, tuple[RepairCandidates, float]] = {}
     for repair_all in {experiment.method.repair_all for experiment in experiments}:
         if repair_all is None:
             continue
-        some = {e.repair: (e.repetition, e.config) for e in experiments if e.method.repair_all is repair_all}
+        shared = {e.repair: (e.repetition, e.config) for e in experiments if e.method.repair_all is repair_all}
         began = time.perf_counter()
-        made = repair_all(list(some.values()))
-        seconds = (time.perf_counter() - began) / len(some)
-        found |= {key: (candidates, seconds) for key, candidates in zip(some, made, strict=True)}
+        repairs = repair_all(list(shared.values()))
+        seconds = (time.perf_counter() - began) / len(shared)
+        by_repair |= {key: (candidates, seconds) for key, candidates in zip(shared, repairs, strict=True)}
     for experiment in experiments:
-        if experiment.repair not in found:
+        if experiment.repair not in by_repair:
             repetition = experiment.repetition
             began, repetition.saved = time.perf_counter(), 0.0
             candidates = experiment.method.repair(repetition, experiment.config)
-            found[experiment.repair] = candidates, time.perf_counter() - began + repetition.saved
-    pairs = [found[experiment.repair] for experiment in experiments]
+            by_repair[experiment.repair] = candidates, time.perf_counter() - began + repetition.saved
+    pairs = [by_repair[experiment.repair] for experiment in experiments]
     return [candidates for candidates, _ in pairs], [seconds for _, seconds in pairs]
 
 

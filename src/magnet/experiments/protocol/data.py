@@ -53,8 +53,8 @@ class Repetition:
         if "x" not in self.cache:
             x = self.data.x
             self.cache["x"] = (x if x.layout == torch.strided else x.to_dense()).to(self.device)
-        found: Tensor = self.cache["x"]
-        return found
+        dense: Tensor = self.cache["x"]
+        return dense
 
 
 @dataclass(eq=False)

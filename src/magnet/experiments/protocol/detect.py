@@ -47,19 +47,19 @@ def judge_detector(
         device: (default: a GPU if available)
         folder: where corrupted graphs are kept.
     """
-    place = str(chosen_device(device))
+    device_used = str(chosen_device(device))
     data = load(dataset)
     bad = corrupt_once(data, corruption, seed, folder, **(corruption_options or {}))
     began = time.perf_counter()
-    prepared = detection.DetectionData.from_data(bad.data, device=place)
+    prepared = detection.DetectionData.from_data(bad.data, device=device_used)
     paper = {"tau": PAPER_TAU} if method == "gae" else {}  # flags as in the paper's figures
     fitted = detection.make(method, seed=seed, **paper | (options or {})).fit(prepared)
     seconds = time.perf_counter() - began
-    truth = bad.cells.to(place)
-    scores = _dense(fitted.scores_).to(place)
-    flagged = _dense(fitted.flagged_).to(place).bool()
+    truth = bad.cells.to(device_used)
+    scores = _dense(fitted.scores_).to(device_used)
+    flagged = _dense(fitted.flagged_).to(device_used).bool()
     cell_auroc, cell_auprc = _cell_areas(scores, truth, seed)
-    node_auroc, node_auprc = detection.areas(bad.nodes.to(place), fitted.node_scores_.to(place))
+    node_auroc, node_auprc = detection.areas(bad.nodes.to(device_used), fitted.node_scores_.to(device_used))
     result = {
         "cell_auroc": cell_auroc,
         "cell_auprc": cell_auprc,
@@ -74,7 +74,7 @@ def judge_detector(
         "threshold": float(fitted.threshold_) if np.isfinite(float(fitted.threshold_)) else None,
         **_curves(scores, truth),
         "seconds": seconds,
-        "device": device_name(place),
+        "device": device_name(device_used),
     }
     if seed == 0:  # the one that is drawn
         named = {"truth": truth, "hit": flagged & truth, "false": flagged & ~truth}

@@ -199,8 +199,8 @@ def _like_windows(picture: Picture, wrong: Wrong) -> Edges:
     rows, columns, weights = [], [], []
     for i, j in np.argwhere(wrong):
         top, left = max(0, i - REACH), max(0, j - REACH)
-        seen = windows[top : i + REACH + 1, left : j + REACH + 1]
-        distance = (((seen - windows[i, j]) * weigh) ** 2).sum(axis=(2, 3))
+        nearby = windows[top : i + REACH + 1, left : j + REACH + 1]
+        distance = (((nearby - windows[i, j]) * weigh) ** 2).sum(axis=(2, 3))
         distance[i - top, j - left] = np.inf
         best = np.argpartition(distance.ravel(), LINKS)[:LINKS]
         near = distance.ravel()[best]

@@ -34,8 +34,8 @@ def auroc(scores: Tensor, y: Tensor) -> float:
 
 def device_name(device: str | torch.device | None) -> str:
     """Name of the device. (default: a GPU if available)"""
-    place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    return torch.cuda.get_device_name(place) if place.type == "cuda" else "cpu"
+    chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    return torch.cuda.get_device_name(chosen) if chosen.type == "cuda" else "cpu"
 
 
 def reset_peak_memory(device: torch.device) -> None:

@@ -30,8 +30,8 @@ def classify(configs: Sequence[Config], device: str | None, folder: str | None) 
     from magnet.experiments.protocol.run import run_many
 
     for group in _alike(configs, ("dataset", "split", "batch")):
-        asked = [{name: value for name, value in config.items() if name != "kind"} for config in group]
-        for number, row in run_many(asked, device, folder):
+        requests = [{name: value for name, value in config.items() if name != "kind"} for config in group]
+        for number, row in run_many(requests, device, folder):
             yield group[number], row
 
 
@@ -65,8 +65,8 @@ def detect(configs: Sequence[Config], device: str | None, folder: str | None) ->
     from magnet.experiments.protocol.detect import judge_detector
 
     for config in configs:
-        given = {name: value for name, value in config.items() if name != "kind"}
-        yield config, judge_detector(**given, device=device, folder=folder)
+        arguments = {name: value for name, value in config.items() if name != "kind"}
+        yield config, judge_detector(**arguments, device=device, folder=folder)
 
 
 def statistics(configs: Sequence[Config], device: str | None, folder: str | None) -> Computed:
@@ -79,7 +79,7 @@ def statistics(configs: Sequence[Config], device: str | None, folder: str | None
         data = load(config["dataset"])
         values = to_scipy(data.x)
         parts = {part: int(data[f"{part}_mask"].sum()) for part in ("train", "val", "test")}
-        found = {
+        counts = {
             "nodes": int(data.num_nodes),
             "edges": int(data.edge_index.shape[1]) // 2,
             "features": int(data.x.shape[1]),
@@ -91,7 +91,7 @@ def statistics(configs: Sequence[Config], device: str | None, folder: str | None
             "high": float(values.max()),
             "stored_share": values.nnz / (values.shape[0] * values.shape[1]),
         }
-        yield config, {**found, "seconds": time.perf_counter() - began, "device": "cpu"}
+        yield config, {**counts, "seconds": time.perf_counter() - began, "device": "cpu"}
 
 
 KINDS: dict[str, Callable[[Sequence[Config], str | None, str | None], Computed]] = {

@@ -99,12 +99,14 @@ def run_many(
     first = requests[0]
     source = ExperimentData(first["dataset"], chosen_device(device), first.get("split"), folder, root)
     experiments = []
-    for each in requests:
-        options = dict(each.get("corruption_options") or {})
-        repetition = source.repetition(each["corruption"], options, each["seed"], each.get("fixed_corruption"))
-        given = {name: value for name, value in each.items() if name not in NO_SETTINGS}
-        config = _config(source, each["corruption"], each["method"], given, each.get("settings") or "default")
-        experiments.append(Experiment(methods.get(each["method"]), repetition, config))
+    for request in requests:
+        options = dict(request.get("corruption_options") or {})
+        repetition = source.repetition(request["corruption"], options, request["seed"], request.get("fixed_corruption"))
+        settings = {name: value for name, value in request.items() if name not in NO_SETTINGS}
+        config = _config(
+            source, request["corruption"], request["method"], settings, request.get("settings") or "default"
+        )
+        experiments.append(Experiment(methods.get(request["method"]), repetition, config))
     yield from run_experiments(experiments, batch or first.get("batch"), progress)
 
 

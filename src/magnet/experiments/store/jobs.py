@@ -39,8 +39,8 @@ class Job:
 def missing(store: Store, jobs: Iterable[Job]) -> list[Job]:
     """The unfinished configs, in the same groups."""
     finished = store.finished()
-    left = (Job(tuple(c for c in job.configs if store.key(c) not in finished)) for job in jobs)
-    return [job for job in left if job.configs]
+    unfinished = (Job(tuple(c for c in job.configs if store.key(c) not in finished)) for job in jobs)
+    return [job for job in unfinished if job.configs]
 
 
 def execute(store: Store, jobs: Sequence[Job], run: Runner, processes: int = 1) -> None:
@@ -73,10 +73,10 @@ def execute(store: Store, jobs: Sequence[Job], run: Runner, processes: int = 1) 
         try:
             workers += [start() for _ in range(min(processes, len(missing(store, jobs))))]
             while any(worker.is_alive() for worker in workers):
-                for place, worker in enumerate(workers):
+                for number, worker in enumerate(workers):
                     if worker.exitcode not in (None, 0) and replaced < REPLACEMENTS:
                         replaced += 1
-                        workers[place] = start()
+                        workers[number] = start()
                 time.sleep(0.05)
         finally:
             for worker in workers:
@@ -139,8 +139,8 @@ def _run_job(store: Store, configs: Sequence[Config], run: Runner) -> None:
 
 def message_of(error: Exception) -> str:
     """The error, and where in the code it came from."""
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({Path(place.filename).name} line {place.lineno})"
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({Path(frame.filename).name} line {frame.lineno})"
 
 
 @contextlib.contextmanager

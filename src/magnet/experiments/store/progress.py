@@ -38,8 +38,8 @@ def state(store: Store, jobs: Sequence[Job]) -> Lines:
     lines: Lines = {}
     for job in jobs:
         for config in job.configs:
-            place = (str(config["dataset"]), str(config["corruption"]), str(config["method"]))
-            line = lines.setdefault(place, Line())
+            key_of_line = (str(config["dataset"]), str(config["corruption"]), str(config["method"]))
+            line = lines.setdefault(key_of_line, Line())
             key = store.key(config)
             line.total += 1
             line.running += key in running

@@ -183,10 +183,10 @@ class Store:
             for key in keys:
                 if self._connection.execute("SELECT 1 FROM runs WHERE key = ?", (key,)).fetchone():
                     continue
-                found = self._connection.execute(
+                claim = self._connection.execute(
                     "SELECT host, process, heard_at FROM claims WHERE key = ?", (key,)
                 ).fetchone()
-                if found is not None and _alive(found[0], found[1], found[2], now):
+                if claim is not None and _alive(claim[0], claim[1], claim[2], now):
                     continue
                 self._connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?)", (key, host, process, now))
                 granted.append(key)

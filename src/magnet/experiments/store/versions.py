@@ -72,8 +72,10 @@ def canonical_key(config: Mapping[str, Any]) -> str:
 
 def complete(config: Mapping[str, Any]) -> dict[str, Any]:
     """A config with every default filled in, so that it stays valid after a default has changed."""
-    usual = _defaults(str(config.get("method")), str(config.get("dataset"))) if config.get("kind") == "classify" else {}
-    return {**usual, **config}
+    defaults = (
+        _defaults(str(config.get("method")), str(config.get("dataset"))) if config.get("kind") == "classify" else {}
+    )
+    return {**defaults, **config}
 
 
 def run_key(config: Mapping[str, Any], version: str | None = None) -> str:

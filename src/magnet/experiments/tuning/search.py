@@ -71,10 +71,10 @@ def ask(method: str, trials: Sequence[Trial], count: int) -> list[dict[str, Any]
         if len(new) >= count:
             break
         trial = study.ask()
-        given = {name: trial.suggest_categorical(name, choices) for name, choices in chosen.space.items()}
-        if _key(given) not in known:
-            known.add(_key(given))
-            new.append(given)
+        settings = {name: trial.suggest_categorical(name, choices) for name, choices in chosen.space.items()}
+        if _key(settings) not in known:
+            known.add(_key(settings))
+            new.append(settings)
     return new[:count]
 
 
@@ -91,14 +91,14 @@ def _study(space: Mapping[str, list[Any]], trials: Sequence[Trial]) -> Any:
     spread = {name: optuna.distributions.CategoricalDistribution(choices) for name, choices in space.items()}
     for trial in trials:
         if all(trial.settings.get(name) in choices for name, choices in space.items()):
-            told = optuna.trial.create_trial(
+            frozen = optuna.trial.create_trial(
                 params={name: trial.settings[name] for name in space},
                 distributions=spread,
                 state=optuna.trial.TrialState.PRUNED if trial.pruned else optuna.trial.TrialState.COMPLETE,
                 value=trial.score,
                 intermediate_values={0: trial.score} if trial.pruned else None,
             )
-            study.add_trial(told)
+            study.add_trial(frozen)
     return study
 
 
@@ -171,14 +171,14 @@ def plan(store: Store, places: Sequence[Config], trials: int) -> list[Job]:
 def trials_in(store: Store) -> dict[Study, list[Trial]]:
     """The finished trials of every study, without those of superseded code: a study is continued by the code that
     began it, or anew."""
-    found: dict[Study, tuple[str, list[Trial]]] = {}
+    by_study: dict[Study, tuple[str, list[Trial]]] = {}
     for run in store.runs():
         if run.config["kind"] == "search":
             study = (str(run.config["method"]), str(run.config["dataset"]), str(run.config["corruption"]))
-            code, trials = found.get(study, ("", []))
+            code, trials = by_study.get(study, ("", []))
             new = [Trial(**trial) for trial in run.result["trials"]]
-            found[study] = (run.code, [*trials, *new] if code == run.code else new)
-    return {study: trials for study, (_, trials) in found.items()}
+            by_study[study] = (run.code, [*trials, *new] if code == run.code else new)
+    return {study: trials for study, (_, trials) in by_study.items()}
 
 
 def choose(store: Store, path: Path) -> int:
@@ -186,17 +186,17 @@ def choose(store: Store, path: Path) -> int:
 
     Where the file has a setting of a study that no other beats it stays: finished runs stand on it.
     """
-    kept = copy.deepcopy(settings.read(path))
+    chosen = copy.deepcopy(settings.read(path))
     studies = trials_in(store)
     for (method, dataset, corruption), trials in studies.items():
         winner = best(trials)
         entry = {"val_accuracy": round(winner.score, 4), "trials": len(trials), "pruned": sum(t.pruned for t in trials)}
         equal = [winner, *(t for t in trials if not t.pruned and t.score > winner.score - EQUAL)]
-        found = [{name: trial.settings[name] for name in methods.get(method).space} for trial in equal]
-        places = kept.setdefault(method, {}).setdefault(dataset, {})
+        candidates = [{name: trial.settings[name] for name in methods.get(method).space} for trial in equal]
+        places = chosen.setdefault(method, {}).setdefault(dataset, {})
         old = places.get(corruption, {}).get("settings")
-        places[corruption] = {**entry, "settings": old if old in found else found[0]}
-    settings.write(kept, path)
+        places[corruption] = {**entry, "settings": old if old in candidates else candidates[0]}
+    settings.write(chosen, path)
     return len(studies)
 
 

@@ -38,10 +38,10 @@ def _entry(method: str, dataset: str, corruption: str, path: Path | None) -> tup
     owner = (METHODS[method].settings_of if method in METHODS else "") or method
     places = (corruption, *(("inject-random",) if corruption != "none" else ()), "none")
     for file in (SHIPPED,) if path is None else (path, SHIPPED):
-        found = read(file).get(owner, {}).get(dataset, {})
+        entries = read(file).get(owner, {}).get(dataset, {})
         for place in places:
-            if place in found:
-                return place, found[place]
+            if place in entries:
+                return place, entries[place]
     return "", {}
 
 
@@ -54,21 +54,21 @@ def read(path: Path = SHIPPED) -> Settings:
 @lru_cache(maxsize=8)
 def _read(path: Path, changed: int) -> Settings:
     try:
-        found: Settings = tomllib.loads(path.read_text(encoding="utf-8"))
+        settings: Settings = tomllib.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not a file of settings: {error}") from None
-    return found
+    return settings
 
 
-def write(found: Settings, path: Path) -> None:
+def write(settings: Settings, path: Path) -> None:
     """Write ``{method: {dataset: {corruption: {"settings": {...}, other facts}}}}`` as TOML."""
     lines = [
         "# Settings found on validation accuracy by magnet.experiments.tuning.search; see results/table3.md.",
         "",
     ]
-    for method in sorted(found):
-        for dataset in sorted(found[method]):
-            for corruption, entry in sorted(found[method][dataset].items()):
+    for method in sorted(settings):
+        for dataset in sorted(settings[method]):
+            for corruption, entry in sorted(settings[method][dataset].items()):
                 head = f"{method}.{dataset}.{corruption}"
                 facts = {name: value for name, value in entry.items() if name != "settings"}
                 lines += [f"[{head}]", *(f"{name} = {_value(value)}" for name, value in facts.items())]

@@ -144,8 +144,8 @@ def range_width(
         if block_columns < 1:
             raise ValueError(f"block_columns is {block_columns}; at least 1 is needed")
         return min(block_columns, X.shape[1])
-    place = "cuda" if X.device.type == "cuda" else "cluster" if cluster else "file" if to_file else backend
-    budget = RANGE_BYTES[place]
+    kind = "cuda" if X.device.type == "cuda" else "cluster" if cluster else "file" if to_file else backend
+    budget = RANGE_BYTES[kind]
     width = budget // (X.shape[0] * X.dtype.itemsize)
     return int(min(X.shape[1], max(64, width // 64 * 64)))
 

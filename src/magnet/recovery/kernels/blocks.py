@@ -112,8 +112,8 @@ def kernel_matrix(graph: Graph, name: Literal["shifted", "normalized"]) -> tuple
         indices[last] = ~indices[last]
         indices = np.concatenate([indices, np.zeros(AHEAD + 1, indices.dtype)])
         graph.cache[key] = (order, Matrix(matrix.indptr.astype(np.int64), indices, matrix.data))
-    found: tuple[NDArray[np.int64], Matrix] = graph.cache[key]
-    return found
+    cached: tuple[NDArray[np.int64], Matrix] = graph.cache[key]
+    return cached
 
 
 @jit

@@ -268,8 +268,8 @@ def device_matrix(graph: Graph, like: Tensor, name: str, factor: float) -> tuple
             torch.as_tensor(matrix.indices.astype(np.int32), device=like.device),
             torch.as_tensor(factor * matrix.data, dtype=like.dtype, device=like.device),
         )
-    found: tuple[Tensor, Tensor, Tensor, Tensor] = graph.cache[key]
-    return found
+    cached: tuple[Tensor, Tensor, Tensor, Tensor] = graph.cache[key]
+    return cached
 
 
 class FusedTransform(FrameletTransform):
