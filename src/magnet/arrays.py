@@ -2,7 +2,7 @@
 
 ``Data.x`` is dense for all datasets but ``coauthor-cs``, whose 18 333 x 6 805 binary matrix is a torch sparse
 CSR tensor (0.5 GB dense, 14 MB sparse). Everything in :mod:`magnet.corruption` takes both and returns the layout
-that it was given. torch is imported only where a tensor is made, so that tables without one do without it.
+that it was given. torch is imported only when a tensor is created, so that tables do not need it.
 """
 
 from __future__ import annotations
@@ -165,8 +165,8 @@ def _nonzeros(x: Any) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
 
 
 def return_freed_memory() -> None:
-    """Give memory of arrays that are gone back to the system: glibc keeps blocks below 32 MB, in sum hundreds of MB
-    after a stage that worked on a large table. Without effect on other systems."""
+    """Return the memory of deleted arrays to the system: glibc keeps blocks below 32 MB, which add up to hundreds of MB
+    after work on a large table. No effect on other systems."""
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if trim is not None:

@@ -35,7 +35,7 @@ FORMAT = "magnet-classifier-5"
 MIN_WEIGHT = 1e-3
 #: Arguments that are settings of every network.
 SETTINGS = ("hidden", "dropout", "learning_rate", "weight_decay", "epochs", "patience", "scaling")
-#: How many members a file may ask for.
+#: Maximum number of members in a file.
 MAX_MEMBERS = 1000
 
 

@@ -1,4 +1,4 @@
-"""Fitted cleaners in ``.npz`` files: arrays and JSON, nothing that could run code."""
+"""Fitted cleaners in ``.npz`` files of arrays and JSON, which cannot run code."""
 
 from __future__ import annotations
 

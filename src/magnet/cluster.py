@@ -25,7 +25,7 @@ Key = TypeVar("Key")
 
 @contextmanager
 def connected(address: str | None) -> Iterator[None]:
-    """A connection to a cluster as long as the block runs; one that there is already is used, and left open.
+    """Connect to a cluster while the block runs; an existing connection is used and left open.
 
     Args:
         address: of a running cluster; ``"auto"`` is the one that runs here, or a new one on this machine; None for
@@ -60,12 +60,12 @@ def run_tasks(
     address: str,
     gpus: float = 0.0,
 ) -> Iterator[tuple[Key, Any]]:
-    """``work(shared, *arguments)`` of every piece; yields their keys and results in the order in which they are done.
+    """``work(shared, *arguments)`` of every piece; yields keys and results as tasks finish.
 
     Args:
         work: the nodes must be able to import it.
         shared: what all pieces need; the nodes keep a copy.
-        pieces: keys and arguments, asked for when there is a core for them.
+        pieces: keys and arguments; the next is requested when a core is free.
         address: see :func:`connected`.
         gpus: GPUs that one piece needs. (default: ``0``)
     """
@@ -97,8 +97,8 @@ def run_tasks(
 def results_in_order(
     work: Callable[..., Any], shared: Any, arguments: Sequence[tuple[Any, ...]], address: str | None
 ) -> Iterator[Any]:
-    """``work(shared, *arguments)`` of every piece, in the order of the pieces; without a cluster one after the other,
-    each when it is asked for.
+    """``work(shared, *arguments)`` of every piece, in the order of the pieces; without a cluster, each is computed when
+    it is requested.
 
     Example:
         >>> list(results_in_order(pow, 2, [(3,), (5,)], None))

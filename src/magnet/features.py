@@ -1,4 +1,4 @@
-"""Find and recover wrong node features of a graph: a detector's verdict, then what the trusted cells say."""
+"""Find wrong node features with a detector and recover them from the trusted cells."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def with_edge_tensors(data: Data) -> Data:
 
 
 def fingerprint(data: Data) -> str:
-    """A digest of features, edges and weights, by which a graph is known again."""
+    """A digest of features, edges and weights that identifies a graph."""
     data = with_edge_tensors(data)
     digest = hashlib.sha256(checksum(data.x).encode())
     for part in (data.edge_index, data.get("edge_weight")):
@@ -92,7 +92,7 @@ def judge_features(
     """Which cells of ``data.x`` are wrong.
 
     Args:
-        data: a PyG ``Data`` with ``x`` and ``edge_index``, or what has attributes of these names.
+        data: a PyG ``Data`` with ``x`` and ``edge_index``, or an object with these attributes.
         detector: a detector, or a given trust matrix ``[n, d]`` or ``[n]`` (1 = trusted).
         columns: description of the features. (default: inferred from them)
         trusted: cells, or rows, known to be right.
@@ -117,7 +117,7 @@ def judge_features(
 
 
 def _given(data: Any, trust: Any, columns: Any) -> FeatureVerdict:
-    """The verdict that a given trust matrix stands for."""
+    """The verdict of a given trust matrix."""
     believed = torch.as_tensor(trust, dtype=torch.float32, device=data.x.device)
     shape = (data.x.shape[0], data.x.shape[1])
     if believed.dim() == 1:
@@ -143,7 +143,7 @@ def recover_features(
     options: dict[str, Any] | None = None,
     cluster: str | None = None,
 ) -> Tensor:
-    """``x`` with the cells that are not trusted replaced by what the trusted ones say.
+    """``x`` with untrusted cells replaced by values recovered from the trusted ones.
 
     Args:
         x: features ``[n, d]``; NaN where a value is missing.

@@ -18,7 +18,7 @@ except ImportError:  # Windows has no such locks: there the unfinished work of a
     fcntl = None  # type: ignore[assignment]
 
 PART = ".part"
-LONGEST_NAME = 200  # bytes of a name that still has room for more; file systems allow 255
+LONGEST_NAME = 200  # bytes; longer names are replaced by a hash, since file systems allow 255 and a prefix is added
 
 
 def cache_folder() -> Path:
@@ -30,9 +30,9 @@ def cache_folder() -> Path:
 
 @contextmanager
 def complete_or_absent(path: Path) -> Iterator[Path]:
-    """A name to write to; it becomes ``path`` when the block ends well, and disappears when it does not.
+    """A temporary file to write to: it is renamed to ``path`` if the block succeeds, and removed if it fails.
 
-    It is a hidden file beside ``path``; those that killed processes left there are removed.
+    It is hidden and beside ``path``; files that killed processes left there are removed.
     """
     remove_left_behind(path.parent, path.name)
     part, locked = locked_part(path.name, path.parent, _new_file)
@@ -47,19 +47,19 @@ def complete_or_absent(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file of which a reader sees all or nothing."""
+    """Write a text file atomically."""
     with complete_or_absent(path) as part:
         part.write_text(text, encoding="utf-8", errors="replace", newline="")
 
 
 def locked_part(name: str, folder: Path, make: Callable[[str, Path], str]) -> tuple[Path, int | None]:
-    """Something new and hidden in ``place`` to prepare a file or folder called ``name`` in, and its lock (or None)."""
+    """A new hidden file or folder in ``folder``, in which ``name`` is prepared, and its lock (or None)."""
     while True:
         part = Path(make(part_prefix(name), folder))
         locked = lock(part, wait=True)
         if part.exists():
             return part, locked
-        if locked is not None:  # another process took it for one left behind, before it was locked
+        if locked is not None:  # before it was locked, another process removed it as one left behind
             os.close(locked)
 
 
@@ -90,8 +90,8 @@ def remove_left_behind(folder: Path, name: str) -> None:
 
 
 def part_prefix(name: str) -> str:
-    """How the name of unfinished work for a file or folder begins."""
-    if len(name.encode()) > LONGEST_NAME:  # longer names could not be made longer still
+    """The prefix of temporary files for a file or folder."""
+    if len(name.encode()) > LONGEST_NAME:  # a longer name with a prefix would exceed the limit
         name = hashlib.sha256(name.encode()).hexdigest()[:32]
     return f".{name}.magnet-"
 
@@ -112,7 +112,7 @@ def lock(path: Path, wait: bool = False) -> int | None:
 
 
 def umask() -> int:
-    """What new files may not be."""
+    """The file mode mask of the process."""
     mask = os.umask(0)
     os.umask(mask)
     return mask
@@ -142,7 +142,7 @@ def package_version(name: str) -> str | None:
 
 @contextmanager
 def damaged(path: Path) -> Iterator[None]:
-    """Turns whatever goes wrong while ``path`` is read into one clear error."""
+    """Turn any error while ``path`` is read into one clear message."""
     try:
         yield
     except (FileNotFoundError, PermissionError, MemoryError):

@@ -92,7 +92,7 @@ class Graph:
 
     @classmethod
     def of(cls, graph: Any) -> Graph:
-        """A graph in any form that :func:`edge_list` takes, as one of ours.
+        """Convert a graph in any form that :func:`edge_list` takes.
 
         Example:
             >>> Graph.of(sp.coo_matrix(([1.0], ([0], [2])), shape=(3, 3)))
@@ -183,7 +183,7 @@ class Graph:
 
 
 def is_whole_graph(graph: Any) -> bool:
-    """Whether something is a graph by itself and no edge list: one of ours, of networkx, or a scipy sparse matrix."""
+    """Whether ``graph`` is a graph object (ours, networkx or a scipy sparse matrix), not an edge list."""
     return isinstance(graph, Graph) or sp.issparse(graph) or _is_networkx(graph)
 
 

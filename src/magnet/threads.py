@@ -1,4 +1,4 @@
-"""How many threads a piece of work is worth.
+"""The number of threads for a stage, by the size of its arrays.
 
 Array libraries split every operation over all cores and wait for the slowest. For operations of microseconds that
 costs more than it brings, and when another process keeps one core busy each of them waits until the scheduler has its
@@ -18,8 +18,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 Item = TypeVar("Item")
 Done = TypeVar("Done")
 
-#: Numbers in the arrays of a stage for which one more thread is worth its waiting: an operation on so many of them
-#: takes about half a millisecond, a hundred times what starting it in parallel costs.
+#: Array elements of a stage for each thread: an operation on this many takes about half a millisecond, a hundred times
+#: the cost of starting it in parallel.
 CELLS_PER_THREAD = 1 << 20
 
 
@@ -36,7 +36,7 @@ def threads_for(cells: int) -> Iterator[int]:
         1
     """
     torch = sys.modules.get("torch")
-    # not imported yet: then nothing of this stage is computed with it
+    # if torch is not imported yet, this stage does not use it
     before = torch.get_num_threads() if torch is not None else _most_threads()
     threads = max(1, min(before, cells // CELLS_PER_THREAD))
     if threads == before:
@@ -53,7 +53,7 @@ def threads_for(cells: int) -> Iterator[int]:
 
 
 def map_threads(work: Callable[[Item], Done], items: Sequence[Item], threads: int) -> list[Done]:
-    """``work`` of every item, several at a time, each on one thread: they meet only at the end."""
+    """``work`` of every item, several at a time, each on one thread."""
     if threads == 1 or len(items) < 2:
         return [work(item) for item in items]
     with threads_for(0), ThreadPoolExecutor(min(threads, len(items))) as pool:

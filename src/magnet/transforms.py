@@ -31,7 +31,7 @@ class Clean(BaseTransform):  # type: ignore[misc]
     def __init__(self, keep_trust: bool = False, **settings: Any) -> None:
         self.keep_trust = keep_trust
         self.settings = settings
-        MAGnet(**settings)  # a wrong name is better heard of here than in the middle of a pipeline
+        MAGnet(**settings)  # an invalid argument is reported here, not in the middle of a pipeline
 
     def forward(self, data: Data | Batch) -> Data | Batch:
         if isinstance(data, HeteroData):

@@ -1,7 +1,7 @@
-"""Arrays from files that anybody may have made: checked before anything computes with them.
+"""Arrays from untrusted files, checked before anything computes with them.
 
 scipy and torch trust the index arrays of a sparse matrix; with indices out of range ``toarray`` writes outside of its
-memory. Compressed and sparse files can also be tiny and unfold to any size. Every reader goes through this module.
+memory. Tiny compressed or sparse files can also expand to any size. Every reader goes through this module.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MEMORY_SHARE = 0.5  # of the machine's memory that one input may take; the rest 
 
 @cache
 def memory_limit() -> int:
-    """Bytes that one input may unfold to: half of the memory, or ``$MAGNET_MAX_BYTES``."""
+    """Bytes that one input may expand to: half of the memory, or ``$MAGNET_MAX_BYTES``."""
     override = os.environ.get("MAGNET_MAX_BYTES", "")
     if override.isdigit():
         return int(override)
@@ -38,7 +38,7 @@ def memory_limit() -> int:
 
 
 def check_size(size: int, what: str) -> None:
-    """Refuse what would unfold beyond :func:`memory_limit`."""
+    """Refuse an input that would expand beyond :func:`memory_limit`."""
     if size > memory_limit():
         raise ValueError(
             f"{what} would take {size / 2**30:.3g} GiB of memory; the limit is {memory_limit() / 2**30:.3g} GiB "

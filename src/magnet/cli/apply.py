@@ -149,7 +149,7 @@ def _text(value: Any) -> str:
 
 
 def _checked_parser(source: Source, column: str) -> Callable[[str], Any]:
-    """What makes a value of a text; in a column of numbers it must be a finite one."""
+    """The parser of a column; a column of numbers accepts finite numbers only."""
     import math
 
     from magnet.tables.schema import infer_field
@@ -163,7 +163,7 @@ def _checked_parser(source: Source, column: str) -> Callable[[str], Any]:
             try:
                 finite = math.isfinite(float(text))
             except ValueError:
-                finite = True  # a number in the column's own notation, or a word: the user has seen it
+                finite = True  # a number in the notation of the column, or a word that the user accepted
             if not finite:
                 raise ValueError("it is not a finite number")
         return parse(text)

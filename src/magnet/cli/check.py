@@ -88,12 +88,12 @@ def add_drift(report: dict[str, Any], before: dict[str, list[str]], now: dict[st
 def drift(
     before: dict[str, list[str]], now: dict[str, list[str]], columns: dict[str, dict[str, Any]]
 ) -> dict[str, tuple[float, float]]:
-    """By column of numbers or categories, how far its distribution moved since the model was saved, and by how much at
-    least.
+    """How far the distribution of each numeric or categorical column has moved since the model was saved, and a lower
+    bound of that distance.
 
     The distance is that of Kolmogorov and Smirnov for numbers and the total variation for categories, both between 0
     and 1. The second number is smaller by the two-sample 1 % point of Kolmogorov's distribution, ``1.63 sqrt(1/n +
-    1/m)``: a small batch differs by chance.
+    1/m)``: it allows for the chance differences of small batches.
     """
     import numpy as np
     import pandas as pd

@@ -56,7 +56,7 @@ def _show(root: Path | None) -> None:
             notes.append(f"{entry.name} stands in for {entry.stands_for} where that cannot be downloaded.")
         if note:
             notes.append(note)
-    # Cut-off numbers would be worse than long lines where the window is narrow or there is none.
+    # In a narrow window, long lines are better than truncated numbers.
     Console(width=max(Console().width, 136)).print(table)
     for label, base in bases(root).items():
         typer.echo(f"{label}: {base}")

@@ -1,4 +1,4 @@
-"""``magnet demo``: the story on the embedded digits."""
+"""``magnet demo``: damage the built-in digits, find the wrong pixels and repair them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _demo(folder: Path, share: float, ratio: float, seed: int, out: Output) -> d
         f"{ratio:.0%} of the pixels were turned from light to black and from dark to white: {wrong.sum()} wrong "
         f"pixels, {wrong.mean():.1%} of all. Which ones?"
     )
-    torch.set_num_threads(1)  # for so small a table a second thread costs more than it brings
+    torch.set_num_threads(1)  # a second thread costs more than it saves on such a small table
     began = time.perf_counter()
     detector = magnet.detection.make("auto", progress=out.draws)
     result = magnet.clean(_frame(observed), _links(data), id="digit", detector=detector, fix="all")
@@ -150,7 +150,7 @@ def _error(x: NDArray[Any], truth: NDArray[Any], where: NDArray[np.bool_]) -> fl
 def _nearest_accuracy(
     x: NDArray[Any], clean: NDArray[Any], y: NDArray[Any], training: NDArray[np.bool_], which: NDArray[np.bool_]
 ) -> float:
-    """Accuracy of the nearest clean training digit, which only wrong pixels can lower."""
+    """Accuracy of a nearest-neighbor classifier on clean training digits; only wrong pixels can lower it."""
     from sklearn.neighbors import KNeighborsClassifier
 
     model = KNeighborsClassifier(n_neighbors=1).fit(clean[training], y[training])

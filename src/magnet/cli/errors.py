@@ -44,7 +44,7 @@ def clear_errors(verbose: bool = False, quiet: bool = False) -> Iterator[None]:
 
     try:
         previous = signal.signal(signal.SIGTERM, stopped)
-    except ValueError:  # not the main thread: whoever runs us there deals with signals
+    except ValueError:  # not the main thread, where signals cannot be handled
         previous = None
     try:
         with _one_line_warnings(quiet):

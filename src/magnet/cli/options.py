@@ -24,7 +24,7 @@ Verbose = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
-# of several commands
+# options of several commands
 Edges = Annotated[
     Path | None, typer.Option("--edges", "-e", help="Table of links: two columns of row ids, optionally a weight.")
 ]
@@ -40,13 +40,13 @@ Root = Annotated[Path | None, typer.Option(help="Folder to search first for raw 
 Folder = Annotated[Path | None, typer.Option(help="Cache folder of corrupted graphs.")]
 Defaults = Annotated[bool, typer.Option("--defaults", help="Use default settings, not those found by search.")]
 
-#: Told what is being done and, where that is known, which share of it is behind us.
+#: Called with the current stage and, if known, the completed share.
 Stage = Callable[..., None]
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """Make a command of a function that takes an :class:`Output` first: it gets ``-q``, ``-v`` and ``--json``, and
-    whatever it raises becomes one line and an exit code."""
+    """Turn a function whose first argument is an :class:`Output` into a command with ``-q``, ``-v`` and ``--json``; its
+    exceptions become one line and an exit code."""
     _, *own = inspect.signature(function, eval_str=True).parameters.values()
     common = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=option)
@@ -58,13 +58,13 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         with clear_errors(verbose, quiet):
             function(Output(quiet, verbose, as_json), **given)
 
-    vars(run)["__signature__"] = inspect.Signature([*own, *common])  # what typer makes the options of
+    vars(run)["__signature__"] = inspect.Signature([*own, *common])  # typer reads the options from it
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *common)}
     return run
 
 
 def names(text: str | None) -> list[str] | None:
-    """What a comma-separated list names."""
+    """The items of a comma-separated list."""
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
@@ -73,9 +73,9 @@ class Output:
     """The output of a command, as verbose as the user asked for.
 
     Args:
-        quiet: nothing; JSON all the same.
-        verbose: details, too.
-        as_json: one JSON value and no text.
+        quiet: print only errors, and JSON if requested.
+        verbose: also print details.
+        as_json: print one JSON value instead of text.
     """
 
     quiet: bool = False
@@ -95,17 +95,17 @@ class Output:
         return not self.quiet and Console(stderr=True).is_terminal
 
     def line(self, text: str) -> None:
-        """A line on standard output, whatever characters it holds."""
+        """Print a line to standard output; characters that cannot be encoded are replaced."""
         if self.talks:
             typer.echo(text.encode(errors="replace").decode())
 
     def detail(self, text: str) -> None:
-        """A line for those who asked for more."""
+        """Print a line with ``--verbose`` only."""
         if self.verbose:
             self.line(text)
 
     def result(self, content: Any, plain: Callable[[Any], Any] = str) -> None:
-        """What the command found, for programs; ``plain`` makes JSON values of others."""
+        """Print the result with ``--json``; ``plain`` converts values that JSON does not support."""
         if self.as_json:
             typer.echo(json.dumps(content, indent=1, ensure_ascii=False, default=plain).encode(errors="replace"))
 

@@ -1,4 +1,4 @@
-"""Corrupted graphs kept on disk, so that every method is given the very same one."""
+"""Corrupted graphs cached on disk, so that every method gets exactly the same one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def corrupt_once(
     """Like :func:`magnet.corruption.corrupt`, but computed once and read from ``folder`` afterwards.
 
     A meta attack takes minutes and is not bit-reproducible on a GPU; the cached file is. Its name
-    holds a digest of the clean features, the split and the options, so that nothing else is ever taken for it.
+    holds a digest of the clean features, the split and the options, so that different graphs never share a file.
 
     Args:
         data: a graph; it is not modified.

@@ -118,7 +118,7 @@ def _set(x: torch.Tensor, row: IntArray, col: IntArray, values: NDArray[Any]) ->
 
 
 def _exchanged(rng: np.random.Generator, col: IntArray, old: NDArray[Any]) -> NDArray[Any]:
-    """The values of each column passed on in a cycle of random order."""
+    """The values of each column, exchanged in a cycle of random order."""
     order = np.lexsort((rng.random(col.size), col))
     sorted_col = col[order]
     first = np.searchsorted(sorted_col, sorted_col, side="left")
@@ -138,5 +138,5 @@ def _column_spread(x: torch.Tensor) -> NDArray[np.float64]:
     variance = np.maximum(square / x.shape[0] - (total / x.shape[0]) ** 2, 0)
     mean = total.sum() / (x.shape[0] * x.shape[1])
     overall = np.sqrt(max(square.sum() / (x.shape[0] * x.shape[1]) - mean**2, 0)) or 1.0
-    # What rounding leaves of a constant column's variance is not a spread.
+    # The variance of a constant column is rounding error, not a spread.
     return np.where(variance > 1e-10 * np.maximum(1e-30, square / x.shape[0]), np.sqrt(variance), overall)

@@ -111,7 +111,7 @@ def _broken(x: torch.Tensor, rows: IntArray, share: float, rng: np.random.Genera
 
 
 def _others(targets: IntArray, draws: IntArray) -> IntArray:
-    """Draws from ``nodes - 1`` values as nodes other than the target of their row."""
+    """Map draws from ``nodes - 1`` values to nodes other than the target of their row."""
     return draws + (draws >= targets[:, None])
 
 

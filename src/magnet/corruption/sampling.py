@@ -1,4 +1,4 @@
-"""Draws that the corruptions share."""
+"""Random draws for the corruptions."""
 
 from __future__ import annotations
 

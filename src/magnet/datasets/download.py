@@ -1,4 +1,4 @@
-"""Raw files: where they are looked for, and how they are fetched when they are nowhere.
+"""Raw files: where they are searched, and how missing ones are downloaded.
 
 A folder counts as found only when every file of the source is in it. Nothing is ever written under its
 final name before it is complete and verified.
@@ -114,7 +114,7 @@ def download(url: str, path: Path, sha256: str | None = None) -> None:
 
 @contextmanager
 def _connection(url: str) -> Iterator[Any]:
-    """An answer over https, as anything between could change one over http; a redirection counts."""
+    """Open an address. Redirections must stay on https, since plain http could be tampered with."""
     try:
         with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
             address = urllib.parse.urlsplit(answer.geturl())
@@ -160,7 +160,7 @@ def _check_archive(path: Path, url: str) -> None:
 
 
 def _check_unpacked(archive: zipfile.ZipFile, url: str) -> None:
-    """At most the size that an archive declares for a member is read."""
+    """Refuse an archive whose members are declared larger than any dataset; no more than the declared size is ever read."""
     size = sum(member.file_size for member in archive.infolist())
     if size > LARGEST_UNPACKED:
         raise ConnectionError(f"{url} unpacks to {size >> 20} MiB; no dataset is larger than {LARGEST_UNPACKED >> 20}")

@@ -25,7 +25,7 @@ _GRAPH = {"x", "edge_index", "grid", "name", *_OPTIONAL, *_SPARSE}
 
 
 def save_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any], compress: bool = True) -> None:
-    """Write named arrays to ``path``, which exists only once they are all in it."""
+    """Write named arrays to ``path``, atomically."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     write: Any = np.savez_compressed if compress else np.savez

@@ -68,15 +68,15 @@ def synthetic(
     if not 0 <= signal <= (1 if kind != "continuous" else np.inf) or not words > 0:
         raise ValueError(f"signal is {signal} and words is {words}; signal must be in [0, 1], words positive")
     rng = np.random.default_rng(seed)
-    # Nodes of a class are neighbors in this order, and get their numbers by a permutation at the end.
+    # Nodes are sorted by class here and numbered at random at the end.
     sizes = np.full(classes, nodes // classes)
     sizes[: nodes % classes] += 1
     label = np.repeat(np.arange(classes), sizes)
     propensity = np.ones(nodes) if degree == "uniform" else (1 - rng.random(nodes)) ** (-1 / 1.5)
     if degree not in ("uniform", "power"):
         raise ValueError(f"degree is {degree!r}; it must be 'uniform' or 'power'")
-    # Without a cap one node could want more neighbors than there are; this one allows hubs of degree
-    # average_degree * sqrt(nodes) / 2.
+    # The cap keeps hubs below degree average_degree * sqrt(nodes) / 2; without it, one node could draw more neighbors
+    # than there are.
     propensity = np.minimum(propensity, propensity.sum() / (2 * np.sqrt(nodes)) + 1)
     edges = _edges(rng, label, propensity, round(nodes * average_degree / 2), homophily)
     number = rng.permutation(nodes)

@@ -1,4 +1,4 @@
-"""Repaired features to choose from: a classifier tries several, leaving the data alone among them."""
+"""Candidate repairs of the features, the unchanged features among them, from which a classifier chooses."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from magnet.recovery import admm
 from magnet.recovery.problem import Problem
 from magnet.recovery.result import Record, relative_residuals
 
-#: Residual balancing looks every so many iterations, and no more after the last of them: with gamma
-#: fixed from then on the convergence proof applies again.
+#: Residual balancing adapts gamma every BALANCE_EVERY iterations up to BALANCE_UNTIL. It is fixed from then on, so that
+#: the convergence proof applies again.
 BALANCE_EVERY, BALANCE_UNTIL, BALANCE_RATIO, BALANCE_FACTOR = 5, 50, 5.0, 2.0
 
 Callback = Callable[[admm.State], None]

@@ -170,7 +170,8 @@ class Prepared:
 def prepare(x: Tensor, trust: Tensor, transform: FrameletTransform, settings: Settings, first: int = 0) -> Prepared:
     """Check some columns (``first`` is the number of the first one, for messages) and set up their problem."""
     observed, median = fill_missing(x, trust, first, always=settings.coordinates == "degree")
-    # an untrusted value counts only as a start; a fixed number of iterations starts as the paper does
+    # an untrusted value only serves as the start; with a fixed number of iterations (tol = 0) it is used as in the
+    # paper
     near = settings.start == "observed" and settings.tol > 0
     X, center, root = _within_trusted(observed, trust) if near else observed, None, None
     if settings.coordinates == "degree" and median is not None:
@@ -199,9 +200,9 @@ def prepare(x: Tensor, trust: Tensor, transform: FrameletTransform, settings: Se
 
 
 def _within_trusted(x: Tensor, trust: Tensor) -> Tensor:
-    """Untrusted cells outside the range of their column's trusted ones at its nearest end.
+    """Untrusted cells clamped to the range of the trusted cells of their column.
 
-    From far away the iteration stops before it has arrived.
+    From farther away, the iteration would stop before it has converged.
     """
     untrusted = trust == 0
     if not bool(untrusted.any()):

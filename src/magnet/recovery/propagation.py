@@ -218,7 +218,7 @@ class _System:
         return self.free * ((self.w + self.lam) * U - self.lam * (self.operator @ U))
 
     def _finish(self, U: Tensor) -> Tensor:
-        """Back in user units, the fixed cells to the bit as they were."""
+        """Back in user units; the fixed cells are bit-identical."""
         return torch.where(self.free > 0, U / self.root + self.center, self.user)
 
     def cg(self, max_iter: int, tol: float, fused: bool = False) -> Solved:

@@ -1,4 +1,4 @@
-"""Columns are independent: they are solved a range at a time, and every range is written as soon as it is there."""
+"""Columns are independent: they are solved a range at a time, and every range is written as soon as it is solved."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def render(data: dict[str, Any], connect: bool = False) -> str:
     page = (folder / "page.html").read_text(encoding="utf-8")
     parts = {"policy": policy, "style": style, "script": script, "data": safe_json(data)}
     pieces = page.split("{{")
-    # one pass, so that nothing in the data is taken for a place to fill in
+    # one pass, so that nothing in the data is mistaken for a placeholder
     return pieces[0] + "".join(parts[name] + rest for name, rest in (piece.split("}}", 1) for piece in pieces[1:]))
 
 

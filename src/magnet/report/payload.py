@@ -20,7 +20,7 @@ MOST_CELLS = 50_000
 MAX_NEIGHBORS = 24
 MAX_ROWS, MAX_COLUMNS = 40, 40
 MAX_PAIRS = 8  # examples of observed and suggested values, for each column and error type
-DIGITS = 9  # of probabilities: those in the list and those that are counted are the same
+DIGITS = 9  # of probabilities, rounded alike in the list and in the counts
 BINS = 50
 ACTIONS = ("corrected", "filled", "kept")
 
@@ -79,7 +79,8 @@ def payload(record: CleaningRecord, run: dict[str, Any] | None = None) -> dict[s
 
 
 def _distribution(cells: pd.DataFrame) -> tuple[list[int], list[int], list[int]]:
-    """Cells that can be accepted, and their rows, from each hundredth of probability on; and a histogram of all."""
+    """For each hundredth of probability, the number of acceptable cells at least as probable, and of their rows; and a
+    histogram of all cells."""
     probability = np.round(cells["probability"].to_numpy(dtype=np.float64), DIGITS)
     usable = cells["suggested"].notna().to_numpy(dtype=bool)
     steps = np.arange(101) / 100
@@ -179,7 +180,7 @@ def _worst_rows(cells: pd.DataFrame, most: int = 50) -> list[list[Any]]:
 
 
 def _changes(record: CleaningRecord) -> dict[str, Any]:
-    """Before and after as values, for the rows and columns with most to see."""
+    """Values before and after, for the rows and columns with the most listed cells."""
     cells = record.cells
     rows = cells["row"].value_counts().index[:MAX_ROWS].tolist()
     names = cells["column"].value_counts().index[:MAX_COLUMNS].tolist()
@@ -200,6 +201,6 @@ def _changes(record: CleaningRecord) -> dict[str, Any]:
 
 
 def _short(value: Any) -> Any:
-    """Four digits are enough to draw with."""
+    """The number with four digits, which is enough for plots."""
     number = float(value)
     return float(f"{number:.4g}") if math.isfinite(number) else None

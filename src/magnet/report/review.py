@@ -51,7 +51,7 @@ class Review:
         return render(self.data | {"review": state}, connect=True)
 
     def change(self, message: Any) -> int:
-        """Take one change and write all decisions; how many cells were decided by the user."""
+        """Apply one change and write all decisions; returns how many cells the user has decided."""
         if not isinstance(message, dict):
             raise ValueError("the message must be a JSON object")
         with self._lock:
@@ -113,7 +113,7 @@ class Review:
             part.write_text(text, encoding="utf-8")
 
     def _read(self) -> None:
-        """Go on from the decisions of an earlier review of the same report."""
+        """Continue from the decisions of an earlier review of the same report."""
         try:
             content = json.loads(self.path.read_text(encoding="utf-8"))
             cells = {(cell["row"], cell["column"]): cell for cell in content["cells"]}
@@ -222,4 +222,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: requests are not worth a line, and their path holds the token."""
+        """Requests are not logged, because their path holds the token."""

@@ -57,7 +57,7 @@ class Options:
         datasets, methods, corruptions: which of the exhibit's.
         repeats: number of repetitions. (default: ``10``)
         quick: a small version that takes minutes on a laptop.
-        settings: a file of settings that go before those that come with the package.
+        settings: a settings file that takes precedence over the one shipped with the package.
         defaults: every method with its default settings instead of those found by search.
     """
 
@@ -85,12 +85,12 @@ class Options:
 class Results:
     """Finished runs by their :func:`~magnet.experiments.store.canonical_key`.
 
-    Runs that are shown together are always of one result version: of that with the most of them, of the newest among
-    equals. Which versions were used is in ``used``, the keys of all runs that were shown in ``shown``, and every config
-    that was asked for, whether it is finished or not, in ``asked``.
+    Runs that are shown together always have the same result version: the one with the most runs, or the newest in a
+    tie. ``used`` collects these versions, ``shown`` the keys of all runs that were shown, and ``asked`` every config
+    that was requested, finished or not.
 
     Args:
-        store: (default: none, where nothing is finished)
+        store: the result store. (default: none; then no run is finished)
     """
 
     def __init__(self, store: Store | None = None) -> None:
@@ -104,7 +104,7 @@ class Results:
         self.asked: dict[str, Config] = {}
 
     def __contains__(self, config: Config) -> bool:
-        """Whether a run is finished, under whatever result version."""
+        """Whether a run is finished, in any result version."""
         return canonical_key(config) in self.runs
 
     def get(self, config: Config) -> dict[str, Any] | None:
@@ -112,7 +112,7 @@ class Results:
         return next(iter(self.all(config)), None)
 
     def all(self, *configs: Config) -> list[dict[str, Any]]:
-        """The results of those of the configs that are finished, all of one result version."""
+        """The results of the finished configs, all of one result version."""
         requested = {canonical_key(config): config for config in configs}
         for key, config in requested.items():
             self.asked.setdefault(key, config)
@@ -136,7 +136,7 @@ class Results:
         return by_version, max(versions, key=versions.__getitem__, default="")
 
     def failure(self, configs: Iterable[Config]) -> str:
-        """Why the first of some runs that failed did, in words; empty where none did."""
+        """The error message of the first failed run; empty if none failed."""
         keys = [self._store.key(config) for config in configs] if self._store is not None and self._failed else []
         return next((self._failed[key] for key in keys if key in self._failed), "")
 
@@ -154,14 +154,14 @@ class Cell:
     Args:
         row, column: its place.
         ours: the measured value, None if it was not run.
-        paper: what the paper prints there, if it has such a cell.
-        planned: how many runs it should stand on.
+        paper: the paper's value, if it has such a cell.
+        planned: number of planned runs.
         score: the relative score that colors it, above 0 better, below 0 worse (None: no color).
-        digits: after the point.
+        digits: digits after the decimal point.
         text: shown instead of numbers.
-        note: why there is nothing, or what else is to be said, in words.
-        impossible: why no run could give a number here, in words; such a cell does not count as missing.
-        facts: more columns of the CSV file.
+        note: why the cell is empty, or a remark.
+        impossible: why no run can fill the cell; such a cell does not count as missing.
+        facts: further columns of the CSV file.
     """
 
     row: str
@@ -182,7 +182,7 @@ class Cell:
 
     @property
     def complete(self) -> bool:
-        """Whether it stands on all the runs that it should stand on."""
+        """Whether all planned runs are finished."""
         return self.filled and (self.ours is None or self.ours.runs >= self.planned)
 
     @property
@@ -194,7 +194,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Cells in rows and columns; ``words`` go below. A ``summary`` sums up the other tables in about ten lines."""
+    """Cells in rows and columns; ``words`` are printed below. A ``summary`` condenses the other tables to about ten
+    lines."""
 
     title: str
     cells: list[Cell]
@@ -251,8 +252,8 @@ class Exhibit:
     Args:
         name: what ``magnet reproduce`` takes.
         title: one line.
-        render: its tables, figures and paragraphs, from whatever is finished. The runs that it asks for, finished or
-            not, are those that the exhibit needs.
+        render: makes its tables, figures and paragraphs from finished runs. Every run that it requests from
+            :class:`Results`, finished or not, is one that the exhibit needs.
     """
 
     name: str
@@ -270,7 +271,7 @@ class Exhibit:
 
 
 def brief(row: str, column: str, cell: Cell | None, digits: int = 1) -> Cell:
-    """A cell of a summary: the mean alone, with the paper's where it has one."""
+    """A cell of a summary: the mean, and the paper's value if there is one."""
     text = "—" if cell is None or cell.ours is None else f"{cell.ours.mean:.{digits}f}"
     paper = None if cell is None else cell.paper
     known = paper is not None and not math.isnan(paper.value)

@@ -49,15 +49,15 @@ CORRUPTIONS = {
 QUICK_METHODS = ("gcn", "propagation-one")
 #: The paper trains its autoencoder for 1 000 epochs on Cora and 10 000 on ogbn-arxiv; here it is always 1 000.
 GAE = {"epochs": 1000}
-#: Every method runs with the settings that a search found, but for ours and the two GCNs that scores are relative to.
-#: (Our repair in front of a rival's network runs with the rival's settings.)
+#: All methods run with settings found by search, except ours and the two GCNs that define the relative scores. (Our
+#: repair in front of a rival's network runs with the rival's settings.)
 UNTUNED = ("clean", "gcn", "magnet")
 #: Methods with a network of their own.
 RIVALS = (
     *("mlp", "appnp", "gnnguard", "elasticgnn", "airgnn", "gadc", "ugd"),
     *("magnet-appnp", "magnet-elasticgnn"),
 )
-#: Where the search is run; other corruptions take what it found there.
+#: The corruption under which settings are searched; other corruptions reuse them.
 SEARCHED = "inject-random"
 #: Fewer epochs for ``--quick``.
 QUICK_SETTINGS = {"epochs": 30}
@@ -159,14 +159,14 @@ def accuracy(results: Results, runs: Sequence[Config]) -> Summary | None:
 
 
 def ends(results: Results, options: Options, setting: Setting) -> tuple[float | None, float | None]:
-    """Mean accuracies of a GCN on the corrupted and on the clean data, between which scores are measured."""
+    """Mean accuracies of a GCN on the corrupted and on the clean data: the 0 and the 1 of the relative score."""
     corrupted, clean = (accuracy(results, configs(options, setting, method)) for method in ("gcn", "clean"))
     return (None if corrupted is None else corrupted.mean), (None if clean is None else clean.mean)
 
 
 def relative(score: Summary | None, corrupted: float | None, clean: float | None) -> float | None:
-    """The paper's relative score: 0 for a GCN on the corrupted data, 1 for one on the clean data; None where the
-    corruption did not hurt the GCN, so that there is nothing to win back.
+    """The paper's relative score: 0 for a GCN on the corrupted data, 1 for one on the clean data; None if the
+    corruption did not lower the accuracy of the GCN.
 
     Example:
         >>> relative(Summary(75.0), 70.0, 80.0)
@@ -188,7 +188,7 @@ def chosen_methods(options: Options, everything: Sequence[str]) -> list[str]:
     if options.quick and options.methods is None:
         return [name for name in everything if name in (*QUICK_METHODS, "clean")]
     chosen = options.choose("methods", everything)
-    # colors and relative scores need the two ends
+    # relative scores need the GCN on the clean and on the corrupted data
     return [name for name in everything if name in chosen or name in ("clean", "gcn")]
 
 
@@ -199,12 +199,12 @@ def found_under(options: Options, method: str, setting: Setting) -> str:
 
 
 def comparable(options: Options, method: str, setting: Setting) -> bool:
-    """Whether a rival was tuned: one with its own network needs settings for the dataset."""
+    """Whether the accuracy of a method can be compared: a rival must have been tuned for the dataset."""
     return method not in RIVALS or bool(found_under(options, method, setting))
 
 
 def searches(options: Options) -> list[Config]:
-    """What the search of settings is about: every tuned method in the settings that it is run in."""
+    """The searches to run: one for every tuned method and dataset."""
     rows = [row for row in chosen_methods(options, ORDER) if row not in UNTUNED]
     searched = [row for row in rows if row == "gcn-tuned" or not get(row).settings_of]
     if options.corruptions is not None and SEARCHED not in options.corruptions:

@@ -1,4 +1,4 @@
-"""Figures that one would print: one style, PNG and SVG."""
+"""Figures in one style, as PNG and SVG."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from magnet.files import complete_or_absent
 
-#: Colors that stay apart in print and for the color-blind (Okabe and Ito).
+#: Colors that remain distinguishable in print and for color-blind readers (Okabe and Ito).
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 
 _STYLE = {
@@ -31,7 +31,8 @@ _STYLE = {
 
 @contextlib.contextmanager
 def figure(path: Path, rows: int = 1, columns: int = 1, size: tuple[float, float] = (3.4, 2.4)) -> Iterator[Any]:
-    """Axes ``[rows, columns]`` to draw on, each of ``size`` inches. The figure is then written to ``path``, whole."""
+    """Axes ``[rows, columns]`` to draw on, each of ``size`` inches. The figure is then written to ``path``,
+    atomically."""
     import matplotlib
 
     matplotlib.use("Agg")

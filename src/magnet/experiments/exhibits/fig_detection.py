@@ -24,7 +24,7 @@ Found = list[dict[str, Any]]  # the results of one detector on one dataset
 
 
 def detectors(options: Options, titles: dict[str, str]) -> dict[str, str]:
-    """Those of an exhibit's detectors that are run: ours is left out of the small version."""
+    """The detectors of an exhibit that are run; ``--quick`` omits ours."""
     return {which: title for which, title in titles.items() if which != "auto" or not options.quick}
 
 
@@ -37,7 +37,7 @@ def config(options: Options, dataset: str, which: str, seed: int = 0) -> Config:
 
 
 def _repeats(options: Options) -> int:
-    """Detection varies little between seeds: three do."""
+    """Number of repetitions; detection varies little between seeds, so that three are enough."""
     return min(options.repeats, 1 if options.quick else 3)
 
 
@@ -112,7 +112,7 @@ def render_errors(results: Results, options: Options) -> list[Part]:
 
 
 def _measures(found: Found, ours: bool) -> dict[str, list[float]]:
-    """Areas of a detector, and recall and precision at some thresholds: its own, or some tau."""
+    """AUROC and AUPRC of a detector, and recall and precision at its own threshold or at several values of tau."""
     nan = float("nan")
     columns: dict[str, list[float]] = {
         "AUROC": [r["cell_auroc"] for r in found],

@@ -16,7 +16,7 @@ from magnet.experiments.protocol.image import METHODS, PATCH, noisy_picture
 from magnet.experiments.store.jobs import Config
 
 SHOWN = 12
-#: On these the settings of the pixel graph were chosen.
+#: The images on which the settings of the pixel graph were chosen.
 CHOSEN_ON = range(1, 9)
 OURS = "magnet-pixel"
 PATCHES = {"true": "patches given", "detected": "patches detected"}

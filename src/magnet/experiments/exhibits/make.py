@@ -29,7 +29,7 @@ class Where:
         jobs: worker processes. (default: ``1``)
         ray: address of a Ray cluster, instead of processes.
         device: ``"cpu"`` or ``"cuda"``. (default: a GPU if available)
-        folder: where corrupted graphs and the like are kept. (default: the user's cache)
+        folder: cache of corrupted graphs. (default: the user's cache)
     """
 
     jobs: int = 1
@@ -133,9 +133,10 @@ def jobs_of(configs: Iterable[Config], on_gpu: bool = False) -> list[Job]:
 
 
 def _shared(config: Config, on_gpu: bool) -> str:
-    """The key of the job that a run belongs to. Runs of a job share the detector and its data, so that it is fitted
-    once, else everything but the seed; on a GPU, where large batches cost hardly more than small ones, the dataset
-    and the network. An image is read and corrupted once for all methods. Timed runs are separate jobs.
+    """The key of the job that a run belongs to. Runs with the same detector on the same data form a job, so that the
+    detector is fitted once. Other runs form a job if they differ only in the seed or, on a GPU, where large batches
+    cost hardly more than small ones, if they have the same dataset and network. An image is read and corrupted once for
+    all methods. Timed runs are separate jobs.
     """
     separate: tuple[str, ...] = ("method", "patches") if config["kind"] == "image" else ()
     if config["kind"] == "classify" and "batch" not in config:

@@ -10,7 +10,7 @@ from importlib import resources
 
 @dataclass(frozen=True)
 class Printed:
-    """A number that the paper prints (NaN: it prints that memory ran out), and its deviation where it has one."""
+    """A number in the paper (NaN: the paper reports that memory ran out), and its deviation if there is one."""
 
     value: float
     std: float

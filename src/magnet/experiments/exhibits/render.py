@@ -15,12 +15,12 @@ from magnet.experiments.store import Store
 from magnet.files import write_text
 
 NOT_RUN = "—"
-#: What stands around the list of exhibits in ``results/README.md``.
+#: Marks around the list of exhibits in ``results/README.md``.
 BEGIN, END = "<!-- made by magnet reproduce all -->", "<!-- end -->"
 
 
 def cell_text(cell: Cell, lines: str = "<br>") -> str:
-    """A cell in words: mean and deviation, interval, the paper's value and the difference to it.
+    """A cell as text: mean and deviation, interval, the paper's value and the difference to it.
 
     Example:
         >>> from magnet.experiments.exhibits.paper import Printed
@@ -82,7 +82,7 @@ def _markdown_table(table: Table) -> list[str]:
 
 
 def _arrow(cell: Cell) -> str:
-    """Better or worse, without color."""
+    """An arrow for cells that are better or worse than doing nothing."""
     if cell.score is None or cell.ours is None or abs(cell.score) < 0.005:
         return ""
     return "▲ " if cell.score > 0 else "▼ "
@@ -157,7 +157,7 @@ def _style(cell: Cell) -> str:
 
 
 def in_words(versions: Iterable[str]) -> str:
-    """Result versions of several runs in few words.
+    """The result versions of several runs, merged into one text.
 
     Example:
         >>> in_words(["datasets 1, networks 1", "datasets 1, networks 2", ""])
@@ -183,8 +183,8 @@ def write(document: Document, folder: Path, notes: str = "") -> None:
 
 
 def write_page(documents: Sequence[Document], folder: Path, store: str | os.PathLike[str], shown: set[str]) -> Path:
-    """Write or renew the list of exhibits in ``README.md``; what stands around the marks is kept. Beside it goes
-    ``runs.csv``: the runs that are shown, and all searches."""
+    """Write or update the list of exhibits in ``README.md``; text outside the marks is kept. Also write ``runs.csv``:
+    the runs that are shown, and all searches."""
     with Store(store, read_only=True) as opened:
         runs = [run for run in opened.runs() if run.key in shown or run.config["kind"] == "search"]
         exported = opened.export(folder / "runs.csv", {run.key for run in runs})

@@ -27,7 +27,7 @@ from magnet.experiments.exhibits.rivals import OURS, rival_accuracies, rivals_ta
 from magnet.experiments.methods import get
 from magnet.experiments.store import result_version
 
-#: Models whose best epoch is beyond this part of the training were still getting better.
+#: Models whose best epoch lies beyond this share of the training were still improving.
 RISING = 0.97
 #: The columns of the summary.
 MAIN = ("clean", "gcn", "magnet-gae", "magnet-true", "magnet-gcn", "magnet")

@@ -22,7 +22,7 @@ from magnet.experiments.store.jobs import Config
 DATASETS = ("cora", "ogbn-arxiv")
 #: The rows of the summary.
 MAIN = ("gcn", "appnp", "elasticgnn", "airgnn", "magnet-one", "magnet-gae", "magnet-true", "magnet-gcn", "magnet")
-#: Timed one at a time, as a user would run them.
+#: Number of repetitions; each is timed alone, as a user would run it.
 REPEATS = 3
 
 

@@ -34,11 +34,11 @@ NETWORK: dict[str, Any] = {"hidden": 64, "dropout": 0.5, "input_dropout": 0.0, "
 #: The paper's GCN.
 PAPER_GCN: dict[str, Any] = {**PAPER_TRAINING, **NETWORK, "batch_norm": False}
 
-#: What is different on graphs as large as ogbn-arxiv, where the paper, like everyone, takes three layers.
+#: Settings that differ on graphs as large as ogbn-arxiv, where the paper uses three layers.
 LARGE_NODES = 100_000
 LARGE: dict[str, Any] = {"layers": 3, "batch_norm": True, "weight_decay": 1e-4}
 
-#: Table 3 of the paper, which holds for every method.
+#: The search space of the paper's Table 3, which is common to all methods.
 PAPER_SPACE: dict[str, list[Any]] = {
     "learning_rate": [1e-3, 5e-3, 1e-4],
     "weight_decay": [1e-3, 5e-3, 1e-4],
@@ -50,13 +50,13 @@ PAPER_SPACE: dict[str, list[Any]] = {
 
 @dataclass(frozen=True, eq=False)
 class RepairCandidates:
-    """What a method makes of a repetition.
+    """The repaired features that a method offers for a repetition.
 
     Args:
         candidates: features to choose from, in order of preference among equals.
-        detection: what the detector said, in numbers for a table (None: there was none).
-        remark: why it is so, in words.
-        graph: what became of the graph. (default: it stays as it is)
+        detection: metrics of the detector, for a table (None: there is no detector).
+        remark: an explanation, such as why nothing is repaired.
+        graph: the changed graph. (default: the graph is unchanged)
     """
 
     candidates: Sequence[Candidate]
@@ -85,10 +85,10 @@ class Method:
         space: what a search may choose from: ``{setting: list of choices}``.
         model: the network, if any.
         repair: ``(repetition, config) -> RepairCandidates``.
-        repair_all: the same for several repetitions and configs side by side, where that is quicker.
-        repairs: the settings that only ``repair`` reads: models that differ in them can be trained side by side.
-        committee: instead of one network, those of a committee: ``(data, config) -> recipes``. Its prediction is the
-            weighted average of all members, that of one network the one with the best validation accuracy.
+        repair_all: the same for several repetitions and configs at once, where that is faster.
+        repairs: the settings that only ``repair`` reads: models that differ in them can be trained together.
+        committee: makes the networks of a committee: ``(data, config) -> recipes``. A committee predicts the weighted
+            average of its members; a single network uses the candidate with the best validation accuracy.
         source: where the space comes from, in words.
         settings_of: the method whose settings, found by search, it runs with. (default: its own)
     """

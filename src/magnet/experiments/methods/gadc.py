@@ -5,7 +5,7 @@ Laplacian,
     \min_F\ \|F - X\|_F^2 + \lambda \max_{\|L' - L\|_F \le \epsilon} \mathrm{tr}(F^\top L' F).
 
 The maximum is at :math:`L' = L + \epsilon F F^\top / \|F F^\top\|_F`; with :math:`X X^\top` in its place the minimum is
-a Neumann series, cut off at K, in front of a perceptron that does not look at the graph:
+a Neumann series, truncated after K terms; a perceptron that does not use the graph classifies the result:
 
 .. math::
     F = \frac{1}{\lambda + 1} \sum_{k=0}^{K} \Bigl[\frac{\lambda}{\lambda + 1}

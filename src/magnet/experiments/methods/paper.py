@@ -1,4 +1,4 @@
-"""MAGnet as the paper has it: a trust matrix, the framelet ADMM, a GCN."""
+"""The paper's MAGnet: a trust matrix, the framelet ADMM, a GCN."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from magnet.experiments.methods.base import Config
 from magnet.experiments.protocol.data import Repetition
 from magnet.nn.memory import available
 
-#: How many bytes of detections are kept for the next method, at least.
+#: Minimum size in bytes of the cache of detections.
 KEPT_BYTES = 2 << 30
 
 
@@ -45,17 +45,18 @@ class Detection:
 
     @property
     def bytes(self) -> int:
-        """How much memory it takes; views that repeat a number take next to none."""
+        """Size in memory; expanded views count with their storage only."""
         return sum(part.untyped_storage().nbytes() for part in (self.trust, self.soft_trust))
 
     def numbers(self) -> dict[str, Any]:
-        """For a table: how good the detector was, against the truth."""
+        """Metrics of the detector against the truth, for a table."""
         facts = {"detector": self.name, "gate_open": self.gate_open, "gate": self.reason, "share": self.share}
         return {**facts, "seconds": self.seconds, **self.metrics}
 
 
 def trust_of(repetition: Repetition, config: Config) -> tuple[Tensor | None, dict[str, Any] | None]:
-    """The trust that a config asks for: the truth, a detector's, or None for all cells. Also what the detector said."""
+    """The trust of a config: the truth, a detector's, or None to trust all cells; and the metrics of the detector, if
+    any."""
     if "truth" in config:
         return true_trust(repetition, config["truth"]), None
     if "detector" not in config:

@@ -1,5 +1,6 @@
 r"""UGD ("You Can't Ignore Either: Unifying Structure and Feature Denoising for Robust Graph Learning", Yang et al.,
-CIKM 2024) takes turns. An edge goes where a row does not fit the neighborhood at its other end,
+CIKM 2024) alternates two steps. It removes an edge if the row at one end does not fit the neighborhood of the other
+end,
 
 .. math:: \min\{\sigma(\cos(p_u, x_v)), \sigma(\cos(p_v, x_u))\} < \theta, \qquad p_u = \mathrm{mean}_{v \sim u}\, x_v,
 
@@ -8,7 +9,7 @@ and on the edges that are left a graph autoencoder :math:`\hat X` (two layers ea
 .. math:: \tilde X = \beta X + (1 - \beta) \hat X, \qquad
     \min\ \tfrac1n \sum_i \|x_i - \tilde x_i\| + \gamma\, \mathrm{tr}(\tilde X^\top L \tilde X)
 
-refines the features, until no edge goes any more. A GCN is trained on what is left.
+refines the features, until no more edges are removed. A GCN is trained on the result.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ from magnet.nn.layers import Linear
 from magnet.nn.sparse import Sparse
 from magnet.recovery.candidates import Candidate
 
-#: The schedule of UGD, as published: the loss must fall below its mean over so many epochs (in the first round, later),
-#: or the round ends; there are at least so many rounds; the threshold rises by a step in each of them, to a maximum
-#: above its start; the first round takes another one.
+#: The published schedule of UGD. A round ends when the loss is no longer below its mean over the last FIRST_WINDOW
+#: (first round) or WINDOW epochs; there are at least MIN_ROUNDS rounds. The threshold is FIRST_THRESHOLD in the first
+#: round, then rises by THRESHOLD_STEP per round, by at most THRESHOLD_RISE.
 FIRST_WINDOW, WINDOW, MIN_ROUNDS, MAX_EPOCHS = 60, 20, 4, 5000
 FIRST_THRESHOLD, THRESHOLD_STEP, THRESHOLD_RISE = 0.5, 0.005, 0.02
-#: Numbers a node that the autoencoder keeps, as published.
+#: Width of the code of the autoencoder, as published.
 HIDDEN = 64
 #: Features with fewer nonzero cells than this are multiplied as a sparse matrix.
 SPARSE_SHARE = 0.1
@@ -46,11 +47,12 @@ CELLS_AT_ONCE = 1 << 28
 
 @dataclass
 class Refining:
-    """What UGD makes of a graph; all of a batch have as many nodes and columns, and one learning rate.
+    """The state of UGD on one graph; the graphs of a batch have equal numbers of nodes and columns, and one learning
+    rate.
 
     Args:
-        x: features ``[n, d]``; in the end the refined ones.
-        graph: the graph; in the end without the edges that went.
+        x: features ``[n, d]``; at the end, the refined ones.
+        graph: the graph; at the end, without the removed edges.
         threshold: of the edges, from the second round on.
         beta: share of the observed features in the refined ones.
         gamma: weight of the smoothness.
@@ -68,7 +70,7 @@ class Refining:
     losses: list[float] = field(default_factory=list)
 
     def prune(self, x: Tensor) -> bool:
-        """Begin a round with the features of the last one; whether edges went."""
+        """Start a round with the features of the previous one; returns whether edges were removed."""
         rising = self.threshold + THRESHOLD_STEP * max(0, self.rounds - 1)
         now = min(rising, self.threshold + THRESHOLD_RISE) if self.rounds else FIRST_THRESHOLD
         before, self.graph = self.graph.num_edges, _pruned(x, self.graph, now)
@@ -79,14 +81,14 @@ class Refining:
 
     @property
     def settled(self) -> bool:
-        """Whether the loss of this round falls no more."""
+        """Whether the loss has stopped falling in this round."""
         window = FIRST_WINDOW if self.rounds == 1 else WINDOW
         return len(self.losses) > window and self.losses[-1] >= float(np.mean(self.losses[-window:]))
 
 
 def refine(batch: Sequence[Refining], learning_rate: float) -> None:
-    """Train the autoencoders of some graphs side by side, each until its edges stay; a GPU does them all in the time of
-    one."""
+    """Train the autoencoders of several graphs together, each until no more of its edges are removed; on a GPU this
+    takes about as long as one of them."""
     x = batch[0].x
     on_gpu = x.device.type == "cuda"
     coders = _Autoencoders(x.shape[1], [run.seed for run in batch]).to(x)
@@ -147,7 +149,7 @@ class _Objective:
         self.weights = x.new_zeros(len(batch), HIDDEN + 1, x.shape[1])
 
     def rewire(self, graphs: Sequence[Graph]) -> None:
-        """Take other graphs; what is known of those that stay is kept."""
+        """Use other graphs; the operators of unchanged graphs are reused."""
         wired = []
         for number, graph in enumerate(graphs):
             same = bool(self.wired) and self.wired[number][0] is graph
@@ -189,7 +191,7 @@ class _Objective:
 
 
 class _Autoencoders(torch.nn.Module):
-    """S times two graph convolutions to 64 numbers a node, two back."""
+    """S autoencoders: two graph convolutions to a code of 64 numbers per node, two back."""
 
     def __init__(self, width: int, seeds: Sequence[int]) -> None:
         super().__init__()

@@ -1,1 +1,1 @@
-"""How one row of a table comes about: data, repetitions, training, measures."""
+"""How one row of a table is computed: data, repetitions, training, metrics."""

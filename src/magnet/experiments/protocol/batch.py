@@ -1,4 +1,4 @@
-"""Runs of any methods on one dataset: each repaired by itself, all that end in models of one shape trained at once."""
+"""Runs of several methods on one dataset: models of the same shape are trained together."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class Experiment:
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        """What must be the same for experiments to be run side by side."""
+        """Experiments with the same shape can be trained together."""
         shapes = tuple(recipe.shape for recipe in self.method.recipes(self.repetition.data, self.config))
         return (*shapes, self.repetition.own_split, self.method.average, self.config.get("initializations", 1))
 
     @property
     def repair(self) -> tuple[Any, str, int]:
-        """What must be the same for the repaired features to be."""
+        """Experiments with the same key have the same repaired features."""
         settings = json.dumps({name: self.config[name] for name in self.method.repairs}, sort_keys=True)
         return self.method.repair, settings, id(self.repetition)
 
@@ -47,7 +47,7 @@ class Experiment:
 def run_experiments(
     experiments: Sequence[Experiment], batch: int | None = None, progress: bool = False
 ) -> Iterator[tuple[int, Row]]:
-    """Run everything, and yield each experiment's number and row when it is there.
+    """Run all experiments; yields the number and the row of each as soon as it is finished.
 
     Args:
         experiments: of any methods, on repetitions of one dataset.
@@ -141,7 +141,7 @@ def _problem(experiment: Experiment, repaired: RepairCandidates) -> Problem:
 
 
 def _judged(experiment: Experiment, problem: Problem, members: Sequence[Member]) -> Row:
-    """The row of the chosen member, or of their average: only now are the test nodes looked at."""
+    """The metrics of the chosen member, or of the committee's average; only this step uses the test nodes."""
     leader = members[best(members)]
     row: Row = {
         "val_accuracy": leader.val_accuracy,

@@ -1,4 +1,4 @@
-"""Repetitions of an experiment: a dataset, corrupted by a seed, with what methods on it have in common."""
+"""Repetitions of an experiment: a corrupted dataset, and the values that methods share."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Repetition:
         device: where to compute.
         dataset, kind, options: names of the dataset and the corruption, and the options of the latter.
         own_split: whether repetitions have different splits.
-        saved: seconds of work that an earlier method did and this one was spared.
+        saved: seconds of detection that an earlier method spent and this one saves.
         cache: values computed once for all methods of a batch.
         detections: what detectors found, kept for the methods that follow.
     """
@@ -59,8 +59,8 @@ class Repetition:
 
 @dataclass(eq=False)
 class ExperimentData:
-    """Where repetitions come from. Those with the same corruption and seed are one object, so that methods share what
-    was computed for it.
+    """Makes the repetitions of a dataset. Those with the same corruption and seed are one object, so that methods share
+    what was computed for it.
 
     Args:
         dataset: a name, or a graph.
@@ -91,7 +91,7 @@ class ExperimentData:
         return int(self.dataset.num_nodes or 0) if isinstance(self.dataset, Data) else info(self.name).nodes
 
     def repetition(self, corruption: str, options: dict[str, Any], seed: int, fixed: int | None) -> Repetition:
-        """A repetition; ``fixed`` is the seed of its corruption where that is not its own."""
+        """A repetition; ``fixed`` is the seed of the corruption, if it is not that of the repetition."""
         key = json.dumps([corruption, options, seed, fixed], sort_keys=True)
         if key not in self._repetitions:
             data, own_split = self._data(seed)

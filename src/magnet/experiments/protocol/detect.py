@@ -21,7 +21,7 @@ from magnet.experiments.protocol.run import chosen_device
 
 #: Thresholds on the score |x - x'| of the autoencoder, as in the paper's figures.
 TAUS = tuple(round(0.02 * k, 2) for k in range(1, 51))
-#: Areas are taken over at most this many cells, drawn by rows.
+#: AUROC and AUPRC are computed on at most this many cells, sampled by rows.
 MOST_CELLS = 20_000_000
 #: The pictures show the first 3000 nodes and features, like the paper's. Side of their grid, and of what is magnified.
 SHOWN, GRID, REGION = 3000, 160, 200

@@ -35,7 +35,7 @@ RADIUS, REACH, LINKS = 3, 24, 20
 LATTICE, TRUST, ROUNDS = 0.3, 1.5, 2
 #: Width in pixels of the surroundings of a patch on which the unexplained variance is measured.
 RING = 6
-#: How many patches of a picture are spoiled.
+#: Number of noisy patches in an image.
 NOISY = 9
 
 
@@ -103,7 +103,7 @@ def pixel_graph(picture: Picture, wrong: Wrong) -> Picture:
         \min_u \sum_{ij} A_{ij} (u_i - u_j)^2 + \sum_{i \in \text{wrong}} \tau_i (u_i - x_i)^2,
         \qquad u = x \text{ elsewhere}
 
-    with :math:`\tau` proportional to the variance of what the neighbors cannot tell (measured on the sound pixels
+    with :math:`\tau` proportional to the variance that the neighbors do not explain (measured on the intact pixels
     around the patch) over that of the noise (measured on the patch). :math:`A` first is the lattice; then, twice, the
     lattice and links from each wrong pixel to those whose surroundings in the current image are most similar.
     """
@@ -173,7 +173,7 @@ def _summed(rows: Any, columns: Any, weight: Any, count: int) -> Graph:
 
 
 def _unexplained(picture: Picture, wrong: Wrong) -> Picture:
-    """For the pixels of each wrong region: mean square of what the neighbors of sound pixels around it do not tell."""
+    """For each wrong region, the mean squared error of predicting the intact pixels around it from their neighbors."""
     kernel = np.array([[0.5, 1.0, 0.5], [1.0, 0.0, 1.0], [0.5, 1.0, 0.5]])
     sound = (~wrong).astype(np.float64)
     support = nd.convolve(sound, kernel, mode="constant")
@@ -190,7 +190,7 @@ def _unexplained(picture: Picture, wrong: Wrong) -> Picture:
 
 
 def _like_windows(picture: Picture, wrong: Wrong) -> Edges:
-    """Links from each wrong pixel to those whose windows are most like its own, weighted by the likeness."""
+    """Links from each wrong pixel to those with the most similar windows, weighted by similarity."""
     width = picture.shape[1]
     side = 2 * RADIUS + 1
     windows = np.lib.stride_tricks.sliding_window_view(np.pad(picture, RADIUS, mode="reflect"), (side, side))

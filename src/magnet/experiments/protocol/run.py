@@ -13,7 +13,7 @@ from magnet.experiments import methods
 from magnet.experiments.protocol.batch import Experiment, Row, run_experiments
 from magnet.experiments.protocol.data import ExperimentData
 
-#: What a request holds beside settings of the method.
+#: Keys of a request that are not settings of the method.
 NO_SETTINGS = (
     *("dataset", "corruption", "method", "seed", "corruption_options", "fixed_corruption"),
     *("split", "settings", "batch"),
@@ -80,8 +80,8 @@ def run_many(
     batch: int | None = None,
     progress: bool = False,
 ) -> Iterator[tuple[int, Row]]:
-    """Run rows of different methods, corruptions, settings and seeds on one dataset. Those that end in models of one
-    shape are trained at once, which gives what :func:`run_one` gives for each, up to rounding.
+    """Run rows of different methods, corruptions, settings and seeds on one dataset. Models of the same shape are
+    trained together; each row equals that of :func:`run_one` up to rounding.
 
     Args:
         requests: the arguments of :func:`run_one` for each row, all with the same ``dataset`` and ``split``.
@@ -92,7 +92,7 @@ def run_many(
         batch: how many repetitions to train at once. (default: all, and fewer where they do not fit)
 
     Yields:
-        The number of each request and its row, as soon as it is there.
+        The number of each request and its row, as soon as it is finished.
     """
     if not requests:
         raise ValueError("requests is empty; at least one is needed")

@@ -23,9 +23,9 @@ Config = dict[str, Any]
 #: the top of a module (or a ``functools.partial`` of one), so that other processes can import it.
 Runner = Callable[[Sequence[Config]], Iterable[tuple[Config, dict[str, Any]]]]
 
-#: Why a run failed that was left out.
+#: The message of a run that the runner skipped.
 NO_RESULT = "the runner gave no result"
-#: How often worker processes that die without a word are replaced.
+#: How many worker processes that die unexpectedly are replaced.
 REPLACEMENTS = 5
 
 
@@ -118,7 +118,7 @@ def work(store: Store, jobs: Sequence[Job], run: Runner) -> None:
                     _run_job(store, [configs[key] for key in granted], run)
                     ran = True
             if not ran:
-                time.sleep(0.2)  # the rest is in other processes' hands; should they die, it is ours
+                time.sleep(0.2)  # other processes run the rest; if they die, their claims expire
 
 
 def _run_job(store: Store, configs: Sequence[Config], run: Runner) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from magnet.experiments.store import Store
 from magnet.experiments.store.jobs import Job, beside
 
-#: Which number of a run is worth showing while it comes in, and its factor.
+#: The metric in the progress table and its factor, by kind of run.
 TELLING = {"classify": ("test_accuracy", 100.0), "image": ("local_psnr", 1.0), "detect": ("cell_auroc", 1.0)}
 
 
@@ -86,7 +86,7 @@ def progress(
 
 
 def in_words(lines: Lines, seconds: float, fresh: int) -> str:
-    """How far the runs are, and about how long the rest takes at the pace of those finished meanwhile (``fresh``)."""
+    """The progress in words; the remaining time is estimated from the ``fresh`` runs, those finished meanwhile."""
     done, total, failed = (sum(getattr(line, what) for line in lines.values()) for what in ("done", "total", "failed"))
     left = f", about {seconds * (total - done) / fresh:.0f} s left" if fresh else ""
     return f"{done} of {total} runs{f', {failed} failed' if failed else ''} after {seconds:.0f} s{left}"

@@ -47,7 +47,7 @@ def execute_on_ray(store: Store, jobs: Sequence[Job], run: Runner, address: str,
                     for config in waiting.values():
                         store.fail(config, message or NO_RESULT)
                 if len(tried) == before:
-                    time.sleep(0.2)  # the rest is in other processes' hands; should they die, it is ours
+                    time.sleep(0.2)  # other processes run the rest; if they die, their claims expire
     finally:
         store.release(tried)
 

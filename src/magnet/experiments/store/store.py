@@ -62,9 +62,9 @@ class Store:
     that two processes on one file do not do the same work. A claim ends with the run, or when its process is dead.
 
     Args:
-        path: the file; it is made if there is none.
-        versions: of the components, of which keys are made. (default: :data:`RESULT_VERSIONS`)
-        read_only: the file must be there, and is not written to. (default: ``False``)
+        path: the file; it is created if it does not exist.
+        versions: versions of the components, which are part of the keys. (default: :data:`RESULT_VERSIONS`)
+        read_only: the file must exist and is not changed. (default: ``False``)
 
     Example:
         >>> import tempfile
@@ -168,7 +168,7 @@ class Store:
         return inserted.rowcount == 1
 
     def fail(self, config: Mapping[str, Any], message: str) -> None:
-        """Note that a run failed. It is not finished: the next time it is tried again."""
+        """Record that a run failed; it is tried again next time."""
         key = self.key(config)
         with self._transaction():
             values = (key, _now(), json.dumps(config, sort_keys=True), message)
@@ -176,7 +176,7 @@ class Store:
             self._connection.execute("DELETE FROM claims WHERE key = ?", (key,))
 
     def claim(self, keys: Iterable[str]) -> list[str]:
-        """Those of the keys that this process may run now: not finished, and not claimed by a living process."""
+        """The keys that this process may run now: not finished, and not claimed by a living process."""
         now, host, process = time.time(), socket.gethostname(), os.getpid()
         granted = []
         with self._transaction():
@@ -311,7 +311,7 @@ def _alive(host: str, process: int, heard_at: float, now: float) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """NumPy and torch numbers, arrays and paths as what JSON knows."""
+    """NumPy and torch numbers, arrays and paths as JSON values."""
     for method in ("tolist", "item"):
         if hasattr(value, method):
             return getattr(value, method)()

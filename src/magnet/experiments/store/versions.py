@@ -94,7 +94,7 @@ def _of_method(config: Mapping[str, Any]) -> set[str]:
     from magnet.experiments.methods.base import untouched
 
     method = METHODS.get(str(config.get("method")))
-    if method is None:  # of a store that is older than the method's end
+    if method is None:  # an old store may hold runs of methods that no longer exist
         return set(RESULT_VERSIONS)
     used = {"networks", "committee"} if method.average else {"networks"}
     if method.repair is not untouched:

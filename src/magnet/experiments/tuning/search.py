@@ -1,8 +1,8 @@
-"""The search for settings: Optuna is asked what to try, the settings are raced on any machine, the best are kept.
+"""The search for settings: Optuna proposes settings, any machine evaluates them, the best are kept.
 
 A search is a run in the result store, of kind ``"search"``: its config holds the settings to try, its result their
 validation accuracies. So it is resumed, spread over processes and machines, and exported like the rest, and the
-machine that runs it needs no Optuna. Only validation accuracy is ever looked at.
+machine that runs it needs no Optuna. Only validation accuracy is used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from magnet.experiments.tuning import settings
 REPEATS = 3
 #: Scores that differ by less are equal: an exported store holds six digits.
 EQUAL = 5e-6
-#: What is no setting.
+#: Keys of a config that are not settings.
 OUTSIDE = ("dataset", "corruption", "method", "corruption_options", "fixed_corruption")
 
 Study = tuple[str, str, str]  # method, dataset and corruption
@@ -34,8 +34,8 @@ Study = tuple[str, str, str]  # method, dataset and corruption
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting that was evaluated, and its mean validation accuracy; ``pruned`` after the first repetition, it has
-    lost already."""
+    """One setting that was evaluated, and its mean validation accuracy; ``pruned`` if it was dropped after the first
+    repetition."""
 
     settings: dict[str, Any]
     score: float
@@ -113,8 +113,8 @@ def best(trials: Sequence[Trial]) -> Trial:
 def race(
     batches: Sequence[Batch], seeds: Sequence[int] = (0, 1, 2), prune: bool = True, **options: Any
 ) -> list[list[Trial]]:
-    """Mean validation accuracy of every setting over some repetitions, with hopeless settings pruned: after the first
-    repetition the worse half of each batch is dropped, and only the rest gets the other repetitions.
+    """Mean validation accuracy of every setting over some repetitions, with pruning: after the first repetition the
+    worse half of each batch is dropped, and only the rest gets the other repetitions.
 
     Args:
         batches: of any methods, on one dataset; they are evaluated together.
@@ -169,8 +169,7 @@ def plan(store: Store, places: Sequence[Config], trials: int) -> list[Job]:
 
 
 def trials_in(store: Store) -> dict[Study, list[Trial]]:
-    """The finished trials of every study, without those of superseded code: a study is continued by the code that
-    began it, or anew."""
+    """The finished trials of every study in its latest result version; trials of superseded versions are left out."""
     by_study: dict[Study, tuple[str, list[Trial]]] = {}
     for run in store.runs():
         if run.config["kind"] == "search":
@@ -184,7 +183,7 @@ def trials_in(store: Store) -> dict[Study, list[Trial]]:
 def choose(store: Store, path: Path) -> int:
     """Write the best setting of every study in the store to the file of settings; the number of studies.
 
-    Where the file has a setting of a study that no other beats it stays: finished runs stand on it.
+    A setting that is already in the file stays if no other is better, because finished runs use it.
     """
     chosen = copy.deepcopy(settings.read(path))
     studies = trials_in(store)

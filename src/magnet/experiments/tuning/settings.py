@@ -9,7 +9,7 @@ from typing import Any
 
 from magnet.files import write_text
 
-#: The settings that come with the package; they are only read.
+#: The settings shipped with the package; they are only read.
 SHIPPED = Path(__file__).with_name("settings.toml")
 
 Settings = dict[str, dict[str, dict[str, dict[str, Any]]]]
@@ -21,7 +21,7 @@ def tuned(method: str, dataset: str, corruption: str, path: Path | None = None) 
 
     Args:
         method, dataset, corruption: names.
-        path: a file of settings that go before those that come with the package.
+        path: a settings file that takes precedence over the one shipped with the package.
     """
     return dict(_entry(method, dataset, corruption, path)[1].get("settings", {}))
 

@@ -12,13 +12,13 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-#: Bytes of one array of a range of columns. torch on a CPU: its temporaries then stay in cache. Kernels: they have
-#: blocks of their own, and only the preparation makes temporaries. Files: they are to be read few times. CUDA: launches
-#: are to be large. Cluster: there are to be more ranges than cores.
+#: Bytes of one array of a range of columns. On a CPU the temporaries of torch should stay in cache; the kernels have
+#: blocks of their own, and only the preparation needs temporaries. Files should be read few times, CUDA launches should
+#: be large, and a cluster needs more ranges than cores.
 RANGE_BYTES = {"torch": 3 << 19, "numba": 32 << 20, "file": 128 << 20, "cuda": 256 << 20, "cluster": 4 << 20}
 
 
-#: An untrusted number so many times larger than every trusted one of its column is handled as missing. Conjugate
+#: An untrusted number this many times larger than every trusted one of its column is treated as missing. Conjugate
 #: gradients in float32 gain about seven digits over their start: this leaves four of them.
 FAR_OUT = 1024.0
 
@@ -153,8 +153,8 @@ def range_width(
 def fill_missing(x: Tensor, trust: Tensor, first: int, always: bool = False) -> tuple[Tensor, Tensor | None]:
     """Check x and trust; put the trusted column median where an untrusted cell holds no usable number.
 
-    A number that is ``FAR_OUT`` times as large as every trusted one of its column is as good as none: it may not count,
-    and as a place to start from it would cost the digits of all others.
+    An untrusted number that is ``FAR_OUT`` times as large as every trusted one of its column is treated as missing: it
+    has no weight, and as the start of the iteration it would cost precision.
 
     Returns the filled x and the medians (``None`` where nothing was filled, unless ``always``).
     """

@@ -1,4 +1,4 @@
-"""Where recovered columns go: into memory, an array of the user's, or a file that survives a kill."""
+"""Outputs for recovered columns: memory, an array of the user, or a file that can be resumed after a crash."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Memory:
 
 
 class Given:
-    """Fills an array or memory map of the user's."""
+    """Fills an array or memory map that the user gave."""
 
     def __init__(self, array: NDArray[Any], shape: tuple[int, int]) -> None:
         if array.shape != shape or array.dtype.kind != "f" or not array.flags.writeable:
@@ -113,7 +113,7 @@ class File(Given):
         self._partial.unlink(missing_ok=True)
         try:
             array = np.lib.format.open_memmap(self._partial, mode="w+", dtype=dtype, shape=shape)
-            # a memory map on a full disk is not an error that can be caught but a signal that kills
+            # on a full disk, writing to a memory map kills the process instead of raising an error
             if hasattr(os, "posix_fallocate"):
                 with self._partial.open("r+b") as file:
                     os.posix_fallocate(file.fileno(), 0, self._partial.stat().st_size)
@@ -147,7 +147,7 @@ class File(Given):
             except (ValueError, KeyError, TypeError):
                 break
             whole += len(line)
-        # a kill can leave half a line, which the next one must not be written behind
+        # a killed process can leave half a line; the next line must not be appended to it
         os.truncate(self._journal, whole)
         return array
 
@@ -193,7 +193,7 @@ def fingerprint(*parts: Any) -> str:
 
 
 def _pieces(part: Any) -> Iterator[Any]:
-    """The bytes of a value, each kind marked by its name, so that no two values have the same ones by accident."""
+    """The bytes of a value, after the name of its type, so that values of different types do not collide."""
     yield f"<{type(part).__name__}>".encode()
     if is_path(part) and os.path.isfile(part):
         with open(part, "rb") as file:

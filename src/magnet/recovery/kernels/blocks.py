@@ -1,8 +1,8 @@
 """Column blocks on the CPU: their threads, their memory, and the sparse matrix in the form that the kernels read.
 
-A block is ``LANES`` columns, stored ``[n, LANES]``: one cache line per node for float32. A thread takes a block,
-runs all iterations on it while it stays in cache, and takes the next one. That is the only level of parallelism, and
-the threads meet only at the end: a core that another process keeps busy delays its own block and no other.
+A block is ``LANES`` columns, stored ``[n, LANES]``: one cache line per node for float32. A thread takes a block, runs
+all iterations on it while it stays in cache, and takes the next one. This is the only level of parallelism, and threads
+synchronize only at the end: a core that another process keeps busy delays only its own block.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from magnet.graph import Graph
 from magnet.recovery.kernels.simd import LANES, jit, load, prefetch
 
-#: How many edges ahead rows are asked for; the index array goes on that long after its end.
+#: How many edges ahead rows are prefetched; the index array is padded by as many entries.
 AHEAD = 24
 
 #: Below so many cells times iterations one thread is enough: about 2 ms of work, against 0.2 ms for starting threads.
@@ -92,9 +92,9 @@ def aligned(size: int, dtype: Any) -> NDArray[Any]:
 def kernel_matrix(graph: Graph, name: Literal["shifted", "normalized"]) -> tuple[NDArray[np.int64], Matrix]:
     """The order in which the kernels keep the nodes, and a matrix of the graph in that order (cached).
 
-    Neighbors are brought close together (reverse Cuthill-McKee), so that they are in the nearest cache when
-    they are gathered. The sign of the last index of a row ends it: a loop that ends at a sign, not at a count, is one
-    that the compiler does not unroll, and rows are short. Every row stores something: the isolated nodes of
+    Neighbors are brought close together (reverse Cuthill-McKee), so that they are in the nearest cache when they are
+    gathered. The last index of a row is stored as its complement, a negative number that ends the loop: the compiler
+    does not unroll such a loop, which is faster for short rows. Every row stores something: the isolated nodes of
     ``"normalized"`` get a 1 on the diagonal, which nothing reads.
     """
     key = ("kernel", name)
@@ -120,8 +120,7 @@ def kernel_matrix(graph: Graph, name: Literal["shifted", "normalized"]) -> tuple
 def gather(indptr: Any, indices: Any, values: Any, source: Any, i: Any) -> Any:
     """Row i of the sparse product with a block.
 
-    Rows are asked for some edges before their turn: the processor cannot look that far through loops whose
-    lengths it has to guess.
+    Rows are prefetched some edges ahead: the processor cannot look that far through loops of unknown length.
     """
     edge = indptr[i]
     j = indices[edge]

@@ -89,7 +89,8 @@ def _lq_each(z, t, q, STEPS: tl.constexpr):
 
 @triton.jit
 def _place(order, width, BLOCK: tl.constexpr):
-    """Which row and columns this program has. Rows come by falling degree: the long ones must not come last."""
+    """Which row and columns this program has. Rows are ordered by decreasing degree, so that long rows do not come
+    last."""
     row = tl.load(order + tl.program_id(0))
     cols = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     return row, cols, cols < width, row * width + cols

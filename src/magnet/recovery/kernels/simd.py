@@ -24,7 +24,8 @@ from numba.extending import intrinsic, models, overload, register_model
 #: Columns in a block: 16 float32 numbers are one 64-byte cache line.
 LANES = 16
 
-#: What the kernels are made of: Numba's cache on disk looks at the file of a function only, not at what it inlines.
+#: Digest of all kernel sources: Numba's cache on disk checks only the file of a function, not the functions that it
+#: inlines.
 _SOURCES = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py")))).digest()
 
 
