@@ -160,7 +160,7 @@ def _check_archive(path: Path, url: str) -> None:
 
 
 def _check_unpacked(archive: zipfile.ZipFile, url: str) -> None:
-    """Refuse an archive whose members are declared larger than any dataset; no more than the declared size is ever read."""
+    """Refuse an archive that declares more than any dataset holds; more than it declares is never read."""
     size = sum(member.file_size for member in archive.infolist())
     if size > LARGEST_UNPACKED:
         raise ConnectionError(f"{url} unpacks to {size >> 20} MiB; no dataset is larger than {LARGEST_UNPACKED >> 20}")
