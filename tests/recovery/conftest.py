@@ -29,3 +29,16 @@ def problem():
 @pytest.fixture(scope="session")
 def new_problem():
     return make_problem
+
+
+@pytest.fixture(scope="session")
+def graph():
+    """A random graph of 305 nodes, of which the last five are isolated."""
+    rng = np.random.default_rng(7)
+    return FrameletTransform(rng.integers(0, 300, (2, 700)), 305).graph
+
+
+@pytest.fixture(scope="session")
+def relative():
+    """The norm of the difference of two results, relative to the second."""
+    return lambda a, b: float((a - b).norm() / b.norm())

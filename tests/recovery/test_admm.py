@@ -92,15 +92,6 @@ def _problem_of(W, x, trust, p):
     return prepare(x, trust, W, Settings(p=p, nu0=2.0, gamma=20.0, inertia=0.0)).problem
 
 
-def test_balancing_gamma_reaches_the_same_point_faster(W, problem):
-    x, trust = problem
-    options = {"nu0": 3.0, "gamma": 300.0, "max_iter": 20_000, "tol": 1e-6, "inertia": 0.0}
-    fixed = recover(x, trust, W, **options)
-    balanced = recover(x, trust, W, balance=True, **options)
-    assert balanced.objective[-1] == pytest.approx(fixed.objective[-1], rel=1e-5)
-    assert balanced.iterations < 0.5 * fixed.iterations
-
-
 @pytest.mark.parametrize("inner", ["cg", "gd"])
 def test_inexact_solvers_solve_the_step_of_a_loose_transform(inner):
     rng = np.random.default_rng(0)
@@ -141,26 +132,6 @@ def test_gradients_of_the_unrolled_solver(W):
         return recover(x, trust, W, nu0=nu, gamma=gamma, max_iter=4, tol=0, inertia=0.2, history=False).x[:7]
 
     assert torch.autograd.gradcheck(unrolled, inputs, atol=1e-6)
-
-
-def test_warm_start_continues_exactly(W, problem):
-    x, trust = problem
-    options = {"nu0": 3.0, "gamma": 2.0, "inertia": 0.2, "tol": 0}
-    whole = recover(x, trust, W, max_iter=30, backend="torch", **options)
-    first = recover(x, trust, W, max_iter=12, keep_state=True, **options)
-    rest = recover(x, trust, W, max_iter=18, warm_start=first, **options)
-    assert torch.equal(rest.x, whole.x)
-    assert first.state.k == 12
-
-
-def test_warm_start_from_features_converges_sooner(W, problem):
-    x, trust = problem
-    options = {"nu0": 3.0, "gamma": 2.0, "max_iter": 5000, "tol": 1e-8}
-    cold = recover(x, trust, W, **options)
-    warm = recover(x, trust, W, warm_start=cold.x, **options)
-    assert (warm.x - cold.x).abs().max() < 1e-5
-    with pytest.raises(ValueError, match="warm_start has no state"):
-        recover(x, trust, W, warm_start=cold)
 
 
 def test_released_variant_uses_its_weights_and_thresholds(W, problem):

@@ -13,7 +13,6 @@ import pytest
 
 from magnet import tables
 from magnet.report import render, write_report
-from magnet.report.payload import payload
 from magnet.tables.review import CleaningRecord
 
 Make = Callable[..., CleaningRecord]
@@ -74,25 +73,3 @@ def test_counts_agree_with_the_list(record: CleaningRecord, tmp_path: Path) -> N
 def test_nan_and_infinity_never_reach_the_page() -> None:
     with pytest.raises(ValueError, match="Out of range float"):
         render({"a": float("nan")})
-
-
-def test_the_slider_counts_the_cells_that_can_be_accepted(make_record: Make) -> None:
-    """Also those whose probability is a hair below a step of the slider."""
-    rng = np.random.default_rng(0)
-    nodes = pd.DataFrame({"id": [str(k) for k in range(300)], "a": [f"{v:.3f}" for v in rng.normal(size=300)]})
-    table = tables.from_frames(nodes, id="id")
-    chances = np.clip(0.75 + 0.2 * rng.normal(size=300), 0, 1)
-    chances[0] = 0.6 - 1e-12
-    found = [(k, "a", "0.5" if k % 3 else None, float(p), 0.5) for k, p in enumerate(chances)]
-    record = make_record(table, found)
-    data = payload(record)
-    listed = np.array([p for p, s in zip(data["cells"]["probability"], data["cells"]["suggested"], strict=True) if s])
-    for step in range(50, 101):
-        assert data["above"][step] == (listed >= step / 100).sum()
-
-
-def test_whole_numbers_beyond_javascript_stay_exact(make_record: Make) -> None:
-    table = tables.from_frames(pd.DataFrame({"n": [2**60 + 1] * 20 + [2**60 + 3]}))
-    data = payload(make_record(table, [(20, "n", str(2**60 + 1), 0.9, 0.95)]))
-    assert data["cells"]["observed"] == [str(2**60 + 3)]
-    assert data["cells"]["suggested"] == [str(2**60 + 1)]

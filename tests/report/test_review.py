@@ -5,14 +5,11 @@ from __future__ import annotations
 import http.client
 import json
 import re
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 import pandas as pd
@@ -137,21 +134,6 @@ def test_a_wrong_folder_or_foreign_decisions_are_refused(folder: Path, tmp_path:
     (folder / "report.html").write_text("<p>hello")
     with pytest.raises(ValueError, match="is not a report"):
         Review(folder)
-
-
-def test_the_command_serves_until_it_is_interrupted(folder: Path) -> None:
-    command = [sys.executable, "-m", "magnet", "review", str(folder), "--no-browser"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, bufsize=1) as process:
-        assert process.stdout is not None
-        address = urlsplit(process.stdout.readline().strip())
-        assert address.hostname == "127.0.0.1"
-        connection = http.client.HTTPConnection("127.0.0.1", address.port or 0, timeout=10)
-        connection.request("POST", address.path + "decisions", json.dumps({"place": 0, "accept": True}))
-        assert connection.getresponse().status == 200
-        process.send_signal(2)
-        rest = process.communicate(timeout=20)[0]
-    assert process.returncode == 0
-    assert "1 cells decided; write them with: magnet apply" in rest
 
 
 def saved(page: Any) -> None:

@@ -8,12 +8,6 @@ import torch
 from magnet import FrameletTransform, recover
 
 
-@pytest.fixture(scope="module")
-def graph():
-    rng = np.random.default_rng(7)
-    return FrameletTransform(rng.integers(0, 300, (2, 700)), 305).graph
-
-
 @pytest.mark.parametrize("convert", [sp.csr_matrix, sp.csc_array, lambda a: torch.tensor(a).to_sparse_csr()])
 def test_sparse_input_equals_dense(graph, new_problem, convert):
     W = FrameletTransform(graph)

@@ -50,31 +50,6 @@ def test_every_degree_and_number_of_bands(relative, graph, new_problem, degree, 
     assert relative(recover(x, trust, W, backend="numba", history=False, **options).x, reference) < 1e-5
 
 
-def test_options_reach_the_kernels(relative, graph, new_problem):
-    W = FrameletTransform(graph)
-    x, trust = new_problem(305, 18)
-    for options in (
-        {"coordinates": "degree"},
-        {"degree_weights": False},
-        {"p": 0.0, "hard": "paper", "nu0": 2.0},
-        {"keep_trusted": True},
-        {"start": "propagated"},
-        {"gamma": torch.linspace(1, 3, 18, dtype=torch.float64)},
-        {"q": 1.0, "keep_trusted": True},
-    ):
-        both = options | {"max_iter": 12, "tol": 0}
-        reference = recover(x, trust, W, backend="torch", **both).x
-        for history in (True, False):
-            assert relative(recover(x, trust, W, backend="numba", history=history, **both).x, reference) < 1e-6
-
-
-def test_threads_do_not_change_the_bits(graph, new_problem):
-    W = FrameletTransform(graph)
-    x, trust = new_problem(305, 90, dtype=torch.float32)
-    one = recover(x, trust, W, threads=1)
-    assert torch.equal(recover(x, trust, W, threads=4).x, one.x)
-
-
 def test_missing_backend_falls_back_with_one_line(graph, new_problem, monkeypatch, caplog):
     W = FrameletTransform(graph)
     x, trust = new_problem(305, 4)

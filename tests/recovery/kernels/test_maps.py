@@ -4,7 +4,7 @@ import torch
 from numba import njit
 
 from magnet import prox
-from magnet.recovery.kernels import GENERAL, HARD, QUADRATIC, SOFT, TABLE
+from magnet.recovery.kernels import TABLE
 from magnet.recovery.kernels.maps import lq_scalar, move, rest
 from magnet.recovery.kernels.simd import LANES, bits_of, load, splat, store
 from magnet.recovery.kernels.tables import scalar_maps
@@ -85,12 +85,6 @@ def test_infinite_and_zero_weights():
     assert not out.any()
     shrunk(z, np.full(LANES, np.inf), how_p, out)
     assert np.array_equal(out, z)
-
-
-def test_which_map_is_computed_how():
-    assert [scalar_maps(p, 2, np.float32)[0].how for p in (0.0, 0.5, 1.0)] == [HARD, TABLE, SOFT]
-    hows = [scalar_maps(1, q, np.float32)[1].how for q in (1.0, 1.01, 1.5, 1.95, 2.0)]
-    assert hows == [SOFT, GENERAL, TABLE, GENERAL, QUADRATIC]
 
 
 def test_newton_steps_near_one_and_two(numbers):

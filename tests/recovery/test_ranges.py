@@ -1,4 +1,4 @@
-"""A Ray cluster of two nodes gives what one process gives, also when one of them is lost."""
+"""Ranges of columns: solved here or on a Ray cluster, also when one of its nodes is lost."""
 
 import threading
 import time
