@@ -110,16 +110,13 @@ def best(trials: Sequence[Trial]) -> Trial:
     return max(finished, key=lambda trial: trial.score)
 
 
-def race(
-    batches: Sequence[Batch], seeds: Sequence[int] = (0, 1, 2), prune: bool = True, **options: Any
-) -> list[list[Trial]]:
+def race(batches: Sequence[Batch], seeds: Sequence[int], **options: Any) -> list[list[Trial]]:
     """Mean validation accuracy of every setting over some repetitions, with pruning: after the first repetition the
     worse half of each batch is dropped, and only the rest gets the other repetitions.
 
     Args:
         batches: of any methods, on one dataset; they are evaluated together.
-        seeds: of the repetitions. (default: ``0, 1, 2``)
-        prune: drop the worse half. (default: ``True``)
+        seeds: seeds of the repetitions.
         options: ``device`` and ``folder``, and further arguments of :func:`magnet.experiments.run_one` for all runs.
     """
     where = {name: options.pop(name, None) for name in ("device", "folder")}
@@ -140,7 +137,7 @@ def race(
     going = []
     for b, batch in enumerate(batches):
         order = sorted(range(len(batch.settings)), key=lambda k, b=b: -found[b, k][0])  # type: ignore[misc]
-        going += [(b, k) for k in sorted(order[: (len(order) + 1) // 2] if prune and len(seeds) > 1 else order)]
+        going += [(b, k) for k in sorted(order[: (len(order) + 1) // 2] if len(seeds) > 1 else order)]
     run(going, seeds[1:])
     return [
         [Trial(s, float(np.mean(found[b, k])), (b, k) not in going) for k, s in enumerate(batch.settings)]
