@@ -8,6 +8,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from magnet import corruption, datasets
+from magnet.arrays import dense_x
 from magnet.detection import areas
 from magnet.detection.cells.context_model import ContextModel
 from magnet.detection.data.dataset import DetectionData
@@ -26,7 +27,7 @@ def flipped_cells(name: str, seed: int, folder: str | None = None) -> dict[str, 
     the clean graph, over all cells and over those of touched rows; and the median of these odds."""
     clean = datasets.load(name)
     bad = corruption.corrupt_once(clean, "cells-flip", seed, folder, node_share=0.3, ratio=0.02)
-    data, x = DetectionData.from_data(clean), _dense(bad.data)
+    data, x = DetectionData.from_data(clean), dense_x(bad.data)
     everything = torch.ones(data.num_nodes)
     model = ContextModel(data, everything, support=everything)
     scores = torch.empty(x.shape)
@@ -69,7 +70,7 @@ def replaced_rows(name: str, seed: int, ratio: float = 0.5, folder: str | None =
 def source_of(clean: Data, bad: Data) -> Tensor:
     """The node ``[n]`` whose clean row each row of the corrupted graph is."""
     direction = torch.from_numpy(np.random.default_rng(0).standard_normal(clean.num_features))
-    before, after = (_dense(data).double() @ direction for data in (clean, bad))
+    before, after = (dense_x(data).double() @ direction for data in (clean, bad))
     ordered, order = before.sort()
     found = order[torch.searchsorted(ordered, after).clamp_max(ordered.numel() - 1)]
     return torch.where(before == after, torch.arange(before.numel()), found)
@@ -90,7 +91,7 @@ class Pairs:
         self.contexts = [[_unit(c) for c in data.neighbor_sums(z)] for z in self.sets]
         self.sets = [_unit(z) for z in self.sets]
         self.amount = data.num_neighbors.log1p()
-        self.by_class = _class_log_ratios(_dense(clean), clean.y)
+        self.by_class = _class_log_ratios(dense_x(clean), clean.y)
         self.y = clean.y
 
     def features(self, node: Tensor, row: Tensor) -> Tensor:
@@ -122,10 +123,6 @@ def _class_log_ratios(x: Tensor, y: Tensor) -> Tensor:
         constant = torch.log((1 - rate) / (1 - overall)).sum(dim=1)
         out[half == side] = words[half == side] @ gain.T + constant
     return out / words.sum(dim=1, keepdim=True).clamp_min(1).sqrt()
-
-
-def _dense(data: Data) -> Tensor:
-    return data.x.to_dense() if data.x.layout != torch.strided else data.x
 
 
 def _unit(z: Tensor) -> Tensor:

@@ -78,6 +78,8 @@ def plain_gcn(data: Any, device: torch.device | str = "cpu", epochs: int = 200) 
     ``GCNConv``, dropout 0.5 of the hidden layer, validation in every epoch."""
     from torch_geometric.nn import GCNConv
 
+    from magnet.arrays import dense_x
+
     class Net(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -89,7 +91,7 @@ def plain_gcn(data: Any, device: torch.device | str = "cpu", epochs: int = 200) 
             return self.second(h, edges)
 
     torch.manual_seed(0)
-    x = (data.x if data.x.layout == torch.strided else data.x.to_dense()).to(device)
+    x = dense_x(data).to(device)
     edges, y = data.edge_index.to(device), data.y.to(device)
     masks = {name: data[f"{name}_mask"].to(device) for name in ("train", "val", "test")}
     net = Net().to(device)

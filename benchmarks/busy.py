@@ -77,11 +77,11 @@ def neighbor() -> Iterator[None]:
 
 def prepare(dataset: str, target: Path) -> None:
     """The corrupted data and the detector's trust, once for all stages."""
+    from magnet.arrays import dense
     from magnet.detection import make
 
     data = with_replaced_rows(dataset)
-    soft = torch.as_tensor(make("auto").fit(data).soft_trust_)
-    soft = soft.to_dense() if soft.layout != torch.strided else soft
+    soft = dense(make("auto").fit(data).soft_trust_)
     torch.save({**data.to_dict(), "soft_trust": soft.to(data.x)}, target)
 
 

@@ -32,6 +32,7 @@ from _tables import EXAMPLES, Example
 from torch_geometric.data import Data
 
 from magnet import MAGnet, tables
+from magnet.arrays import dense_x
 from magnet.framelets import FrameletTransform
 from magnet.graph import Graph
 from magnet.recovery import propagate, recover
@@ -206,7 +207,7 @@ def on_clean_data(names: list[str], seeds: int, kept: Path | None) -> pd.DataFra
         model = MAGnet()
         clean = model.fit_transform(data)
         seconds = time.perf_counter() - began
-        before, after = (x if x.layout == torch.strided else x.to_dense() for x in (data.x, clean.x))
+        before, after = (dense_x(graph) for graph in (data, clean))
         changed = before != after
         accuracy = {"as it is": gcn_accuracies(data, seeds).mean()}
         accuracy["cleaned"] = gcn_accuracies(clean, seeds).mean() if bool(changed.any()) else accuracy["as it is"]

@@ -31,7 +31,7 @@ from _measure import PeakMemory, in_own_process
 from _pages import command, cores, header, save
 
 from magnet import FrameletTransform, propagate, recover
-from magnet.arrays import csr_tensor
+from magnet.arrays import csr_tensor, dense
 from magnet.graph import Graph
 
 ITERATIONS, NU0, GAMMA = 15, 10.0, 10.0
@@ -124,9 +124,7 @@ def measure_one(dataset: str, engine: str, device: str, keep: Path) -> dict[str,
     used = columns if engine == "engine" else RIVAL_COLUMNS.get(dataset, columns)
     used = min(used, EXPLICIT_COLUMNS) if engine == "explicit" else used
     if used < columns or engine != "engine":
-        dense = x.to_dense() if x.layout != torch.strided else x
-        x = dense[:, :used].contiguous()
-        del dense
+        x = dense(x)[:, :used].contiguous()
     trust = trust_for((n, used))
     W = FrameletTransform(edges, n)
     _ = W.coefficients, W.graph.shifted
@@ -262,7 +260,7 @@ def scaling(sizes: list[int]) -> list[str]:
 def exponents(dataset: str, device: str) -> list[str]:
     """Every pair of exponents against p = 1, q = 2, 15 iterations with and without history."""
     x, edges, n = load(dataset)
-    x = (x.to_dense() if x.layout != torch.strided else x)[:, :512].contiguous()
+    x = dense(x)[:, :512].contiguous()
     x, trust, W = x.to(device), trust_for(tuple(x.shape)).to(device), FrameletTransform(edges, n)
     lines = header("p", "q", "seconds", "times p = 1, q = 2", "with history")
     base: dict[bool, float] = {}
@@ -281,7 +279,7 @@ def exponents(dataset: str, device: str) -> list[str]:
 def propagation(dataset: str, device: str) -> list[str]:
     """The fused propagation against the torch reference."""
     x, edges, n = load(dataset)
-    x = (x.to_dense() if x.layout != torch.strided else x).to(device)
+    x = dense(x).to(device)
     trust, graph = trust_for(tuple(x.shape)).to(device), Graph.from_edges(edges, n)
     lines = header("lam", "fused, seconds", "torch, seconds", "ratio")
     for lam in (0.0, 1.0, 30.0):
@@ -299,7 +297,7 @@ def workers(dataset: str, device: str) -> list[str]:
     import ray
 
     x, edges, n = load(dataset)
-    x = x.to_dense() if x.layout != torch.strided else x
+    x = dense(x)
     trust, W = trust_for(tuple(x.shape)), FrameletTransform(edges, n)
     lines = header("workers", "seconds", "ranges", "seconds per range and worker")
     for count in (1, 2):

@@ -42,7 +42,7 @@ def to_scipy(x: Any) -> sp.csr_matrix:
             parts = (x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy())
             x = sp.csr_matrix(parts, shape=tuple(x.shape), copy=True)
         else:
-            x = (x if _is_strided(x) else x.to_dense()).numpy()
+            x = dense(x).numpy()
     matrix = sp.csr_matrix(x, copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
@@ -89,10 +89,14 @@ def is_sparse(x: Any) -> bool:
     return sp.issparse(x) or (is_tensor(x) and not _is_strided(x))
 
 
-def dense_x(data: Data) -> torch.Tensor:
-    """``data.x`` as a dense tensor on its own device (the same tensor if it is dense already)."""
-    x: torch.Tensor = data.x
+def dense(x: torch.Tensor) -> torch.Tensor:
+    """A tensor in dense layout on its own device (the same tensor if it is dense already)."""
     return x.to_dense() if is_sparse(x) else x
+
+
+def dense_x(data: Data) -> torch.Tensor:
+    """``data.x`` as a dense tensor."""
+    return dense(data.x)
 
 
 def like(values: Any, x: torch.Tensor) -> torch.Tensor:

@@ -44,7 +44,7 @@ def save(model: MAGnet, path: Path) -> None:
 
 
 def _save_features(model: MAGnet, facts: dict[str, Any], arrays: dict[str, Any]) -> None:
-    from magnet.arrays import is_sparse
+    from magnet.arrays import dense
 
     fitted, fields = model.detector_, getattr(model, "fields_", None)
     facts |= {
@@ -54,8 +54,7 @@ def _save_features(model: MAGnet, facts: dict[str, Any], arrays: dict[str, Any])
         "thresholds": None if fitted is None else [fitted.threshold_, fitted.row_threshold_],
     }
     for name in _MATRICES:
-        matrix = getattr(model, name)
-        arrays[name] = (matrix.to_dense() if is_sparse(matrix) else matrix).detach().cpu().numpy()
+        arrays[name] = dense(getattr(model, name)).detach().cpu().numpy()
     if fitted is not None:
         arrays |= {f"scales_{k}": v.cpu().numpy() for k, v in vars(fitted.scales_).items()}
 

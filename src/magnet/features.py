@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from magnet import detection
-from magnet.arrays import checksum, is_sparse
+from magnet.arrays import checksum, dense, is_sparse
 from magnet.framelets import FrameletTransform
 from magnet.graph import Graph, edge_list, is_whole_graph
 from magnet.recovery import propagate, recover
@@ -171,8 +171,7 @@ def list_features(observed: Tensor, recovered: Tensor, verdict: FeatureVerdict) 
     row, column = verdict.flagged.nonzero(as_tuple=True)
 
     def at(values: Tensor) -> Any:
-        dense = values.to_dense() if is_sparse(values) else values
-        return dense[row, column].detach().cpu().numpy()
+        return dense(values)[row, column].detach().cpu().numpy()
 
     cells = pd.DataFrame(
         {

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from magnet.arrays import CELLS_PER_BLOCK, density, is_sparse, like, to_scipy
+from magnet.arrays import CELLS_PER_BLOCK, dense, density, is_sparse, like, to_scipy
 from magnet.corruption.result import Corruption, check_features, check_share, finish
 from magnet.corruption.sampling import IntArray, distinct
 
@@ -132,7 +132,7 @@ def _farthest(x: torch.Tensor, targets: IntArray, pool: IntArray) -> IntArray:
         norms = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
         per_target = pool.shape[1] * max(1, rows.nnz // rows.shape[0]) + rows.shape[1]
     else:
-        rows = (x.to_dense() if is_sparse(x) else x).detach().cpu().numpy()
+        rows = dense(x).detach().cpu().numpy()
         norms = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
         per_target = pool.shape[1] * rows.shape[1]
     step = max(1, CELLS_PER_BLOCK // per_target)

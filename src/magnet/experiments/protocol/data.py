@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from magnet.arrays import dense_x
 from magnet.corruption import Corruption, corrupt_once
 from magnet.datasets import info, load
 from magnet.graph import Graph
@@ -51,10 +52,9 @@ class Repetition:
     def x(self) -> Tensor:
         """The features, dense and on the device."""
         if "x" not in self.cache:
-            x = self.data.x
-            self.cache["x"] = (x if x.layout == torch.strided else x.to_dense()).to(self.device)
-        dense: Tensor = self.cache["x"]
-        return dense
+            self.cache["x"] = dense_x(self.data).to(self.device)
+        features: Tensor = self.cache["x"]
+        return features
 
 
 @dataclass(eq=False)

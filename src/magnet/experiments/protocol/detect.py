@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from magnet import detection
+from magnet.arrays import dense
 from magnet.corruption import corrupt_once
 from magnet.datasets import load
 from magnet.detection.gae import PAPER_TAU
@@ -56,8 +57,8 @@ def judge_detector(
     fitted = detection.make(method, seed=seed, **paper | (options or {})).fit(prepared)
     seconds = time.perf_counter() - began
     truth = bad.cells.to(device_used)
-    scores = _dense(fitted.scores_).to(device_used)
-    flagged = _dense(fitted.flagged_).to(device_used).bool()
+    scores = dense(fitted.scores_).to(device_used)
+    flagged = dense(fitted.flagged_).to(device_used).bool()
     cell_auroc, cell_auprc = _cell_areas(scores, truth, seed)
     node_auroc, node_auprc = detection.areas(bad.nodes.to(device_used), fitted.node_scores_.to(device_used))
     result = {
@@ -80,10 +81,6 @@ def judge_detector(
         named = {"truth": truth, "hit": flagged & truth, "false": flagged & ~truth}
         result["pictures"] = {name: _picture(cells[:SHOWN, :SHOWN]) for name, cells in named.items()}
     return result
-
-
-def _dense(x: Tensor) -> Tensor:
-    return x if x.layout == torch.strided else x.to_dense()
 
 
 def _curves(scores: Tensor, truth: Tensor) -> dict[str, Any]:
