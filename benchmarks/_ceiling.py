@@ -72,8 +72,8 @@ def source_of(clean: Data, bad: Data) -> Tensor:
     direction = torch.from_numpy(np.random.default_rng(0).standard_normal(clean.num_features))
     before, after = (dense_x(data).double() @ direction for data in (clean, bad))
     ordered, order = before.sort()
-    found = order[torch.searchsorted(ordered, after).clamp_max(ordered.numel() - 1)]
-    return torch.where(before == after, torch.arange(before.numel()), found)
+    nearest = order[torch.searchsorted(ordered, after).clamp_max(ordered.numel() - 1)]
+    return torch.where(before == after, torch.arange(before.numel()), nearest)
 
 
 class Pairs:

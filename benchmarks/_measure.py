@@ -19,12 +19,12 @@ def in_own_process(script: str, *arguments: object, environment: Mapping[str, st
     """Run a benchmark with some arguments in a new process and return what it prints as JSON in its last line; None,
     after a message, if it fails."""
     words = [str(argument) for argument in arguments]
-    done = subprocess.run([sys.executable, script, *words], capture_output=True, text=True, env=environment)
-    if done.returncode:
-        reason = (done.stderr.strip().splitlines() or ["killed"])[-1]
+    process = subprocess.run([sys.executable, script, *words], capture_output=True, text=True, env=environment)
+    if process.returncode:
+        reason = (process.stderr.strip().splitlines() or ["killed"])[-1]
         print(f"  {' '.join(words)}: failed ({reason})", file=sys.stderr)
         return None
-    return json.loads(done.stdout.strip().splitlines()[-1])
+    return json.loads(process.stdout.strip().splitlines()[-1])
 
 
 class PeakMemory:

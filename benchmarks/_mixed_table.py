@@ -19,8 +19,8 @@ def mixed_table(seed: int, wrong: bool, nodes: int = 3000) -> tuple[Data, list[C
     town = graph.y.numpy()
     table: dict[str, tuple[str, np.ndarray]] = {}
     for name, size in (("city", 8), ("trade", 5)):
-        usual = rng.permutation(8) % size
-        table[name] = ("categorical", np.where(rng.random(nodes) < 0.97, usual[town], rng.integers(0, size, nodes)))
+        of_town = rng.permutation(8) % size
+        table[name] = ("categorical", np.where(rng.random(nodes) < 0.97, of_town[town], rng.integers(0, size, nodes)))
     for name in ("premium", "owner"):
         table[name] = ("binary", (rng.random(nodes) < np.where(rng.random(8) < 0.5, 0.03, 0.95)[town]).astype(int))
     table["children"] = ("count", rng.poisson(rng.uniform(0.5, 8, 8)[town]))

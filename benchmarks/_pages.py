@@ -71,13 +71,15 @@ class Summary:
     def markdown(self, path: Path) -> str:
         """The table with 95 % intervals of the mean (Student's t, over the runs of a cell)."""
         runs = pd.read_csv(path)
-        shown = self.only or tuple(runs[self.columns].unique())
+        columns = self.only or tuple(runs[self.columns].unique())
         cells = runs.groupby([self.rows, self.columns], sort=False)[self.value]
-        lines = [f"| {self.rows} | {' | '.join(shown)} |", "|" + "---|" * (len(shown) + 1)]
+        lines = [f"| {self.rows} | {' | '.join(columns)} |", "|" + "---|" * (len(columns) + 1)]
         for row in runs[self.rows].unique():
-            found = [cells.get_group((row, name)).dropna() if (row, name) in cells.groups else () for name in shown]
-            if any(len(values) for values in found):
-                lines.append(f"| {row} | " + " | ".join(_mean(list(values)) for values in found) + " |")
+            cells_of_row = [
+                cells.get_group((row, name)).dropna() if (row, name) in cells.groups else () for name in columns
+            ]
+            if any(len(values) for values in cells_of_row):
+                lines.append(f"| {row} | " + " | ".join(_mean(list(values)) for values in cells_of_row) + " |")
         return "\n".join(
             [f"In short: {self.words}, mean and 95 % interval of the mean over the runs below.", "", *lines]
         )

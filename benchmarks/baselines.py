@@ -102,20 +102,20 @@ def measured(store: Store, path: Path) -> pd.DataFrame:
     rows = []
     for dataset in DATASETS:
         for method in NETWORKS:
-            asked = configs(place(dataset, method), path)
+            requested = configs(place(dataset, method), path)
             test, auroc, val = (
-                results.summary(asked, name, 100) for name in ("test_accuracy", "test_auroc", "val_accuracy")
+                results.summary(requested, name, 100) for name in ("test_accuracy", "test_auroc", "val_accuracy")
             )
             if test is None or auroc is None or val is None:
                 continue
             published, source = PUBLISHED.get((method, dataset), (None, ""))
-            finished = results.all(*asked)
+            finished = results.all(*requested)
             row = {"dataset": dataset, "method": method, "test": test.mean, "deviation": test.std}
             row |= {"test_auroc": auroc.mean, "val": val.mean, "published": published}
             row |= {"gap": None if published is None else test.mean - published, "source": source, "runs": test.runs}
             row |= {"trials": len(trials.get((method, dataset, "none"), ())), "device": finished[0]["device"]}
             row["seconds"] = sum(result["seconds"] for result in finished)
-            row["settings"] = json.dumps({name: asked[0].get(name) for name in METHODS[method].space})
+            row["settings"] = json.dumps({name: requested[0].get(name) for name in METHODS[method].space})
             rows.append(row)
     return pd.DataFrame(rows)
 

@@ -103,8 +103,8 @@ def measure(score: Callable[[], tuple[torch.Tensor, float]], truth: torch.Tensor
 
 
 def ours(name: str, data: Data) -> tuple[torch.Tensor, float]:
-    found = detection.make(name).fit(data)
-    return found.node_scores_, float(found.flagged_nodes_.float().mean())
+    detector = detection.make(name).fit(data)
+    return detector.node_scores_, float(detector.flagged_nodes_.float().mean())
 
 
 def run(folder: Path, peers: bool, save: Callable[[pd.DataFrame], None]) -> None:
@@ -150,8 +150,8 @@ def as_markdown(frame: pd.DataFrame, peers: bool) -> str:
         mine = part[part["detector"] == "auto"].iloc[0]
         best = {}
         for kind, chosen in (("peer", part["detector"].str.startswith("PyGOD")), ("trivial", part["flagged"].isna())):
-            some = part[chosen & (part["detector"].str.startswith("PyGOD") == (kind == "peer"))]
-            top = some.loc[some["ap"].idxmax()] if len(some) else None
+            candidates = part[chosen & (part["detector"].str.startswith("PyGOD") == (kind == "peer"))]
+            top = candidates.loc[candidates["ap"].idxmax()] if len(candidates) else None
             best[kind] = "-" if top is None else f"{top['detector']} {top['auroc']:.3f} / {top['ap']:.3f}"
         lines.append(
             f"| {case} | {mine['auroc']:.3f} / {mine['ap']:.3f} | {mine['flagged']:.1%} | {best['peer']} "

@@ -192,15 +192,15 @@ def judge(encoded: Encoded, hidden: np.ndarray, guess: np.ndarray, right: np.nda
     )
 
 
-def on_clean_data(names: list[str], seeds: int, kept: Path | None) -> pd.DataFrame:
+def on_clean_data(names: list[str], seeds: int, path: Path | None) -> pd.DataFrame:
     """What default cleaning changes on datasets without errors, and what that costs a GCN.
 
-    Every line goes to ``kept`` when it is measured; lines of other datasets that are there already stay.
+    Every line goes to ``path`` when it is measured; lines of other datasets that are there already stay.
     """
     from magnet.datasets import load
 
-    known = pd.read_csv(kept).to_dict("records") if kept is not None and kept.is_file() else []
-    records = [record for record in known if record["dataset"] not in names]
+    earlier = pd.read_csv(path).to_dict("records") if path is not None and path.is_file() else []
+    records = [record for record in earlier if record["dataset"] not in names]
     for name in names:
         data = load(name)
         began = time.perf_counter()
@@ -222,19 +222,19 @@ def on_clean_data(names: list[str], seeds: int, kept: Path | None) -> pd.DataFra
             }
         )
         print(records[-1], flush=True)
-        if kept is not None:
-            pd.DataFrame(records).to_csv(kept, index=False, float_format="%.6f")
+        if path is not None:
+            pd.DataFrame(records).to_csv(path, index=False, float_format="%.6f")
     return pd.DataFrame(records)
 
 
-def as_markdown(found: pd.DataFrame, suggested: pd.DataFrame, clean: pd.DataFrame | None) -> str:
+def as_markdown(detected: pd.DataFrame, suggested: pd.DataFrame, clean: pd.DataFrame | None) -> str:
     lines = ["# Cleaning tables", "", *__doc__.strip().split("\n\n", 2)[2].split("\n"), ""]
     lines += [
         "## Finding wrong cells",
         "",
         *header("example", "method", "flagged", "precision", "recall of outliers", "recall of contextual errors"),
     ]
-    for (example, method), group in found.groupby(["example", "method"], sort=False):
+    for (example, method), group in detected.groupby(["example", "method"], sort=False):
         mean = group.mean(numeric_only=True)
         cells = " | ".join(
             f"{mean[key]:.3f}" for key in ("precision", "recall of outliers", "recall of contextual errors")

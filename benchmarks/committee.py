@@ -46,8 +46,15 @@ def configs(
     if defaults:
         # the number of components is for repaired features, and here nothing is repaired
         every = [dict(recipe.settings) for recipe in recipes_of(method, {}, None, train_nodes(dataset))]
-        known = [{name: value for name, value in each.items() if name != "components"} for each in every]
-        return [config(Options(defaults=True), setting, method, seed, **each) for each in known for seed in seeds]
+        settings_of = [
+            {name: value for name, value in recipe_settings.items() if name != "components"}
+            for recipe_settings in every
+        ]
+        return [
+            config(Options(defaults=True), setting, method, seed, **recipe_settings)
+            for recipe_settings in settings_of
+            for seed in seeds
+        ]
     return [config(Options(repeats=seeds.stop, settings=settings), setting, method, seed) for seed in seeds]
 
 
@@ -70,9 +77,9 @@ def ask(options: argparse.Namespace) -> None:
     places = [place for place in searches(Options(*names)) if place["method"] in names[1]]
     places = [place for place in places if not tuned_under(place["method"], place["dataset"], "inject-random")]
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "runs.sqlite") as store:
-        asked = [config for job in plan(store, places, options.trials) for config in job.configs]
-    options.ask.write_text(json.dumps(asked, indent=1) + "\n")
-    print(f"{len(asked)} searches in {options.ask}")
+        searches_asked = [config for job in plan(store, places, options.trials) for config in job.configs]
+    options.ask.write_text(json.dumps(searches_asked, indent=1) + "\n")
+    print(f"{len(searches_asked)} searches in {options.ask}")
 
 
 def run(options: argparse.Namespace) -> None:

@@ -44,25 +44,25 @@ def text(default: Summary | None, tuned: float | None, bar: float = BAR) -> str:
     runs = f" [{default.runs}]" if default.runs != 10 else ""
     if tuned is None:
         return f"{default.mean:.1f}{runs}"
-    found = f"{default.mean:.1f} / {tuned:.1f} ({default.mean - tuned:+.1f}){runs}"
-    return f"**{found}**" if default.mean < tuned - bar else found
+    shown = f"{default.mean:.1f} / {tuned:.1f} ({default.mean - tuned:+.1f}){runs}"
+    return f"**{shown}**" if default.mean < tuned - bar else shown
 
 
 def default_accuracy(results: Results, dataset: str, corruption: str, method: str) -> Summary | None:
     """Of the weight decays that are tried by default, the one with the best validation accuracy in each repetition."""
     chosen = []
     for seed in range(10):
-        found = [results.get(c) for c in configs(dataset, corruption, range(seed, seed + 1), method, defaults=True)]
-        known = [row for row in found if row is not None]
-        if len(known) == len(found):
-            chosen.append(max(known, key=lambda row: row["val_accuracy"])["test_accuracy"])
+        rows = [results.get(c) for c in configs(dataset, corruption, range(seed, seed + 1), method, defaults=True)]
+        finished = [row for row in rows if row is not None]
+        if len(finished) == len(rows):
+            chosen.append(max(finished, key=lambda row: row["val_accuracy"])["test_accuracy"])
     return summarize(chosen, 100)
 
 
 def page(results: Results, baselines: Path) -> str:
     with baselines.open(newline="", encoding="utf-8") as file:
         clean = {(row["method"], row["dataset"]): float(row["test"]) for row in csv.DictReader(file)}
-    tables, within, known = [], 0, 0
+    tables, within, compared = [], 0, 0
     for corruption, title in (("inject-random", "Random rows injected"), ("none", "Clean data")):
         names = [METHODS[m].title.split(",")[0] for m in NETWORKS] + [METHODS["magnet"].title] * (corruption == "none")
         lines = [f"## {title}", "", "| | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
@@ -74,19 +74,19 @@ def page(results: Results, baselines: Path) -> str:
                     tuned = clean.get((method, dataset))
                 else:
                     row = "gcn-tuned" if method == "gcn" else method
-                    found = results.summary(configs(dataset, corruption, range(10), row), "test_accuracy", 100)
-                    tuned = None if found is None else found.mean
+                    summary = results.summary(configs(dataset, corruption, range(10), row), "test_accuracy", 100)
+                    tuned = None if summary is None else summary.mean
                 cells.append(text(default, tuned))
                 best = max(best or 0.0, default.mean) if default is not None else best
                 if default is not None and tuned is not None:
-                    known += 1
+                    compared += 1
                     within += default.mean >= tuned - BAR
             if corruption == "none":
                 ours = results.summary(configs(dataset, corruption, range(10), "magnet"), "test_accuracy", 100)
                 cells.append(text(ours, best, CLEAN_BAR))
             lines.append(f"| {column_title(dataset)} | " + " | ".join(cells) + " |")
         tables.append("\n".join(lines) + "\n")
-    return "\n".join([HEAD.format(count=within, all=known, bar=BAR), *tables, f"Made by:\n\n{_commands()}"])
+    return "\n".join([HEAD.format(count=within, all=compared, bar=BAR), *tables, f"Made by:\n\n{_commands()}"])
 
 
 def _commands() -> str:

@@ -98,31 +98,31 @@ def one_case(
     rows = []
     for detector in detectors:
         extra = {"epochs": min(gae_epochs, 1000 if data.num_nodes < 10_000 else 10_000)} if detector == "gae" else {}
-        found = detection.make(detector, seed=seed, **extra)
+        fitted = detection.make(detector, seed=seed, **extra)
         start = time.perf_counter()
-        found.fit(data, columns)
+        fitted.fit(data, columns)
         if device == "cuda":
             torch.cuda.synchronize()
         seconds = time.perf_counter() - start
         row = {"dataset": name, "corruption": case, "seed": seed, "detector": detector, "seconds": seconds}
         row["version"] = RESULT_VERSIONS["detector"]
-        row |= detection.metrics(found, cells) | {"gate": "" if found.gate_ is None else found.gate_.reason}
-        row["reliability"] = reliability(found, cells) if detector in ("auto", "context", "cell") else ""
+        row |= detection.metrics(fitted, cells) | {"gate": "" if fitted.gate_ is None else fitted.gate_.reason}
+        row["reliability"] = reliability(fitted, cells) if detector in ("auto", "context", "cell") else ""
         rows.append(row)
-        del found
+        del fitted
         if device == "cuda":
             torch.cuda.empty_cache()
     return rows
 
 
-def reliability(found: detection.Detector, cells: torch.Tensor) -> str:
+def reliability(fitted: detection.Detector, cells: torch.Tensor) -> str:
     """Per bin of the probability: how many, their mean probability, how many of them are wrong."""
     out = {"cells": np.zeros((10, 3)), "rows": np.zeros((10, 3))}
-    verdict = found.verdict_
+    verdict = fitted.verdict_
     pieces = [
         ("cells", verdict.block(*r).probability.flatten(), cells[:, slice(*r)].flatten()) for r in verdict.data.ranges()
     ]
-    for level, p, truth in [*pieces, ("rows", found.node_probability_, cells.any(dim=1))]:
+    for level, p, truth in [*pieces, ("rows", fitted.node_probability_, cells.any(dim=1))]:
         which = (p * 10).long().clamp(0, 9)
         count = torch.bincount(which, minlength=10)
         total = torch.bincount(which, weights=p.double(), minlength=10)

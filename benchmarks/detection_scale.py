@@ -59,9 +59,9 @@ def measure(name: str, detector: str) -> dict[str, Any]:
     detection.make(detector).fit(datasets.synthetic(500, 40, seed=0))  # compiles what is not in Numba's cache yet
     before = peak()
     start = time.perf_counter()
-    found = detection.make(detector).fit(data, columns)
+    fitted = detection.make(detector).fit(data, columns)
     seconds = time.perf_counter() - start
-    flagged = float(found.flagged_nodes_.float().mean())
+    flagged = float(fitted.flagged_nodes_.float().mean())
     return {
         "nodes": data.num_nodes,
         "edges": data.num_edges // 2,

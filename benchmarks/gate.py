@@ -45,8 +45,8 @@ def one_graph(number: int) -> dict[str, Any]:
     if ratio:
         bad = corruption.inject_attributes(data, ratio=ratio, select=select, seed=number)
         data, truth = bad.data, bad.cells.any(dim=1)
-    found = detection.make("context", gated=False).fit(data)
-    flagged, gate = found.flagged_rows(), found.gate_
+    fitted = detection.make("context", gated=False).fit(data)
+    flagged, gate = fitted.flagged_rows(), fitted.gate_
     assert gate is not None
     return {
         "graph": number,
@@ -55,7 +55,7 @@ def one_graph(number: int) -> dict[str, Any]:
         "homophily": homophily,
         "select": select if ratio else "clean",
         "true_share": float(truth.float().mean()),
-        "share": found.share_,
+        "share": fitted.share_,
         "power": gate.power,
         "adjusted": gate.adjusted,
         "open": gate.open,

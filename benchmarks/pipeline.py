@@ -113,11 +113,11 @@ def main() -> None:
         print("\n".join(lines[-3:]))
         in_own_process(__file__, "--one", "clean", "500")  # compiles the kernels where they are not in the cache yet
         for rows in options.rows.split(","):
-            found = in_own_process(__file__, "--one", "clean", rows)
-            if found is not None:
+            measured = in_own_process(__file__, "--one", "clean", rows)
+            if measured is not None:
                 lines.append(
-                    f"| {rows} x 14, 3 links a row | {found['seconds']:.0f} | {found['memory'] / 2**30:.2f} GiB | "
-                    f"{found['listed']:.0f} |"
+                    f"| {rows} x 14, 3 links a row | {measured['seconds']:.0f} | "
+                    f"{measured['memory'] / 2**30:.2f} GiB | {measured['listed']:.0f} |"
                 )
                 print(lines[-1], flush=True)
     save("\n".join([*lines, ""]), options.save)

@@ -161,14 +161,14 @@ def measure_one(dataset: str, engine: str, device: str, keep: Path) -> dict[str,
     peak = torch.cuda.max_memory_allocated() - allocated if device == "cuda" else memory.peak
     np.save(keep, result[:, :8].cpu().numpy())
     # the engine's result is part of its peak: what counts is what it takes above input and output
-    own = result.element_size() * result.nelement()
-    found = {
+    result_bytes = result.element_size() * result.nelement()
+    measured = {
         "dataset": dataset, "engine": engine, "nodes": n, "edges": W.graph.num_edges, "columns": columns,
-        "used": used, "seconds": once + min(seconds) * columns / used, "memory": max(peak - own, 0),
+        "used": used, "seconds": once + min(seconds) * columns / used, "memory": max(peak - result_bytes, 0),
     }  # fmt: skip
     if device == "cuda" and engine == "engine":
-        found["bandwidth"] = bandwidth_fraction(W.graph, columns, W.degree, W.num_bands - 1, min(seconds))
-    return found
+        measured["bandwidth"] = bandwidth_fraction(W.graph, columns, W.degree, W.num_bands - 1, min(seconds))
+    return measured
 
 
 def _synchronize(device: str) -> None:
@@ -197,8 +197,8 @@ def bandwidth_fraction(graph: Graph, columns: int, degree: int, bands: int, seco
 
 
 def spawn(dataset: str, engine: str, device: str, keep: Path) -> dict[str, object] | None:
-    found = in_own_process(__file__, "--one", dataset, engine, "--device", device, "--keep", keep)
-    return None if found is None or found.get("skipped") else found
+    measured = in_own_process(__file__, "--one", dataset, engine, "--device", device, "--keep", keep)
+    return None if measured is None or measured.get("skipped") else measured
 
 
 HEADER = header(
@@ -216,16 +216,16 @@ def compare(dataset: str, device: str) -> list[str]:
     """The rows of one dataset."""
     lines: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
-        kept = {engine: Path(folder) / f"{engine}.npy" for engine in ENGINES[device]}
-        rows = {engine: spawn(dataset, engine, device, kept[engine]) for engine in ENGINES[device]}
+        results = {engine: Path(folder) / f"{engine}.npy" for engine in ENGINES[device]}
+        rows = {engine: spawn(dataset, engine, device, results[engine]) for engine in ENGINES[device]}
         rows = {engine: row for engine, row in rows.items() if row is not None}
         if "engine" not in rows:
             return lines
-        base = np.load(kept["torch"]) if "torch" in rows else None
+        base = np.load(results["torch"]) if "torch" in rows else None
         for engine, row in rows.items():
             difference = "-"
             if base is not None and engine != "torch":
-                other = np.load(kept[engine])[:, : base.shape[1]]
+                other = np.load(results[engine])[:, : base.shape[1]]
                 difference = f"{np.linalg.norm(other - base) / np.linalg.norm(base):.1e}"
             scaled = "~" if row["used"] < row["columns"] else ""
             ratio = row["seconds"] / rows["engine"]["seconds"]
@@ -251,8 +251,8 @@ def scaling(sizes: list[int]) -> list[str]:
         with tempfile.TemporaryDirectory() as folder:
             row = spawn(f"power-law-{size}", "engine", "cpu", Path(folder) / "x.npy")
         if row is not None:
-            each = row["seconds"] / (row["edges"] * row["columns"]) * 1e9
-            lines.append(f"| {size} | {row['edges']} | {row['seconds']:.2f} | {each:.1f} |")
+            nanoseconds = row["seconds"] / (row["edges"] * row["columns"]) * 1e9
+            lines.append(f"| {size} | {row['edges']} | {row['seconds']:.2f} | {nanoseconds:.1f} |")
             print(lines[-1], flush=True)
     return lines
 

@@ -76,10 +76,10 @@ def measure(stage: str, nodes: int) -> Row:
 def table(rows: list[Row]) -> list[str]:
     lines = header("nodes", "edges", "stage", "seconds", "ns per edge and feature", "peak memory", "rows flagged")
     for row in rows:
-        each = row["seconds"] / (row["edges"] * FEATURES) * 1e9
+        nanoseconds = row["seconds"] / (row["edges"] * FEATURES) * 1e9
         flagged = f"{row['flagged']:.1%}" if row["stage"] == "detect" else "-"
         lines.append(
-            f"| {row['nodes']} | {row['edges']} | {STAGES[row['stage']]} | {row['seconds']:.1f} | {each:.0f} | "
+            f"| {row['nodes']} | {row['edges']} | {STAGES[row['stage']]} | {row['seconds']:.1f} | {nanoseconds:.0f} | "
             f"{row['peak'] / 1e9:.1f} GB | {flagged} |"
         )
     return lines
