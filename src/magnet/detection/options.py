@@ -18,6 +18,9 @@ class DataOptions:
         max_block_width: and of at most this many columns.
         min_block_width: but at least this many, where there are millions of nodes: memory is read in lines of
             16 numbers. Set by run time.
+        product_width: columns whose sums over neighbors are computed together, at least, as the rows of neighbors lie
+            far apart in memory. On ``benchmarks/scale.py``'s graph of a million nodes a column costs 2.2 ns per edge
+            among 32, 3.7 among 16 and 5.9 among 8.
         min_bag_columns: fewer columns than this are never a bag of words. Heuristic.
         max_bag_fill: in a bag, the median row has at most this share of non-zero cells. Heuristic.
         max_exceptions: share of cells or rows that may violate a rule (a bag has no negative values, a
@@ -44,6 +47,7 @@ class DataOptions:
     cells_per_block: int = 1 << 23
     max_block_width: int = 512
     min_block_width: int = 8
+    product_width: int = 32
     min_bag_columns: int = 16
     max_bag_fill: float = 0.5
     max_exceptions: float = 0.02

@@ -51,7 +51,7 @@ def test_extreme_rows_are_predicted_from_unclipped_values_and_wild_cells_are_not
     columns = [Column(str(j), "continuous", j, j + 1) for j in range(3)]
     z, nothing = unclipped.clamp(-3, 3), torch.zeros(300, 3)
     cut, _ = leave_one_out_ridge(torch.cat([z, nothing, nothing], dim=1), columns)
-    found, _ = leave_one_out_ridge(torch.cat([z, nothing, nothing], dim=1), columns, unclipped=unclipped)
+    found, _ = leave_one_out_ridge(torch.cat([z, nothing, nothing], dim=1), columns, unclipped=unclipped.__getitem__)
     assert (cut[0] - 6).abs().min() > 2
     assert (found[0] - 6).abs().max() < 0.2
     torch.testing.assert_close(found[1], cut[1], atol=0.01, rtol=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
 
 import scipy.sparse as sp
 import torch
@@ -14,6 +14,7 @@ from magnet.detection.cells.opinion_pool import LogOpinionPool, fit_pools
 from magnet.detection.cells.ridge import leave_one_out_ridge
 from magnet.detection.data.columns import Column
 from magnet.detection.data.dataset import DetectionData
+from magnet.detection.data.scratch import row_ranges
 from magnet.detection.options import CONTEXT, DATA, POOL
 
 Means = tuple[Tensor, Tensor, Tensor]
@@ -95,15 +96,15 @@ class ContextModel:
             base = (known * y).sum(dim=0) / known.expand_as(y).sum(dim=0).clamp_min(1e-9)
             return base, base.expand_as(y), base.expand_as(y)
         if observed is None:
-            base = (w * y).sum(dim=0) / self.weights.sum().clamp_min(1e-9)
-            near, far = self._amounts
+            weighted, (near, far) = w * y, self._amounts
+            base = weighted.sum(dim=0) / self.weights.sum().clamp_min(1e-9)
         else:
             w = w * observed
-            base = (w * y).sum(dim=0) / w.sum(dim=0).clamp_min(1e-9)
-            near, far = self.data.neighbor_sums(w)
-            far = far.clamp_min(0)
-        one, two = self.data.neighbor_sums(w * y)
-        return base, (one + shrinkage * base) / (near + shrinkage), (two + shrinkage * base) / (far + shrinkage)
+            weighted, (near, far) = w * y, self.data.neighbor_sums(w)
+            base, far = weighted.sum(dim=0) / w.sum(dim=0).clamp_min(1e-9), far.clamp_min_(0)
+        one, two = self.data.neighbor_sums(weighted)
+        prior = shrinkage * base
+        return base, one.add_(prior).div_(near + shrinkage), two.add_(prior).div_(far + shrinkage)
 
     def event_means(self, first: int, last: int, shrinkage: float = CONTEXT.shrinkage) -> Means:
         """The means of the events of a range of features; those of the latest range are kept."""
@@ -124,24 +125,26 @@ class ContextModel:
         if not self.uses_row:
             return None
         n, d = data.num_nodes, data.num_features
-        both = data.empty(n, 3 * d)  # values, means over one hop, means over two
-        unclipped = data.empty(n, d) if data.is_narrow else None
-        for first, last in data.ranges():
-            block = data.scales.standardize(data.block(first, last), first).nan_to_num()
-            z = self._believed(block.clamp(-limit, limit), first, last)
-            if unclipped is not None:
-                unclipped[:, first:last] = self._believed(block, first, last)
-            observed = None if data.missing is None else ~data.missing[:, first:last]
-            for k, part in enumerate((z, *self.means(z, observed)[1:])):
-                both[:, k * d + first : k * d + last] = part
+        both = data.empty(n, 3 * d)
+        z, one, two = both.split(d, dim=1)  # values, means over one hop, means over two
+        for rows in row_ranges(n, d):
+            z[rows] = self._believed(rows, limit)
+        for first, last in data.ranges(DATA.product_width):
+            at = slice(first, last)
+            observed = None if data.missing is None else ~data.missing[:, at]
+            _, one[:, at], two[:, at] = self.means(z[:, at], observed)
+        unclipped = partial(self._believed, limit=torch.inf) if data.is_narrow else None
         return leave_one_out_ridge(both, data.columns, unclipped=unclipped, empty=data.empty)
 
-    def _believed(self, z: Tensor, first: int, last: int) -> Tensor:
-        """Standardized values ``[n, c]``, those that are probably wrong replaced by their predictions."""
+    def _believed(self, rows: slice | Tensor, limit: float) -> Tensor:
+        """Standardized values ``[rows, d]`` within a limit, those that are probably wrong replaced by their
+        predictions."""
+        assert self.data.x is not None
+        z = self.data.scales.standardize(self.data.x[rows]).nan_to_num().clamp_(-limit, limit)
         if self.p_cell_wrong is None:
             return z
-        expected = self.expected if self.expected.dim() == 0 else self.expected[:, first:last]
-        return torch.lerp(z, expected.expand_as(z), self.p_cell_wrong[:, first:last])
+        expected = self.expected if self.expected.dim() == 0 else self.expected[rows]
+        return torch.lerp(z, expected.expand_as(z), self.p_cell_wrong[rows])
 
     @cached_property
     def rest_of_row(self) -> Cooccurrence | None:

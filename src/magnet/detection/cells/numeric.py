@@ -50,7 +50,7 @@ class NumericModel:
         """Of the columns without a spike: prediction and spread ``[n, c]`` on the common scale, and the tails."""
         data, options = self.data, NUMERIC
         shape = (data.num_nodes, self.smooth.numel())
-        prediction, residual, spread = (data.empty(*shape) for _ in range(3))
+        prediction, relative, spread = (data.empty(*shape) for _ in range(3))
         degree = torch.bucketize(
             data.num_neighbors.contiguous(), torch.tensor(options.degree_edges, device=data.device)
         )
@@ -61,13 +61,15 @@ class NumericModel:
                 difference.masked_fill_(self.context.p_cell_wrong[:, self.smooth[at]] > 0.5, float("nan"))
             least = options.grid_spread * _grid_step(z)
             wide = torch.maximum(_spread_by_degree(difference, degree), least)
-            residual[:, at] = difference
             spread[:, at] = torch.maximum(wide * spread_by_prediction(difference / wide, prediction[:, at]), least)
+            relative[:, at] = difference.div_(spread[:, at])
         if self.smooth.numel() >= options.min_row_scale_columns:
-            spread *= _row_scale(torch.div(residual, spread, out=data.empty(*shape)))
-        tails = []
-        for at in self._parts():
-            dof = fit_t_dof(residual[:, at] / spread[:, at])
+            scale = _row_scale(relative)
+            spread *= scale
+            relative /= scale
+        dofs, tails = [fit_t_dof(relative[:, at]) for at in self._parts()], []
+        del relative
+        for at, dof in zip(self._parts(), dofs, strict=True):
             # rare values of a heavy-tailed column are even rarer in the fitted part
             dof = torch.where(self.is_heavy[at], dof.clamp_max(options.max_heavy_dof), dof)
             wide = spread[:, at].mul_(self._widening(at))

@@ -17,7 +17,7 @@ def leave_one_out_ridge(
     F: Tensor,
     columns: Sequence[Column],
     ridge: float = CONTEXT.ridge,
-    unclipped: Tensor | None = None,
+    unclipped: Callable[[slice | Tensor], Tensor] | None = None,
     empty: Callable[..., Tensor] | None = None,
 ) -> tuple[Tensor, Tensor]:
     r"""Ridge regression of every column (every category as a whole) on everything but itself, without the row that is
@@ -33,9 +33,10 @@ def leave_one_out_ridge(
             means over one and two hops, side by side ``[n, 3 d]``.
         columns: which features belong together.
         ridge: (default: ``0.01``)
-        unclipped: the same values before clipping, for tables of few columns. In rows that are extreme throughout, a
-            number is predicted from these if that is nearer to it. In other rows they do not count: one wild cell does
-            not make the rest of its row look wrong, and several outliers in one row cannot explain one another.
+        unclipped: gives some rows ``[rows, d]`` of the same values before clipping, for tables of few columns. In rows
+            that are extreme throughout, a number is predicted from these if that is nearer to it. In other rows they do
+            not count: one wild cell does not make the rest of its row look wrong, and several outliers in one row
+            cannot explain one another.
         empty: makes the matrices. (default: in memory)
 
     Returns:
@@ -44,7 +45,7 @@ def leave_one_out_ridge(
     n, d = F.shape[0], F.shape[1] // 3
     z, center, empty = F[:, :d], F.mean(dim=0), empty or F.new_empty
     blocks = [slice(start, start + CONTEXT.ridge_block_rows) for start in range(0, n, CONTEXT.ridge_block_rows)]
-    gram = torch.zeros(3 * d, 3 * d, dtype=torch.float64, device=F.device)
+    gram = torch.zeros(3 * d, 3 * d, dtype=torch.float64, device=z.device)
     for rows in blocks:
         part = F[rows] - center
         gram += (part.T @ part).double() / n
@@ -70,13 +71,16 @@ def leave_one_out_ridge(
             out[rows, g] = z[rows, g] - residual / (1 - leverage[rows, g])
     numeric = [c.start for c in columns if c.kind in ("continuous", "count")]
     if unclipped is not None and numeric:
-        wild = torch.cat([(unclipped[rows] != z[rows]).any(dim=1) for rows in row_ranges(n, d)])
-        extreme = median_size(unclipped[:, numeric]) > CONTEXT.extreme_row_value
-        chosen = (wild & extreme).nonzero().flatten()
-        part = F[chosen] - center
-        part[:, :d] = unclipped[chosen] - center[:d]
+        found = []
+        for rows in row_ranges(n, d):
+            values = unclipped(rows)
+            wild = (values != z[rows]).any(dim=1)
+            found.append(wild & (median_size(values[:, numeric]) > CONTEXT.extreme_row_value))
+        chosen = torch.cat(found).nonzero().flatten()
+        values, part = unclipped(chosen), F[chosen] - center
+        part[:, :d] = values - center[:d]
         residual = (part @ theta[:, numeric].float()) / theta[numeric, numeric].float()
         at = (chosen[:, None], torch.tensor(numeric, dtype=torch.long, device=z.device)[None])
-        nearer = residual.abs() < (unclipped[at] - out[at]).abs()
-        out[at] = torch.where(nearer, unclipped[at] - residual, out[at])
+        nearer = residual.abs() < (values[:, numeric] - out[at]).abs()
+        out[at] = torch.where(nearer, values[:, numeric] - residual, out[at])
     return out, leverage

@@ -18,7 +18,7 @@ from magnet.cluster import results_in_order
 from magnet.detection.data.columns import Column, check_columns, feature_tensor, infer_columns, row_units
 from magnet.detection.data.edges import sparse_product
 from magnet.detection.data.scales import Scales, asinh_units, nan_median, robust_scales
-from magnet.detection.data.scratch import columns_on_disk, row_ranges, scratch
+from magnet.detection.data.scratch import cached_rows, columns_on_disk, row_ranges, scratch
 from magnet.detection.options import DATA
 from magnet.graph import Graph
 
@@ -145,7 +145,9 @@ class DetectionData:
         """Sums ``[n, c]`` over neighbors and over two-step walks that do not return, of values ``[n, c]``."""
         one = self._sums(values)
         two = self._sums(one)
-        return one, two.sub_(self.return_weight[:, None] * values)
+        for rows in cached_rows(values):
+            two[rows] -= self.return_weight[rows, None] * values[rows]
+        return one, two
 
     def _sums(self, values: Tensor) -> Tensor:
         if self.device.type != "cpu":
@@ -197,9 +199,10 @@ class DetectionData:
         block = self.block(first, last)
         return block if self.units is None else block * self.units[0][:, None] * self.units[1][first:last]
 
-    def ranges(self) -> Iterator[tuple[int, int]]:
-        """Consecutive ranges of features that fit in a block; a categorical column is never split."""
-        width = block_width(self.num_nodes)
+    def ranges(self, least: int = DATA.min_block_width) -> Iterator[tuple[int, int]]:
+        """Consecutive ranges of features that fit in a block, or of this width at least; a categorical column is never
+        split."""
+        width = block_width(self.num_nodes, least)
         first = 0
         for c in self.columns:
             if c.stop - first > width and c.start > first:
@@ -328,9 +331,9 @@ class DetectionData:
         return Scales(center, spread, unit)
 
 
-def block_width(nodes: int) -> int:
+def block_width(nodes: int, least: int = DATA.min_block_width) -> int:
     """How many columns are worked on at a time."""
-    return max(DATA.min_block_width, min(DATA.max_block_width, DATA.cells_per_block // nodes))
+    return max(least, min(DATA.max_block_width, DATA.cells_per_block // nodes))
 
 
 def _work_on_range(work: Callable[[int, int], T], first: int, last: int) -> T:

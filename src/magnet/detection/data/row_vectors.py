@@ -75,7 +75,7 @@ class RowVectors:
     def blocks(self) -> Iterator[tuple[int, Tensor]]:
         """Ranges of columns, dense, with the number of the first one."""
         rows, columns = self.shape
-        width = block_width(rows)
+        width = block_width(rows, DATA.product_width)
         for first in range(0, columns, width):
             if self.matrix is not None:
                 block = torch.from_numpy(self._csc[:, first : first + width].toarray()).to(self.device)

@@ -76,7 +76,7 @@ def judge_rows(data: DetectionData, rounds: int = 4, seed: int = 0, progress: bo
     single, *repeated = _strata(duplicates, known)
     p_row_swapped = torch.zeros(data.num_nodes, device=data.device)
     for turn in track(range(rounds), "comparing rows with their context", progress):
-        fit = _Fit.of(drawn, p_row_swapped)
+        fit = _Fit.of(drawn, p_row_swapped, last=turn + 1 == rounds)
         logit = fit.logit
         null_logit, allowed = fit.null_logit[:, drawn.null], drawn.allowed[:, drawn.null]
         real, null = _values(logit[known]), _values(null_logit[allowed])
@@ -181,7 +181,8 @@ class _Fit:
         amount: amounts of context ``[n, 2]``.
         model: the cross-fitted regression.
         logit: of the real pairs ``[n]``.
-        null_logit: of the permuted pairs, like ``drawn.allowed``.
+        null_logit: of the permuted pairs, like ``drawn.allowed``; before the last round those of the partners alone,
+            where there are any.
     """
 
     drawn: _Draw
@@ -193,11 +194,11 @@ class _Fit:
     null_logit: Tensor
 
     @classmethod
-    def of(cls, drawn: _Draw, p_row_swapped: Tensor) -> _Fit:
+    def of(cls, drawn: _Draw, p_row_swapped: Tensor, last: bool) -> _Fit:
         w = context_weights(p_row_swapped, drawn.duplicates)
         near, far = drawn.data.neighbor_sums(w[:, None])
         amount = torch.cat([near.log1p(), far.clamp_min(0).log1p()], dim=1)
-        features = [p.features(w) for p in drawn.pairs]
+        features = [p.features(w, at_probes=last or drawn.partners is None) for p in drawn.pairs]
         at_home = _expand(torch.cat([f[0] for f in features], dim=1), amount)
         permuted = [column for f in features for column in f[1].unbind(dim=2)]
         weight = (1 - p_row_swapped) / drawn.duplicates

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -47,10 +47,14 @@ class PairFeatures:
     partners: Tensor | None = None
 
     def __post_init__(self) -> None:
-        self.gram = self.rows.times(self.rows.select(self.probes).T.contiguous())
         self.own = torch.arange(self.data.num_nodes, device=self.data.device)
         self.links = self.rows.link_products(self.data, self.own)
         self.partner_links = None if self.partners is None else self.rows.link_products(self.data, self.partners)
+
+    @cached_property
+    def gram(self) -> Tensor:
+        """Products ``[n, K]`` of all rows with the probes."""
+        return self.rows.times(self.rows.select(self.probes).T.contiguous())
 
     def _centering(self, w: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Weighted mean ``[k]``, each row's product with it ``[n]``, its square, and the norms of the centered rows."""
@@ -59,14 +63,11 @@ class PairFeatures:
         offset = mean @ mean
         return mean, along, offset, (self.rows.square - 2 * along + offset).clamp_min(1e-12).sqrt()
 
-    def features(self, w: Tensor) -> tuple[Tensor, Tensor]:
+    def features(self, w: Tensor, at_probes: bool = True) -> tuple[Tensor, Tensor]:
         """Features ``[n, 3]`` of the real pairs (k = i) and ``[n, K, 3]`` of the permuted ones; where nodes have
-        partners, these come first: ``[n, 1 + K, 3]``."""
+        partners, these come first: ``[n, 1 + K, 3]``, or alone, ``[n, 1, 3]``, without those at the probes."""
         data, partners = self.data, self.partners
         mean, along, offset, length = self._centering(w)
-        centered = self.gram - along[:, None] - along[self.probes] + offset
-        n, k = centered.shape
-
         norms, home, away = self._contexts(w, mean)
         norms = norms.sqrt().clamp_min(1e-9)
 
@@ -75,16 +76,19 @@ class PairFeatures:
             hops = (dot / (norm * length[row]) for dot, norm in zip(dots, norms, strict=True))
             return torch.stack([*hops, self._nearest(row, links, w, along, offset, length)], dim=1)
 
-        first = 0 if partners is None else 1
-        permuted = torch.empty(3, n, first + k, device=data.device).permute(1, 2, 0)
+        real = features_of(self.own, home, self.links)
+        first, k = int(partners is not None), self.probes.numel() if at_probes else 0
+        permuted = torch.empty(3, data.num_nodes, first + k, device=data.device).permute(1, 2, 0)
         if partners is not None and self.partner_links is not None:
             permuted[:, 0] = features_of(partners, away, self.partner_links)
-        at_probes = permuted[:, first:]
+        if not at_probes:
+            return real, permuted
+        centered = self.gram - along[:, None] - along[self.probes] + offset
         weighted = centered.mul_(w[:, None])
         for hop, (sums, norm) in enumerate(zip(data.neighbor_sums(weighted), norms, strict=True)):
-            torch.div(sums, norm[:, None] * length[self.probes], out=at_probes[:, :, hop])
-        at_probes[:, :, 2] = self._neighbor_max(weighted.div_(length[:, None] * length[self.probes]))
-        return features_of(self.own, home, self.links), permuted
+            torch.div(sums, norm[:, None] * length[self.probes], out=permuted[:, first:, hop])
+        permuted[:, first:, 2] = self._neighbor_max(weighted.div_(length[:, None] * length[self.probes]))
+        return real, permuted
 
     def _nearest(self, row: Tensor, links: Tensor, w: Tensor, along: Tensor, offset: Tensor, length: Tensor) -> Tensor:
         """The largest weighted cosine ``[n]`` between the row ``row[i]`` and that of a neighbor of node i."""
@@ -107,13 +111,15 @@ class PairFeatures:
             return self._sparse_contexts(w, mean)
         norms, home, away = torch.zeros(3, 2, data.num_nodes, device=data.device)
         for first, block in self.rows.blocks():
-            z = block - mean[first : first + block.shape[1]]
-            other = None if partners is None else z[partners]
-            for hop, sums in enumerate(data.neighbor_sums(w[:, None] * z)):
-                norms[hop] += _row_dots(sums, sums)
-                home[hop] += _row_dots(sums, z)
-                if other is not None:
-                    away[hop] += _row_dots(sums, other)
+            center, weighted = mean[first : first + block.shape[1]], torch.empty_like(block)
+            for some in cached_rows(block):
+                weighted[some] = w[some, None] * (block[some] - center)
+            for hop, sums in enumerate(data.neighbor_sums(weighted)):
+                for some in cached_rows(block):
+                    norms[hop, some] += (sums[some] * sums[some]).sum(dim=1)
+                    home[hop, some] += (sums[some] * (block[some] - center)).sum(dim=1)
+                    if partners is not None:
+                        away[hop, some] += (sums[some] * (block[partners[some]] - center)).sum(dim=1)
         return norms, home, away
 
     def _sparse_contexts(self, w: Tensor, mean: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -161,11 +167,6 @@ class PairFeatures:
         lengths = self.data.num_neighbors.long()
         width = max(1, DATA.cells_per_block // max(1, right.numel()))
         return torch.cat([segment_max(part[right], lengths) for part in values.split(width, dim=1)], dim=1)
-
-
-def _row_dots(a: Tensor, b: Tensor) -> Tensor:
-    """``a_i . b_i`` ``[n]``, a block of rows that stays in cache at a time."""
-    return torch.cat([(a[rows] * b[rows]).sum(dim=1) for rows in cached_rows(a)])
 
 
 def permuted_pairs(data: DetectionData, probes: Tensor) -> Tensor:
