@@ -21,6 +21,7 @@ from magnet.detection.cells.numeric import (
     spread_by_prediction,
 )
 from magnet.detection.cells.tails import fit_t_dof, log_t_density
+from magnet.detection.data import scratch
 from magnet.detection.data.dataset import DetectionData
 
 
@@ -59,12 +60,14 @@ def test_spread_follows_the_level_of_the_prediction() -> None:
     assert spread_by_prediction(noise, level).numpy() == pytest.approx(1.0, abs=0.1)
 
 
-def test_where_wrong_values_lie_is_learned_from_those_that_are_known() -> None:
+def test_where_wrong_values_lie_is_learned_from_those_that_are_known(monkeypatch) -> None:
     z = torch.randn(2000, 2, generator=torch.Generator().manual_seed(0)).clamp(-3.9, 3.9)
     doubt = torch.zeros_like(z)
     z[:40, 0], doubt[:40, 0] = 4.1, 1.0
     z[40, 0] = 4.2  # not found, but where 40 wrong ones are
     learned = log_wrong_density(z, doubt)
+    monkeypatch.setattr(scratch, "CACHED_CELLS", 7)  # a few rows at a time
+    torch.testing.assert_close(log_wrong_density(z, doubt), learned)
     torch.testing.assert_close(log_wrong_density(z), log_cauchy_density(z))
     torch.testing.assert_close(learned[:, 1], log_cauchy_density(z)[:, 1])
     assert float(learned[40, 0] - log_cauchy_density(z)[40, 0]) > 2

@@ -6,7 +6,7 @@ import torch
 from torch_geometric.data import Data
 
 from magnet.detection.data.dataset import DetectionData
-from magnet.detection.data.scales import robust_scales
+from magnet.detection.data.scales import group_medians, nan_median, robust_scales
 
 
 def test_scales_are_robust_and_know_skewed_columns():
@@ -31,3 +31,16 @@ def test_scales_are_robust_and_know_skewed_columns():
     assert float(z[:, 2].abs().max()) == 0
     features = torch.tensor([0, 1])
     torch.testing.assert_close(data.scales.restore(z[7, :2], features), income[7, :2], rtol=1e-3, atol=1e-4)
+
+
+def test_medians_of_groups_are_those_of_their_numbers():
+    generator = torch.Generator().manual_seed(0)
+    values = torch.randn(500, 3, generator=generator)
+    values[::7, 1] = float("nan")
+    group = torch.randint(4, (500, 3), generator=generator, dtype=torch.uint8)
+    group[:, 2].clamp_(max=2)  # the last group is empty
+    found = group_medians(values, group, 4)
+    for k in range(4):
+        expected = nan_median(values.masked_fill(group != k, float("nan")))
+        torch.testing.assert_close(found[k], expected, rtol=0, atol=0, equal_nan=True)
+    torch.testing.assert_close(found[0], values.masked_fill(group != 0, float("nan")).nanmedian(dim=0).values)

@@ -67,7 +67,11 @@ def test_partners_are_pairs_like_those_of_probes(small_data):
     which = torch.arange(30) % 3
     w = torch.rand(30, generator=torch.Generator().manual_seed(2)).clamp_min(0.1)
     plain_real, plain = PairFeatures(small_data, rows, probes).features(w)
-    real, permuted = PairFeatures(small_data, rows, probes, partners=probes[which]).features(w)
+    pairs = PairFeatures(small_data, rows, probes, partners=probes[which])
+    real, permuted = pairs.features(w)
     torch.testing.assert_close(real, plain_real)
     torch.testing.assert_close(permuted[:, 1:], plain)
     torch.testing.assert_close(permuted[:, 0], plain[torch.arange(30), which], atol=1e-5, rtol=1e-4)
+    alone_real, alone = pairs.features(w, at_probes=False)
+    assert torch.equal(alone_real, real)
+    assert torch.equal(alone, permuted[:, :1])

@@ -11,7 +11,8 @@ from torch import Tensor
 from magnet.detection.cells.context_model import ContextModel
 from magnet.detection.cells.tails import Tail, fit_t_dof, fit_tail, log_t_density
 from magnet.detection.data.dataset import block_width
-from magnet.detection.data.scales import median_size, nan_median
+from magnet.detection.data.scales import group_medians, median_size, nan_median
+from magnet.detection.data.scratch import cached_rows
 from magnet.detection.options import DATA, NUMERIC
 from magnet.scales import NORMAL_MAD
 
@@ -39,10 +40,13 @@ class NumericModel:
 
     Args:
         context: the context model of the same data.
+        is_heavy: of another model of the same data. (default: computed)
     """
 
-    def __init__(self, context: ContextModel) -> None:
+    def __init__(self, context: ContextModel, is_heavy: Tensor | None = None) -> None:
         self.context, self.data = context, context.data
+        if is_heavy is not None:
+            self.is_heavy = is_heavy
         self.smooth = torch.nonzero(self.data.numeric & self.data.spike.isnan()).flatten()
 
     @cached_property
@@ -106,7 +110,10 @@ class NumericModel:
 
     def _standardized(self, columns: Tensor) -> Tensor:
         assert self.data.x is not None
-        return self.data.scales.standardize_cells(self.data.x[:, columns].contiguous(), columns)
+        out = self.data.x[:, columns].contiguous()
+        for rows in cached_rows(out):
+            out[rows] = self.data.scales.standardize_cells(out[rows], columns)
+        return out
 
     @cached_property
     def is_heavy(self) -> Tensor:
@@ -139,16 +146,19 @@ class NumericModel:
             probability: of an event, from :meth:`ContextModel.probability`.
         """
         out = torch.zeros_like(probability)
-        here = (self.smooth >= first) & (self.smooth < last)
-        if bool(here.any()):
-            columns = self.smooth[here]
+        here = slice(*torch.searchsorted(self.smooth, torch.tensor([first, last], device=out.device)).tolist())
+        columns = self.smooth[here]
+        if columns.numel():
             prediction, spread, tail = self._fit
-            prediction, spread = prediction[:, here], spread[:, here]
             tail = Tail(tail.log_weight[:, here], tail.scale[:, here])
             z = self._asinh_scale(self._standardized(columns), here)
-            wrong = None if self.context.p_cell_wrong is None else self.context.p_cell_wrong[:, columns]
-            right = tail.log_density((z - prediction) / spread)
-            out[:, columns - first] = log_wrong_density(z, wrong) - right + spread.log()
+            wrong = log_wrong_density(
+                z, None if self.context.p_cell_wrong is None else self.context.p_cell_wrong[:, columns]
+            )
+            for rows in cached_rows(z):
+                right = tail.log_density((z[rows] - prediction[rows, here]) / spread[rows, here])
+                wrong[rows] = wrong[rows] - right + spread[rows, here].log()
+            out[:, columns - first] = wrong
         spike = self.data.spike[first:last]
         spiked = torch.nonzero(self.data.numeric[first:last] & ~spike.isnan()).flatten()
         if spiked.numel():
@@ -238,15 +248,17 @@ def spread_by_prediction(u: Tensor, prediction: Tensor, groups: int = 4) -> Tens
     """By how much residuals ``[n, c]`` are wider where the prediction is small, or large, than on the whole."""
     ordered = prediction[:: max(1, prediction.shape[0] // 10_000)].sort(dim=0).values
     edges = ordered[[ordered.shape[0] * k // groups for k in range(1, groups)]]
-    above = [torch.ones_like(prediction, dtype=torch.bool), *(prediction > edge for edge in edges)]
-    overall = _robust_spread(u).clamp_min(1e-9)
-    out, prior = torch.ones_like(u), NUMERIC.prior_cells
-    for k in range(groups):
-        members = above[k] if k + 1 == groups else above[k] & ~above[k + 1]
-        count = members.sum(dim=0)
-        own = _robust_spread(u, members) / overall
-        out = torch.where(members, (count * own + prior) / (count + prior), out)
-    return out.clamp_min(NUMERIC.min_relative_spread)
+    group = torch.zeros(prediction.shape, dtype=torch.uint8, device=u.device)
+    for edge in edges:
+        group += prediction > edge
+    size, prior = u.abs(), NUMERIC.prior_cells
+    overall = (NORMAL_MAD * nan_median(size).nan_to_num()).clamp_min(1e-9)
+    own = NORMAL_MAD * group_medians(size, group, groups).nan_to_num() / overall
+    count = torch.stack([(group == k).sum(dim=0) for k in range(groups)])
+    relative = ((count * own + prior) / (count + prior)).clamp_min(NUMERIC.min_relative_spread)
+    for rows in cached_rows(size):
+        size[rows] = relative.gather(0, group[rows].long())
+    return size
 
 
 def _grid_step(z: Tensor) -> Tensor:
@@ -288,9 +300,9 @@ def _far_point(u: Tensor, members: Tensor, cells: int = 1_000_000) -> float:
     return float(size[~size.isnan()].quantile(0.99))
 
 
-def _robust_spread(values: Tensor, where: Tensor | None = None) -> Tensor:
-    """1.4826 times the median absolute value ``[c]``, of all numbers or of some."""
-    return NORMAL_MAD * nan_median(values.abs(), where).nan_to_num()
+def _robust_spread(values: Tensor) -> Tensor:
+    """1.4826 times the median absolute value ``[c]``."""
+    return NORMAL_MAD * nan_median(values.abs()).nan_to_num()
 
 
 def log_cauchy_density(z: Tensor, scale: float = NUMERIC.wrong_scale) -> Tensor:
@@ -308,17 +320,25 @@ def log_wrong_density(z: Tensor, p_cell_wrong: Tensor | None = None) -> Tensor:
         z: values on the common scale.
         p_cell_wrong: probability that each is wrong, as far as it is known.
     """
-    wide = log_cauchy_density(z)
     if p_cell_wrong is None:
-        return wide
+        return log_cauchy_density(z)
     bins, prior = NUMERIC.histogram_bins, NUMERIC.prior_wrong_cells
-    wrong = torch.where(p_cell_wrong > 0.5, p_cell_wrong, torch.zeros_like(p_cell_wrong))
-    place = (z.nan_to_num() * 4 + bins).floor()
-    inside = (place >= 0) & (place < 2 * bins)
-    place = place.clamp(0, 2 * bins - 1).long()
-    histogram = torch.zeros(2 * bins + 4, z.shape[1], device=z.device).scatter_add_(0, place + 2, wrong * inside)
+    wrong = torch.where(p_cell_wrong > 0.5, p_cell_wrong, torch.zeros((), device=z.device))
+    total, histogram = wrong.sum(dim=0), torch.zeros(2 * bins + 4, z.shape[1], device=z.device)
+
+    def bin_of(rows: slice) -> tuple[Tensor, Tensor]:
+        place = (z[rows].nan_to_num() * 4 + bins).floor()
+        inside = (place >= 0) & (place < 2 * bins)
+        return place.clamp(0, 2 * bins - 1).long(), inside
+
+    for rows in cached_rows(z):
+        place, inside = bin_of(rows)
+        histogram.scatter_add_(0, place + 2, wrong[rows] * inside)
     kernel = torch.tensor([1.0, 4.0, 6.0, 4.0, 1.0], device=z.device) / 16
     smooth = (histogram.unfold(0, 5, 1) * kernel).sum(dim=-1)
-    others = (wrong.sum(dim=0) - wrong).clamp_min(0)
-    near = (smooth.gather(0, place) - kernel[2] * wrong).clamp_min(0) * inside
-    return ((prior * wide.exp() + 4 * near) / (prior + others)).log()
+    for rows in cached_rows(z):
+        place, inside = bin_of(rows)
+        others = (total - wrong[rows]).clamp_min(0)
+        near = (smooth.gather(0, place) - kernel[2] * wrong[rows]).clamp_min(0) * inside
+        wrong[rows] = ((prior * log_cauchy_density(z[rows]).exp() + 4 * near) / (prior + others)).log()
+    return wrong

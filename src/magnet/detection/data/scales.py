@@ -99,12 +99,9 @@ def order_statistics(values: Tensor, ranks: Tensor) -> Tensor:
     return torch.from_numpy(np.stack(picked, axis=1)) if picked else values.new_empty(ranks.shape)
 
 
-def nan_median(values: Tensor, where: Tensor | None = None) -> Tensor:
-    """The median ``[c]`` of the columns of ``[n, c]`` (or of ``[n]``) without missing values, the lower one of two.
-
-    Args:
-        values: numbers, NaN if missing.
-        where: bool ``[n, c]``, the numbers that count. (default: all)
+def nan_median(values: Tensor) -> Tensor:
+    """The median ``[c]`` of the columns of ``[n, c]`` (or of ``[n]``) without missing values (NaN), the lower one of
+    two.
 
     Example:
         >>> nan_median(torch.tensor([[1.0, 5.0], [float("nan"), 4.0], [3.0, 3.0]])).tolist()
@@ -113,20 +110,41 @@ def nan_median(values: Tensor, where: Tensor | None = None) -> Tensor:
     if values.dim() == 1:
         return nan_median(values[:, None])[0]
     if values.device.type != "cpu":
-        values = values if where is None else values.masked_fill(~where, float("nan"))
         return values.nanmedian(dim=0).values
-    columns, chosen = (None if part is None else part.T.contiguous().numpy() for part in (values, where))
-    assert columns is not None
+    columns = values.T.contiguous().numpy()
 
     def median(j: int) -> float:
-        known = columns[j] == columns[j] if chosen is None else chosen[j] & (columns[j] == columns[j])
-        numbers, middle = columns[j][known], (int(known.sum()) - 1) // 2
-        if middle < 0:
-            return float("nan")
-        numbers.partition(middle)
-        return float(numbers[middle])
+        return _lower_median(columns[j][columns[j] == columns[j]])
 
     return torch.tensor(map_threads(median, range(len(columns)), _threads(values)), dtype=values.dtype)
+
+
+def group_medians(values: Tensor, group: Tensor, groups: int) -> Tensor:
+    """The medians ``[groups, c]`` of the numbers of each group in the columns of ``[n, c]``, as :func:`nan_median`.
+
+    Example:
+        >>> group_medians(torch.tensor([[1.0], [5.0], [7.0]]), torch.tensor([[0], [1], [1]]), 2).tolist()
+        [[1.0], [5.0]]
+    """
+    if values.device.type != "cpu":
+        return torch.stack([nan_median(values.masked_fill(group != k, float("nan"))) for k in range(groups)])
+    columns, members = values.T.contiguous().numpy(), group.T.contiguous().numpy()
+
+    def medians(j: int) -> list[float]:
+        known = columns[j] == columns[j]
+        numbers, member = columns[j][known], members[j][known]
+        return [_lower_median(numbers[member == k]) for k in range(groups)]
+
+    return torch.tensor(map_threads(medians, range(len(columns)), _threads(values)), dtype=values.dtype).T
+
+
+def _lower_median(numbers: NDArray[np.float32]) -> float:
+    """Of numbers that are put into another order by this; NaN without any."""
+    if not numbers.size:
+        return float("nan")
+    middle = (numbers.size - 1) // 2
+    numbers.partition(middle)
+    return float(numbers[middle])
 
 
 def _threads(values: Tensor) -> int:
