@@ -39,7 +39,8 @@ def test_medians_of_groups_are_those_of_their_numbers():
     values[::7, 1] = float("nan")
     group = torch.randint(4, (500, 3), generator=generator, dtype=torch.uint8)
     group[:, 2].clamp_(max=2)  # the last group is empty
-    found = group_medians(values, group, 4)
+    found, count = group_medians(values, group, 4)
+    assert count.T.tolist() == [torch.bincount(column, minlength=4).tolist() for column in group.T]
     for k in range(4):
         expected = nan_median(values.masked_fill(group != k, float("nan")))
         torch.testing.assert_close(found[k], expected, rtol=0, atol=0, equal_nan=True)

@@ -93,6 +93,7 @@ class CellModel:
             self._context: ContextModel = ContextModel(
                 data, w, p_cell_wrong, local=context, support=support, expected=expected
             )
+            expected = None  # which the context gives back as soon as it has its regression
             self._numeric: NumericModel = NumericModel(self._context, None if turn == 0 else self._numeric.is_heavy)
             self._ratios: dict[int, Tensor] = {}
             self._probabilities: dict[int, Tensor] = {}

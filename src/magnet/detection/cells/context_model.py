@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 
 import scipy.sparse as sp
@@ -87,14 +87,18 @@ class ContextModel:
             self._recent_events = (first, last), y, observed
         return self._recent_events[1:]
 
-    def means(self, y: Tensor, observed: Tensor | None = None, shrinkage: float = CONTEXT.shrinkage) -> Means:
+    def means(self, y: Tensor, observed: Tensor | None = None) -> Means:
         """Column mean ``[c]``, one-hop and two-hop mean ``[n, c]`` of some values ``[n, c]``, the last two shrunk
-        towards the first by this many observations."""
+        towards the first."""
+        return self._means(y, observed, (CONTEXT.shrinkage,))[CONTEXT.shrinkage]
+
+    def _means(self, y: Tensor, observed: Tensor | None, shrinkages: Sequence[float]) -> dict[float, Means]:
+        """The means, shrunk by each of these numbers of observations; the sums over neighbors are computed once."""
         w = self.weights[:, None]
         if not self.uses_neighbors:
             known = w if observed is None else w * observed
             base = (known * y).sum(dim=0) / known.expand_as(y).sum(dim=0).clamp_min(1e-9)
-            return base, base.expand_as(y), base.expand_as(y)
+            return dict.fromkeys(shrinkages, (base, base.expand_as(y), base.expand_as(y)))
         if observed is None:
             weighted, (near, far) = w * y, self._amounts
             base = weighted.sum(dim=0) / self.weights.sum().clamp_min(1e-9)
@@ -103,18 +107,18 @@ class ContextModel:
             weighted, (near, far) = w * y, self.data.neighbor_sums(w)
             base, far = weighted.sum(dim=0) / w.sum(dim=0).clamp_min(1e-9), far.clamp_min_(0)
         one, two = self.data.neighbor_sums(weighted)
-        prior = shrinkage * base
-        return base, one.add_(prior).div_(near + shrinkage), two.add_(prior).div_(far + shrinkage)
+        out = {s: (base, (one + s * base).div_(near + s), (two + s * base).div_(far + s)) for s in shrinkages[:-1]}
+        s = shrinkages[-1]
+        return out | {s: (base, one.add_(s * base).div_(near + s), two.add_(s * base).div_(far + s))}
 
     def event_means(self, first: int, last: int, shrinkage: float = CONTEXT.shrinkage) -> Means:
         """The means of the events of a range of features; those of the latest range are kept."""
         if self._recent_range != (first, last):
-            self._recent_range, self._recent = (first, last), {}
-        if shrinkage not in self._recent:
             y, observed = self.events(first, last)
             if self.p_cell_wrong is not None:
                 y = y + self.p_cell_wrong[:, first:last] * (1 - 2 * y)
-            self._recent[shrinkage] = self.means(y, observed, shrinkage)
+            shrinkages = (CONTEXT.shrinkage, CONTEXT.weak_shrinkage)[: 1 + self.data.is_table]
+            self._recent_range, self._recent = (first, last), self._means(y, observed, shrinkages)
         return self._recent[shrinkage]
 
     @cached_property
@@ -134,7 +138,9 @@ class ContextModel:
             observed = None if data.missing is None else ~data.missing[:, at]
             _, one[:, at], two[:, at] = self.means(z[:, at], observed)
         unclipped = partial(self._believed, limit=torch.inf) if data.is_narrow else None
-        return leave_one_out_ridge(both, data.columns, unclipped=unclipped, empty=data.empty)
+        found = leave_one_out_ridge(both, data.columns, unclipped=unclipped, empty=data.empty)
+        self.expected = torch.zeros((), device=data.device)  # as large as the features, and not needed again
+        return found
 
     def _believed(self, rows: slice | Tensor, limit: float) -> Tensor:
         """Standardized values ``[rows, d]`` within a limit, those that are probably wrong replaced by their

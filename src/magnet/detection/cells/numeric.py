@@ -253,8 +253,8 @@ def spread_by_prediction(u: Tensor, prediction: Tensor, groups: int = 4) -> Tens
         group += prediction > edge
     size, prior = u.abs(), NUMERIC.prior_cells
     overall = (NORMAL_MAD * nan_median(size).nan_to_num()).clamp_min(1e-9)
-    own = NORMAL_MAD * group_medians(size, group, groups).nan_to_num() / overall
-    count = torch.stack([(group == k).sum(dim=0) for k in range(groups)])
+    median, count = group_medians(size, group, groups)
+    own = NORMAL_MAD * median.nan_to_num() / overall
     relative = ((count * own + prior) / (count + prior)).clamp_min(NUMERIC.min_relative_spread)
     for rows in cached_rows(size):
         size[rows] = relative.gather(0, group[rows].long())

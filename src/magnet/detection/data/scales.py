@@ -119,23 +119,28 @@ def nan_median(values: Tensor) -> Tensor:
     return torch.tensor(map_threads(median, range(len(columns)), _threads(values)), dtype=values.dtype)
 
 
-def group_medians(values: Tensor, group: Tensor, groups: int) -> Tensor:
-    """The medians ``[groups, c]`` of the numbers of each group in the columns of ``[n, c]``, as :func:`nan_median`.
+def group_medians(values: Tensor, group: Tensor, groups: int) -> tuple[Tensor, Tensor]:
+    """The medians ``[groups, c]`` of the numbers of each group in the columns of ``[n, c]``, as :func:`nan_median`, and
+    how many cells the groups have, missing ones included.
 
     Example:
-        >>> group_medians(torch.tensor([[1.0], [5.0], [7.0]]), torch.tensor([[0], [1], [1]]), 2).tolist()
-        [[1.0], [5.0]]
+        >>> median, count = group_medians(torch.tensor([[1.0], [5.0], [7.0]]), torch.tensor([[0], [1], [1]]), 2)
+        >>> median.tolist(), count.tolist()
+        ([[1.0], [5.0]], [[1], [2]])
     """
     if values.device.type != "cpu":
-        return torch.stack([nan_median(values.masked_fill(group != k, float("nan"))) for k in range(groups)])
+        medians = [nan_median(values.masked_fill(group != k, float("nan"))) for k in range(groups)]
+        return torch.stack(medians), torch.stack([(group == k).sum(dim=0) for k in range(groups)])
     columns, members = values.T.contiguous().numpy(), group.T.contiguous().numpy()
 
-    def medians(j: int) -> list[float]:
+    def of_column(j: int) -> tuple[list[float], list[int]]:
         known = columns[j] == columns[j]
         numbers, member = columns[j][known], members[j][known]
-        return [_lower_median(numbers[member == k]) for k in range(groups)]
+        medians = [_lower_median(numbers[member == k]) for k in range(groups)]
+        return medians, np.bincount(members[j], minlength=groups).tolist()
 
-    return torch.tensor(map_threads(medians, range(len(columns)), _threads(values)), dtype=values.dtype).T
+    found = map_threads(of_column, range(len(columns)), _threads(values))
+    return torch.tensor([m for m, _ in found], dtype=values.dtype).T, torch.tensor([count for _, count in found]).T
 
 
 def _lower_median(numbers: NDArray[np.float32]) -> float:
