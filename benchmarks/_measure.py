@@ -31,6 +31,9 @@ class PeakMemory:
     """Most memory taken above what there was at the start, sampled every few milliseconds."""
 
     def __enter__(self) -> PeakMemory:
+        from magnet.arrays import return_freed_memory
+
+        return_freed_memory()  # what the run before has freed would otherwise be used again unseen
         self.base, self.peak, self._running = self._resident(), 0, True
         self._thread = threading.Thread(target=self._sample)
         self._thread.start()

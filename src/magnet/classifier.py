@@ -17,7 +17,8 @@ from sklearn.exceptions import NotFittedError
 from torch import Tensor
 from torch_geometric.data import Data
 
-from magnet.arrays import dense_x
+from magnet import detection
+from magnet.arrays import dense_x, return_freed_memory
 from magnet.datasets.npz import save_arrays
 from magnet.features import fingerprint
 from magnet.files import damaged
@@ -202,11 +203,12 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self.remark_ = f"left as it is: {gate.reason}"
                 return x, untouched
             trust, soft = (torch.as_tensor(part).to(x) for part in (self.detector_.trust_, self.detector_.soft_trust_))
+            if isinstance(self.detector_, detection.Detector):
+                self.detector_.verdict_.free_memory()
+            return_freed_memory()
         return x, [*untouched, *repair_candidates(x, graph, trust, soft, self.lambdas, self.strengths)[1:]]
 
     def _detector(self) -> Any:
-        from magnet import detection
-
         if not isinstance(self.detector, str):
             return clone(self.detector)
         options = dict(self.detector_options or {})

@@ -80,3 +80,12 @@ def test_contamination_flags_the_wild_cell_and_not_its_row(town_table, fitted):
     wild.x[0, 4] = 1e6
     found = fitted("auto", wild, columns, contamination=0.01)
     assert found.flagged_[0].tolist() == [False] * 4 + [True, False]
+
+
+def test_what_is_freed_is_computed_again(replaced, fitted):
+    verdict = fitted("auto", replaced.data).verdict_
+    before = verdict.block(0, replaced.data.num_features)
+    verdict.free_memory()
+    again = verdict.block(0, replaced.data.num_features)
+    assert float(before.probability.max()) > 0.5
+    assert all(torch.equal(*pair) for pair in zip(before, again, strict=True))

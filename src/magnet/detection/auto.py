@@ -69,6 +69,7 @@ class Auto(Detector):
             node_probability=node_probability,
             share=float(node_probability.mean()),
             cells=judge,
+            models=(cells, bursts),
             p_row_swapped=p_row_swapped,
             row_ranking=ranking,
             context_weights=context_weights(p_row_swapped, rows.duplicates),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import scipy.sparse as sp
 import torch
@@ -17,6 +17,10 @@ from magnet.detection.data.dataset import DetectionData
 from magnet.detection.options import DATA, ROWS
 from magnet.detection.rows.gate import Gate
 from magnet.detection.thresholds import FlagRule, flag_threshold, top_share_score
+
+if TYPE_CHECKING:
+    from magnet.detection.cells.bursts import BurstModel
+    from magnet.detection.cells.cell import CellModel
 
 CellJudge = Callable[[int, int], tuple[Tensor, Tensor]]
 
@@ -66,6 +70,7 @@ class Verdict:
         rule: how thresholds are chosen.
         reference: an object with ``threshold_`` and ``row_threshold_`` that are used instead.
         device: where results go. (default: the device of the data)
+        models: what ``cells`` asks, and what keeps results between its calls.
     """
 
     data: DetectionData
@@ -81,6 +86,15 @@ class Verdict:
     rule: FlagRule = field(default_factory=FlagRule)
     reference: Any = None
     device: torch.device | None = None
+    models: tuple[CellModel | BurstModel, ...] = ()
+
+    def free_memory(self) -> None:
+        """Free what was kept between results, several times the size of the features; it is computed again when other
+        results are asked for."""
+        for model in self.models:
+            model.free_memory()
+        if "context" in vars(self):
+            self.context.free_memory()
 
     @cached_property
     def context(self) -> ContextModel:

@@ -91,6 +91,10 @@ class BurstModel:
         context = ContextModel(self.data, torch.ones_like(mass))
         return Cooccurrence(context.event_matrix(), weights)
 
+    def free_memory(self) -> None:
+        """Free the co-occurrence of words; it is computed again when it is asked for."""
+        self.__dict__.pop("_rest_of_row", None)
+
     def _sizes(self) -> Tensor:
         """Of each row the number of words, their sum and the sum of their squares ``[3, n]``."""
         out = torch.zeros(3, self.data.num_nodes, device=self.data.device)

@@ -235,6 +235,12 @@ class CellModel:
         data = self.data
         return data.matrix is None and not data.on_disk and data.num_nodes * data.num_features <= CELLS.cached_cells
 
+    def free_memory(self) -> None:
+        """Free what is kept of ranges of features; it is computed again when it is asked for."""
+        self._ratios.clear()
+        self._probabilities.clear()
+        self._context.free_memory()
+
     def probability(self, first: int, last: int) -> Tensor:
         """``P`` ``[n, c]``."""
         if first in self._probabilities:

@@ -65,6 +65,11 @@ class ContextModel:
         enough_rows = data.num_nodes >= CONTEXT.min_rows_per_column * data.num_features
         self.uses_row = local and data.is_table and data.num_features >= 2 and enough_rows
         self.uses_neighbors = local and not (data.edges_from_rows and self.uses_row)
+        self.free_memory()
+
+    def free_memory(self) -> None:
+        """Free what is kept of the latest range of features, and the co-occurrence of words."""
+        self.__dict__.pop("rest_of_row", None)
         self._recent_range: tuple[int, int] | None = None
         self._recent: dict[float, Means] = {}
         self._recent_probability: tuple[tuple[int, int], Tensor] | None = None
