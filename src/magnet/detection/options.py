@@ -14,8 +14,8 @@ class DataOptions:
     """How features are read and brought to a common scale.
 
     Args:
-        cells_per_block: columns are worked on in blocks of at most this many cells (32 MB of float32).
-        max_block_width: and of at most this many columns.
+        cells_per_block: columns are worked on in blocks of at most this many cells (32 MB of float32). Set by memory.
+        max_block_width: and of at most this many columns. Set by run time.
         min_block_width: but at least this many, where there are millions of nodes: memory is read in lines of
             16 numbers. Set by run time.
         product_width: columns whose sums over neighbors are computed together, at least, as the rows of neighbors lie

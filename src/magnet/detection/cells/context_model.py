@@ -116,7 +116,7 @@ class ContextModel:
         s = shrinkages[-1]
         return out | {s: (base, one.add_(s * base).div_(near + s), two.add_(s * base).div_(far + s))}
 
-    def event_means(self, first: int, last: int, shrinkage: float = CONTEXT.shrinkage) -> Means:
+    def event_means(self, first: int, last: int, shrinkage: float | None = None) -> Means:
         """The means of the events of a range of features; those of the latest range are kept."""
         if self._recent_range != (first, last):
             y, observed = self.events(first, last)
@@ -124,7 +124,7 @@ class ContextModel:
                 y = y + self.p_cell_wrong[:, first:last] * (1 - 2 * y)
             shrinkages = (CONTEXT.shrinkage, CONTEXT.weak_shrinkage)[: 1 + self.data.is_table]
             self._recent_range, self._recent = (first, last), self._means(y, observed, shrinkages)
-        return self._recent[shrinkage]
+        return self._recent[CONTEXT.shrinkage if shrinkage is None else shrinkage]
 
     @cached_property
     def regression(self) -> tuple[Tensor, Tensor] | None:

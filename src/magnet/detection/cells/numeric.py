@@ -305,8 +305,9 @@ def _robust_spread(values: Tensor) -> Tensor:
     return NORMAL_MAD * nan_median(values.abs()).nan_to_num()
 
 
-def log_cauchy_density(z: Tensor, scale: float = NUMERIC.wrong_scale) -> Tensor:
-    """Log density of the Cauchy distribution."""
+def log_cauchy_density(z: Tensor) -> Tensor:
+    """Log density of the Cauchy distribution of wrong values, in spreads of their column."""
+    scale = NUMERIC.wrong_scale
     return -math.log(math.pi * scale) - torch.log1p((z / scale).square())
 
 

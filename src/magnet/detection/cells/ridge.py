@@ -16,7 +16,7 @@ from magnet.detection.options import CONTEXT
 def leave_one_out_ridge(
     F: Tensor,
     columns: Sequence[Column],
-    ridge: float = CONTEXT.ridge,
+    ridge: float | None = None,
     unclipped: Callable[[slice | Tensor], Tensor] | None = None,
     empty: Callable[..., Tensor] | None = None,
 ) -> tuple[Tensor, Tensor]:
@@ -32,7 +32,7 @@ def leave_one_out_ridge(
         F: values ``z`` on the common scale, clipped so that no single one has much weight, 0 where missing, and their
             means over one and two hops, side by side ``[n, 3 d]``.
         columns: which features belong together.
-        ridge: (default: ``0.01``)
+        ridge: (default: ``CONTEXT.ridge``)
         unclipped: gives some rows ``[rows, d]`` of the same values before clipping, for tables of few columns. In rows
             that are extreme throughout, a number is predicted from these if that is nearer to it. In other rows they do
             not count: one wild cell does not make the rest of its row look wrong, and several outliers in one row
@@ -49,7 +49,8 @@ def leave_one_out_ridge(
     for rows in blocks:
         part = F[rows] - center
         gram += (part.T @ part).double() / n
-    theta = torch.linalg.inv(gram + ridge * torch.eye(3 * d, dtype=torch.float64, device=z.device))
+    penalty = CONTEXT.ridge if ridge is None else ridge
+    theta = torch.linalg.inv(gram + penalty * torch.eye(3 * d, dtype=torch.float64, device=z.device))
     out, leverage = empty(n, d), empty(n, d)
     inverses = {c: torch.linalg.inv(theta[c.start : c.stop, c.start : c.stop]).float() for c in columns}
     # columns of one feature all at once
