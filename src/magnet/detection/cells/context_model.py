@@ -128,8 +128,8 @@ class ContextModel:
 
     @cached_property
     def regression(self) -> tuple[Tensor, Tensor] | None:
-        """Every column predicted from the neighbors and the rest of the row, on the common scale ``[n, d]``, and the
-        leverages ``[n, d]``; None for wide tables and few rows."""
+        """Every column predicted from the neighbors and the rest of the row, on the common scale ``[n, d]``, and by
+        how much the deviations of the residuals exceed those of the noise; None for wide tables and few rows."""
         data, limit = self.data, DATA.max_standardized
         if not self.uses_row:
             return None
@@ -143,7 +143,7 @@ class ContextModel:
             observed = None if data.missing is None else ~data.missing[:, at]
             _, one[:, at], two[:, at] = self.means(z[:, at], observed)
         unclipped = partial(self._believed, limit=torch.inf) if data.is_narrow else None
-        found = leave_one_out_ridge(both, data.columns, unclipped=unclipped, empty=data.empty)
+        found = leave_one_out_ridge(both, data.columns, unclipped=unclipped, empty=data.empty, missing=data.missing)
         self.expected = torch.zeros((), device=data.device)  # as large as the features, and not needed again
         return found
 

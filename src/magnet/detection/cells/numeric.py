@@ -106,7 +106,7 @@ class NumericModel:
     def _widening(self, at: slice) -> Tensor | float:
         """By how much the deviation of a residual exceeds that of the noise ``[n, c]``: the row is left out."""
         joint = self.context.regression
-        return 1.0 if joint is None else (1 - joint[1][:, self.smooth[at]]).rsqrt()
+        return 1.0 if joint is None else joint[1][:, self.smooth[at]]
 
     def _standardized(self, columns: Tensor) -> Tensor:
         assert self.data.x is not None

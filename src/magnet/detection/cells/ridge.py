@@ -8,9 +8,14 @@ import torch
 from torch import Tensor
 
 from magnet.detection.data.columns import Column
-from magnet.detection.data.scales import median_size
+from magnet.detection.data.scales import median_size, nan_median
 from magnet.detection.data.scratch import row_ranges
-from magnet.detection.options import CONTEXT
+from magnet.detection.options import CONTEXT, DATA, NUMERIC
+from magnet.scales import NORMAL_MAD
+
+#: EM steps for missing cells. On a table with a duplicated column, 5 % missing, a fourth one moves predictions by less
+#: than 0.01 spreads.
+FILL_STEPS = 3
 
 
 def leave_one_out_ridge(
@@ -19,6 +24,7 @@ def leave_one_out_ridge(
     ridge: float | None = None,
     unclipped: Callable[[slice | Tensor], Tensor] | None = None,
     empty: Callable[..., Tensor] | None = None,
+    missing: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     r"""Ridge regression of every column (every category as a whole) on everything but itself, without the row that is
     predicted: in a small table a single wrong cell would otherwise draw the prediction to itself.
@@ -28,9 +34,14 @@ def leave_one_out_ridge(
     :math:`h = (f \Theta f^\top - e\, (f \Theta)_g^\top) / n`: one inverse serves all columns. Without the row itself
     its residual is :math:`e / (1 - h)`, whose deviation is :math:`1 / \sqrt{1 - h}` times that of the noise.
 
+    Missing cells M of a row are integrated out, as in EM for a normal distribution (Dempster, Laird & Rubin 1977): they
+    take the values expected from the rest of the row, and :math:`\Theta_{jj}` becomes
+    :math:`\Theta_{jj} - \Theta_{jM} \Theta_{MM}^{-1} \Theta_{Mj}`. So what is predicted from a cell that is missing is
+    predicted with less confidence.
+
     Args:
-        F: values ``z`` on the common scale, clipped so that no single one has much weight, 0 where missing, and their
-            means over one and two hops, side by side ``[n, 3 d]``.
+        F: values ``z`` on the common scale, clipped so that no single one has much weight, and their means over one and
+            two hops, side by side ``[n, 3 d]``. Missing values are filled in.
         columns: which features belong together.
         ridge: (default: ``CONTEXT.ridge``)
         unclipped: gives some rows ``[rows, d]`` of the same values before clipping, for tables of few columns. In rows
@@ -38,20 +49,31 @@ def leave_one_out_ridge(
             not count: one wild cell does not make the rest of its row look wrong, and several outliers in one row
             cannot explain one another.
         empty: makes the matrices. (default: in memory)
+        missing: bool ``[n, d]``. (default: none)
 
     Returns:
-        predictions ``[n, d]`` and leverages ``[n, d]``.
+        predictions ``[n, d]`` and by how much the deviation of their residuals exceeds that of the noise ``[n, d]``.
     """
     n, d = F.shape[0], F.shape[1] // 3
-    z, center, empty = F[:, :d], F.mean(dim=0), empty or F.new_empty
+    z, empty = F[:, :d], empty or F.new_empty
     blocks = [slice(start, start + CONTEXT.ridge_block_rows) for start in range(0, n, CONTEXT.ridge_block_rows)]
-    gram = torch.zeros(3 * d, 3 * d, dtype=torch.float64, device=z.device)
-    for rows in blocks:
-        part = F[rows] - center
-        gram += (part.T @ part).double() / n
     penalty = CONTEXT.ridge if ridge is None else ridge
-    theta = torch.linalg.inv(gram + penalty * torch.eye(3 * d, dtype=torch.float64, device=z.device))
-    out, leverage = empty(n, d), empty(n, d)
+    unknown = torch.zeros(d, d, dtype=torch.float64, device=F.device)  # covariance of the missing cells
+    for _ in range(1 if missing is None else FILL_STEPS):
+        center = F.mean(dim=0)
+        gram = torch.zeros(3 * d, 3 * d, dtype=torch.float64, device=F.device)
+        for rows in blocks:
+            part = F[rows] - center
+            gram += (part.T @ part).double() / n
+        gram[:d, :d] += unknown / n
+        theta = torch.linalg.inv(gram + penalty * torch.eye(3 * d, dtype=torch.float64, device=z.device))
+        if missing is not None:
+            unknown.zero_()
+            for rows in blocks:
+                F[rows], covariance, _ = _fill(F[rows] - center, missing[rows], theta, center)
+                unknown += covariance
+    out, widening = empty(n, d), empty(n, d)
+    added = empty(n, d) if missing is not None else None
     inverses = {c: torch.linalg.inv(theta[c.start : c.stop, c.start : c.stop]).float() for c in columns}
     # columns of one feature all at once
     single = [c for c in columns if c.stop == c.start + 1]
@@ -59,29 +81,65 @@ def leave_one_out_ridge(
     own_inverse = torch.cat([inverses.pop(c).flatten() for c in single]) if single else z.new_empty(0)
     for rows in blocks:
         part = F[rows] - center
+        gain = None if missing is None else _fill(part, missing[rows], theta, center)[2]
         product = part @ theta.float()
         size = (product * part).sum(dim=1, keepdim=True)
-        residual = product[:, own] * own_inverse
-        leverage[rows, own] = ((size - residual * product[:, own]) / n).clamp(0, CONTEXT.max_leverage)
-        out[rows, own] = z[rows][:, own] - residual / (1 - leverage[rows][:, own])
+        residual, leverage = torch.empty_like(part[:, :d]), torch.empty_like(part[:, :d])
+        residual[:, own] = product[:, own] * own_inverse
+        leverage[:, own] = size - residual[:, own] * product[:, own]
         for c, inverse in inverses.items():
             g = slice(c.start, c.stop)
-            residual = product[:, g] @ inverse
-            h = (size - (residual * product[:, g]).sum(dim=1, keepdim=True)) / n
-            leverage[rows, g] = h.clamp(0, CONTEXT.max_leverage)
-            out[rows, g] = z[rows, g] - residual / (1 - leverage[rows, g])
+            residual[:, g] = product[:, g] @ inverse
+            leverage[:, g] = size - (residual[:, g] * product[:, g]).sum(dim=1, keepdim=True)
+        kept = 1 - (leverage / n).clamp(0, CONTEXT.max_leverage)
+        out[rows] = z[rows] - (residual if gain is None else residual * gain) / kept
+        widening[rows] = kept.rsqrt()
+        if added is not None and gain is not None:
+            added[rows] = (gain - 1) / theta.diagonal()[:d]
+    if (
+        missing is not None and added is not None
+    ):  # what is added to the variance counts in units of that of the residuals, without the ridge
+        noise = NORMAL_MAD * nan_median((z - out).abs().masked_fill(missing, torch.nan)).nan_to_num()
+        widening *= (1 + added / noise.clamp_min(NUMERIC.min_spread).square()).sqrt()
     numeric = [c.start for c in columns if c.kind in ("continuous", "count")]
     if unclipped is not None and numeric:
+
+        def values_of(rows: slice | Tensor) -> Tensor:
+            values = unclipped(rows)
+            return values if missing is None else torch.where(missing[rows], z[rows], values)
+
         found = []
         for rows in row_ranges(n, d):
-            values = unclipped(rows)
+            values = values_of(rows)
             wild = (values != z[rows]).any(dim=1)
             found.append(wild & (median_size(values[:, numeric]) > CONTEXT.extreme_row_value))
         chosen = torch.cat(found).nonzero().flatten()
-        values, part = unclipped(chosen), F[chosen] - center
+        values, part = values_of(chosen), F[chosen] - center
         part[:, :d] = values - center[:d]
         residual = (part @ theta[:, numeric].float()) / theta[numeric, numeric].float()
         at = (chosen[:, None], torch.tensor(numeric, dtype=torch.long, device=z.device)[None])
         nearer = residual.abs() < (values[:, numeric] - out[at]).abs()
         out[at] = torch.where(nearer, values[:, numeric] - residual, out[at])
-    return out, leverage
+    return out, widening
+
+
+def _fill(part: Tensor, missing: Tensor, theta: Tensor, center: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Fill centered rows ``[r, 3 d]`` with what is expected in their missing cells ``[r, d]``.
+
+    Returns the rows with their centers, the sum of the covariances ``[d, d]`` of the missing cells, and the factor
+    ``[r, d]`` by which the variance of each cell, given the others, is larger because these are missing."""
+    d = missing.shape[1]
+    covariance, gain = torch.zeros_like(theta[:d, :d]), torch.ones(missing.shape, device=part.device)
+    own, count = theta.diagonal()[:d], missing.sum(dim=1)
+    for k in count[count > 0].unique().tolist():
+        for rows in (count == k).nonzero().flatten().split(max(1, DATA.cells_per_block // (8 * k * (k + d)))):
+            at = missing[rows].nonzero()[:, 1].reshape(-1, k)
+            inverse = torch.linalg.inv(theta[at[:, :, None], at[:, None]])
+            part[rows[:, None], at] = 0
+            pull = (part[rows].double() @ theta).gather(1, at)
+            part[rows[:, None], at] = -(inverse @ pull[:, :, None])[:, :, 0].float()
+            covariance.index_put_((at[:, :, None], at[:, None]), inverse, accumulate=True)
+            cross = theta[at, :d]
+            left = own - (cross * (inverse @ cross)).sum(dim=1)
+            gain[rows] = (own / left.clamp_min(1e-9)).float()
+    return part + center, covariance, gain.masked_fill_(missing, 1.0)
