@@ -24,6 +24,25 @@ def test_full_rows_among_bags_do_not_hide_that_they_are_bags(sparse):
     assert not DetectionData.from_data(Data(x=x.to_sparse_csr() if sparse else x, edge_index=edge_index)).is_bag
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_numbers_in_their_own_units_beside_one_hot_columns_are_no_bag(sparse):
+    rng = np.random.default_rng(0)
+    x = np.hstack([rng.normal(2000, 300, (200, 2)).round(), np.eye(20)[rng.integers(0, 20, 200)]])
+    edge_index = torch.from_numpy(rng.integers(0, 200, (2, 600)))
+
+    def is_bag(x: np.ndarray) -> bool:
+        features = torch.from_numpy(x).float()
+        return DetectionData.from_data(
+            Data(x=features.to_sparse_csr() if sparse else features, edge_index=edge_index)
+        ).is_bag
+
+    assert not is_bag(x)  # heights in meters, and a category
+    words = x[:, 2:].copy()
+    assert is_bag(words)
+    words[3, 4] = 1e6  # one wild cell does not change what the columns are
+    assert is_bag(words)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -286,22 +287,34 @@ class DetectionData:
 
     @cached_property
     def is_bag(self) -> bool:
-        """Whether the rows are bags of words: many columns, no categories, most rows mostly 0, hardly any cell
-        negative."""
+        """Whether the rows are bags of words: many columns, no categories, most rows mostly 0, hardly any cell negative
+        or in a column of another size (numbers in units of their own beside 0/1 columns are not words)."""
         if "categorical" in self.kinds or self.num_features < DATA.min_bag_columns:
             return False
         filled = torch.zeros(self.num_nodes, device=self.device)
+        count, log_size, negative = np.zeros(self.num_features), np.zeros(self.num_features), 0
         if self.matrix is not None:
+            cells, column = self.matrix.data, self.matrix.indices
             filled += torch.from_numpy(self.matrix.getnnz(axis=1)).to(self.device)
-            negative = int((self.matrix.data < 0).sum())
+            negative = int((cells < 0).sum())
+            count = np.bincount(column, minlength=self.num_features)
+            log_size = np.bincount(column, np.log(np.abs(np.where(cells != 0, cells, 1))), self.num_features)
         else:
-            negative = 0
             for first, last in self.ranges():
                 block = self.block(first, last)
                 filled += (block != 0).sum(dim=1)
                 negative += int((block < 0).sum())
-        mostly_zero = float(filled.median()) <= DATA.max_bag_fill * self.num_features
-        return mostly_zero and negative <= DATA.max_exceptions * self.num_nodes * self.num_features
+                size = block.nan_to_num().abs()
+                count[first:last] = (size > 0).sum(dim=0).cpu().numpy()
+                log_size[first:last] = size.masked_fill(size == 0, 1.0).log().sum(dim=0).cpu().numpy()
+        log_size, count = (log_size / np.maximum(count, 1))[count > 0], count[count > 0]
+        typical = np.median(log_size) if log_size.size else 0.0
+        other_size = count[np.abs(log_size - typical) > math.log(DATA.max_comparable_ratio)].sum()
+        return bool(
+            float(filled.median()) <= DATA.max_bag_fill * self.num_features
+            and negative <= DATA.max_exceptions * self.num_nodes * self.num_features
+            and other_size <= DATA.max_exceptions * count.sum()
+        )
 
     @property
     def is_table(self) -> bool:
