@@ -192,7 +192,7 @@ def read(path: Path) -> list[dict[str, Any]]:
     """The lines of this version of the detector."""
     if not path.is_file():
         return []
-    lines = pd.read_csv(path, keep_default_na=False, na_values={metric: [""] for metric in METRICS})
+    lines = pd.read_csv(path, keep_default_na=False, na_values={metric: ["", "nan"] for metric in METRICS})
     return lines[lines["version"] == RESULT_VERSIONS["detector"]].to_dict("records")
 
 

@@ -45,12 +45,10 @@ class Auto(Detector):
         bursts = BurstModel(data)
         own = cells.p_own_row()
         p_row_swapped, ranking = rows.p_row_swapped * (1 - own), rows.ranking * (1 - own)
-        # An expert that found less than another ranks behind it; so do rows that may not be judged, behind cells.
+        # An expert that found less than another ranks behind it.
         found_cells = _found(cells.node_probability)
-        if rows.gate.cells and not rows.gate.open and found_rows == 0:
-            ranking = ranking * ROWS.silent_expert_weight
-        else:
-            ranking = ranking * _weight(found_rows, max(bursts.share, found_cells if rows.gate.cells else 0.0))
+        by_cells = _weight(found_rows, found_cells, ROWS.false_cell_alarms) if rows.gate.cells else 1.0
+        ranking = ranking * min(by_cells, _weight(found_rows, bursts.share))
         confidence = ROWS.cell_confidence * _weight(found_cells, bursts.share)
         node_probability = 1 - (1 - p_row_swapped) * (1 - cells.node_probability) * (1 - bursts.row_probability)
         # Rows are ranked by the posterior as if the gate were open, ties by the evidence itself.
@@ -94,7 +92,9 @@ def _found(probability: Tensor) -> float:
     return float((probability > 0.5).float().mean())
 
 
-def _weight(found: float, by_another: float) -> float:
-    """What the scores of an expert count that found this share of the rows, beside one that found another share: what
-    is much less than that may be rows that the other one explains."""
-    return 1.0 if found >= by_another else max(ROWS.silent_expert_weight, found / by_another)
+def _weight(found: float, by_another: float, by_chance: float = 0.0) -> float:
+    """What the scores of an expert count that found this share of the rows, beside one that found another share, partly
+    by chance: where it found much less, these may be rows that the other one explains."""
+    if found >= by_another:
+        return 1.0
+    return max(ROWS.silent_expert_weight, (found + by_chance) / (by_another + by_chance))

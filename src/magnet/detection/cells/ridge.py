@@ -96,9 +96,8 @@ def leave_one_out_ridge(
         widening[rows] = kept.rsqrt()
         if added is not None and gain is not None:
             added[rows] = (gain - 1) / theta.diagonal()[:d]
-    if (
-        missing is not None and added is not None
-    ):  # what is added to the variance counts in units of that of the residuals, without the ridge
+    if missing is not None and added is not None:
+        # what is added to the variance, relative to the residuals themselves: theirs in theta contains the ridge
         noise = NORMAL_MAD * nan_median((z - out).abs().masked_fill(missing, torch.nan)).nan_to_num()
         widening *= (1 + added / noise.clamp_min(NUMERIC.min_spread).square()).sqrt()
     numeric = [c.start for c in columns if c.kind in ("continuous", "count")]
