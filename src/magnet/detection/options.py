@@ -23,8 +23,10 @@ class DataOptions:
             among 32, 3.7 among 16 and 5.9 among 8.
         min_bag_columns: fewer columns than this are never a bag of words. Heuristic.
         max_bag_fill: in a bag, the median row has at most this share of non-zero cells. Heuristic.
-        max_exceptions: share of cells or rows that may violate a rule (a bag has no negative values, a
-            row-normalized bag rows of the same size): they may be the errors. Heuristic.
+        max_exceptions: up to this share, cells or rows that violate a rule are errors; more are genuine variation. The
+            rules: a bag has no negative values, a row-normalized bag rows of the same size; hardly any row of a bag is
+            far longer than the others (an attack spends its budget on a few); the values of a column of a table are
+            those that its predictors expect. Checked on ``benchmarks/detection.py`` (mixed table).
         max_table_columns: dense data with at most this many columns are a table, whose columns are predicted from one
             another (a ``3 d x 3 d`` inverse). Set by run time.
         max_narrow_columns: in a table of at most this many columns a single wild cell can make its whole row look
@@ -82,8 +84,8 @@ class RowOptions:
         training_probes: probes per node that the logistic regression is fitted on. Set by run time.
         training_pairs: permuted pairs that it is fitted on. Set by run time.
         min_stratum: strata (rows that occur once, twice, more often) with fewer rows are merged. Heuristic.
-        min_ranking_share: floor of the swapped share in the posterior that ranks rows, so that rows are ranked where
-            none is swapped. Any small value gives the same order.
+        min_share: floor of the share of swapped rows in the posterior that ranks them, so that they are ranked where
+            none is swapped (any small value gives the same order), and of the share of rows with wrong cells.
         tie_break: weight of the raw evidence beside the posterior log odds when rows are ranked. Small, so that it only
             orders rows of equal posterior.
         cell_confidence: where scores of rows, cells and bursts are compared, probabilities of the cell model count this
@@ -96,7 +98,6 @@ class RowOptions:
             node AUROC from .94 to .76 (``tests/detection/test_auto.py``).
         null_quantiles: quantiles of the null below which values are counted for the null proportion: the lower ones
             are less biased and the upper ones less noisy. Checked on clean parts of Cora (``tests``).
-        start_share: where expectation maximization starts for the share of swapped rows among equal ones.
         right_quantiles: quantiles of the right values that give their center and width. Heuristic.
         histogram_bins: of the densities of the local false discovery rate. From design.md 2.6.
         null_sample: null values that are used for densities and areas. Set by run time.
@@ -111,13 +112,12 @@ class RowOptions:
     training_probes: int = 16
     training_pairs: int = 200_000
     min_stratum: int = 50
-    min_ranking_share: float = 0.001
+    min_share: float = 0.001
     tie_break: float = 0.01
     cell_confidence: float = 0.9
     silent_expert_weight: float = 1e-6
     false_cell_alarms: float = 0.002
     null_quantiles: tuple[float, ...] = (0.1, 0.2, 0.3, 0.5)
-    start_share: float = 0.3
     right_quantiles: tuple[float, float] = (0.5, 0.1)
     histogram_bins: int = 60
     null_sample: int = 200_000
@@ -150,20 +150,16 @@ class CellOptions:
     Args:
         num_rates: rates of wrong cells per row that are considered, besides 0. Set by run time.
         min_wrong_cells: the lowest rate, in wrong cells per row.
-        max_lowest_rate: but not above this, in tables of very few columns.
-        max_rate: the highest rate. Heuristic.
+        max_rate: the highest rate, also of the wrong cells of a column; the lowest is at most half of it. Heuristic.
         row_lengths: factors by which the rows of a bag may be longer or shorter than expected. Heuristic.
         min_column_events: words that occur fewer times than this are not evidence against a row of a bag. Heuristic.
         min_bag_log_odds: in bags, smaller odds against a cell count as none: words come in bursts, so that many
             moderate deviations mean little. 12 to 1, checked on ``benchmarks/detection.py`` (Cora, Amazon-Computers).
         max_log_ratio: log ratios are clipped here, so that sums of exponentials stay finite in float32.
-        start_share, min_share, max_share: of rows with wrong cells: where expectation maximization starts, and its
-            bounds.
+        max_share: largest share of rows with wrong cells.
         settled_share: the context is not cleaned again where the share of rows with wrong cells changed by less.
         impossible_log_ratio: for values that their column cannot have. Large beside the prior of the lowest rate.
         min_burst_rows: rows with words that are needed before one of them can be called too long.
-        max_burst_share: more long rows than this are genuine variation: an attack spends its budget on a few.
-            Heuristic.
         min_burst_spread: least relative spread of the rows' masses: the norms of normalized rows differ by
             rounding. Heuristic.
         cached_cells: results are kept between passes for dense data of at most this many cells. Set by memory.
@@ -171,19 +167,15 @@ class CellOptions:
 
     num_rates: int = 8
     min_wrong_cells: float = 0.7
-    max_lowest_rate: float = 0.2
     max_rate: float = 0.3
     row_lengths: tuple[float, ...] = (0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 8.0)
     min_column_events: int = 5
     min_bag_log_odds: float = math.log(12)
     max_log_ratio: float = 60.0
-    start_share: float = 0.05
-    min_share: float = 0.001
     max_share: float = 0.9
     settled_share: float = 0.01
     impossible_log_ratio: float = 20.0
     min_burst_rows: int = 50
-    max_burst_share: float = 0.02
     min_burst_spread: float = 0.05
     cached_cells: int = 200_000_000
 
@@ -234,16 +226,13 @@ class PoolOptions:
         max_cells: cells of one column (times its values) that the weights are fitted on. Set by run time.
         shared_cells: the weights shared by all columns of a kind count as much as this many cells of each. Heuristic.
         unexplained: share of the cells that the weights need not explain, so that wrong cells do not make the
-            predictors vague. Also where the search for the share of unexpected values starts. Heuristic.
-        contamination_knee: below this share of unexpected values, treat them as errors; above it, as genuine variation.
-            Checked on ``benchmarks/detection.py`` (mixed table).
+            predictors vague. Heuristic.
         min_noise: least share of genuine unexpected values. Heuristic.
     """
 
     max_cells: int = 400_000
     shared_cells: float = 20.0
     unexplained: float = 0.05
-    contamination_knee: float = 0.02
     min_noise: float = 1e-4
 
 
@@ -255,7 +244,6 @@ class NumericOptions:
         wrong_scale: wrong values follow a Cauchy distribution of this scale, in spreads of their column. Checked on
             ``benchmarks/detection.py`` (outliers).
         t_dofs: degrees of freedom tried for right values, from heavy tails to nearly normal ones.
-        t_tail_ratios: the 90 % point of ``|t|`` divided by its median, for each of them.
         heavy_dof: columns with tails at least as heavy as this are looked at on an asinh scale.
         max_heavy_dof: and their residuals never have lighter tails than this. Heuristic.
         min_row_scale_columns: rows of this many numbers get a spread of their own. Heuristic.
@@ -273,14 +261,12 @@ class NumericOptions:
             :func:`~magnet.detection.cells.numeric.fit_tail`: seldom Cauchy tails. As for tables, see
             :mod:`magnet.tables.numbers.tails`.
         prior_wrong_rate: share of wrong cells of a column before any is seen; it counts as ``prior_cells`` cells.
-        max_wrong_rate: largest share of wrong cells of a column.
         tail_steps: EM steps of a tail; more change no digit that matters.
         tail_exact, tail_bins: farthest residuals that are looked at one by one, bins of the others. Set by run time.
     """
 
     wrong_scale: float = 3.0
     t_dofs: tuple[float, ...] = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 10.0, 30.0)
-    t_tail_ratios: tuple[float, ...] = (6.314, 4.246, 3.576, 3.077, 2.878, 2.708, 2.59, 2.486)
     heavy_dof: float = 1.0
     max_heavy_dof: float = 3.0
     min_row_scale_columns: int = 16
@@ -296,7 +282,6 @@ class NumericOptions:
     histogram_bins: int = 48
     t_prior: tuple[float, ...] = (0.005, 0.015, 0.03, 0.1, 0.15, 0.2, 0.2, 0.3)
     prior_wrong_rate: float = 0.01
-    max_wrong_rate: float = 0.3
     tail_steps: int = 15
     tail_exact: int = 500
     tail_bins: int = 2000

@@ -76,18 +76,19 @@ def top_share_score(scores: Tensor, share: float) -> float:
 
 def empirical_bayes_share(
     expected_share: Callable[[float], float],
-    start: float,
     bounds: tuple[float, float] = (0.0, 1.0),
     tol: float = 1e-6,
     max_iter: int = 100,
+    start: float = 0.05,
 ) -> float:
     """The share of a mixture component by expectation maximization: the fixed point of ``expected_share``, which gives
-    the mean posterior probability of the component for a share.
+    the mean posterior probability of the component for a share. The likelihood is concave in it, so that every start
+    leads to the same one.
 
     Example:
         >>> likelihood_ratio = torch.tensor([0.1] * 90 + [20.0] * 10)
         >>> mean = lambda s: float((s * likelihood_ratio / (s * likelihood_ratio + 1 - s)).mean())
-        >>> round(empirical_bayes_share(mean, start=0.5), 2)
+        >>> round(empirical_bayes_share(mean), 2)
         0.06
     """
     share = start

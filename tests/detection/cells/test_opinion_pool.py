@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from magnet.detection.cells.opinion_pool import LogOpinionPool, fit_pools
-from magnet.detection.options import POOL
+from magnet.detection.options import DATA
 
 
 def predictive_and_values(noise: float, cells: int = 4000) -> tuple[torch.Tensor, torch.Tensor]:
@@ -26,7 +26,7 @@ def test_pool_multiplies_predictive_distributions_and_adds_noise() -> None:
     pool = LogOpinionPool(torch.ones(2), torch.tensor([0.5, 0.5]), unexpected=0.0, cells=9)
     assert pool.probability(predictive, value)[0].tolist() == pytest.approx([0.81 / 0.82, 0.01 / 0.82], abs=1e-4)
     pool = LogOpinionPool(torch.ones(2), torch.tensor([0.2, 0.8]), unexpected=0.2, cells=9)
-    noise = 0.2**3 / (0.2**2 + POOL.contamination_knee**2)
+    noise = 0.2**3 / (0.2**2 + DATA.max_exceptions**2)
     assert pool.probability(predictive, value)[0, 1] == pytest.approx((1 - noise) * 0.01 / 0.82 + noise * 0.8)
 
 

@@ -39,7 +39,7 @@ class ZScore(Detector):
         def expected_share(share: float) -> float:
             return float(torch.sigmoid(sample + log_odds(share)).mean())
 
-        share = empirical_bayes_share(expected_share, 0.01, (1e-6, _MAX_SHARE), tol=1e-5, max_iter=20)
+        share = empirical_bayes_share(expected_share, (1e-6, _MAX_SHARE), tol=1e-5, max_iter=20, start=0.01)
         judge = partial(_judge, model, log_odds(share))
         best, log_right = torch.zeros(2, data.num_nodes, device=data.device)
         for first, last in data.ranges():

@@ -14,7 +14,7 @@ from torch import Tensor
 from magnet.detection.cells.context_model import ContextModel
 from magnet.detection.cells.cooccurrence import Cooccurrence
 from magnet.detection.data.dataset import DetectionData
-from magnet.detection.options import CELLS
+from magnet.detection.options import CELLS, DATA
 from magnet.detection.thresholds import empirical_bayes_share, log_odds, upper_log_ratio
 from magnet.scales import NORMAL_MAD
 
@@ -69,10 +69,8 @@ class BurstModel:
             _tail_log_ratio(mass, filled, least * float(middle)),
             _tail_log_ratio(mass.clamp_min(1e-30).log(), filled.log(), least),
         )
-        share = empirical_bayes_share(
-            lambda s: float(torch.sigmoid(ratio + log_odds(s)).mean()), start=0.02, bounds=(1e-6, 0.5)
-        )
-        if share > CELLS.max_burst_share:
+        share = empirical_bayes_share(lambda s: float(torch.sigmoid(ratio + log_odds(s)).mean()), bounds=(1e-6, 0.5))
+        if share > DATA.max_exceptions:
             self._found = False
             return
         self.row_probability = self._p_long = torch.sigmoid(ratio + log_odds(share))

@@ -139,7 +139,7 @@ class CellModel:
     def _weigh_rows(self) -> None:
         """``q_i(e, r)`` ``[n, 1 + rates, lengths]``, and what follows from it for the rows."""
         data, device = self.data, self.data.device
-        lowest = min(CELLS.min_wrong_cells / len(data.columns), CELLS.max_lowest_rate)
+        lowest = min(CELLS.min_wrong_cells / len(data.columns), CELLS.max_rate / 2)
         rates = torch.logspace(math.log10(lowest), math.log10(CELLS.max_rate), CELLS.num_rates, device=device)
         self._rates = [0.0, *rates.tolist()]
         # each length twice: with the expectation of the context, and with that of the whole column

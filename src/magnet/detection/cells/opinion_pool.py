@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from magnet.detection.options import POOL
+from magnet.detection.options import DATA, POOL
 from magnet.detection.thresholds import empirical_bayes_share
 
 
@@ -48,7 +48,7 @@ class LogOpinionPool:
         observed = pooled.gather(1, held[:, None])[:, 0]
         own = contamination_posterior(observed, self.rates[held], self.unexpected) * (value >= 0)
         t = (self.unexpected - own / max(1, self.cells)).clamp_min(0)
-        noise = (t.pow(3) / (t.square() + POOL.contamination_knee**2)).clamp_min(POOL.min_noise)[:, None]
+        noise = (t.pow(3) / (t.square() + DATA.max_exceptions**2)).clamp_min(POOL.min_noise)[:, None]
         return (1 - noise) * pooled + noise * self.rates
 
 
@@ -97,7 +97,7 @@ def _unexpected_share(expected: Tensor, rate: Tensor) -> float:
     if expected.numel() == 0:
         return 0.0
     return empirical_bayes_share(
-        lambda share: float(contamination_posterior(expected, rate, share).mean()), POOL.unexplained, max_iter=200
+        lambda share: float(contamination_posterior(expected, rate, share).mean()), max_iter=200
     )
 
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from magnet.detection.data.edges import jit, over_rows
-from magnet.detection.options import CELLS
+from magnet.detection.options import CELLS, ROWS
 from magnet.detection.thresholds import empirical_bayes_share
 
 #: Two products between these two have a finite product, and so have one of them and four factors of events, which are
@@ -121,8 +121,11 @@ def fit_rates(likelihood: Tensor) -> tuple[Tensor, Tensor, float]:
         length = length / length.sum()
         return float(1 - posterior[:, 0].sum(dim=1).mean())
 
-    start = CELLS.min_share if no_evidence else CELLS.start_share
-    share = empirical_bayes_share(expected_share, start, (CELLS.min_share, CELLS.max_share), 1e-5, 300)
+    if no_evidence:
+        share = ROWS.min_share
+        expected_share(share)
+    else:
+        share = empirical_bayes_share(expected_share, (ROWS.min_share, CELLS.max_share), 1e-5, 300)
     odds = weighted[:, 1].logsumexp(dim=1) - weighted[:, 0].logsumexp(dim=1)
     each = torch.cat([prior[:1], (prior[1:] - math.log(k - 1)).expand(k - 1, m)])
     return torch.softmax((likelihood + each).flatten(1), dim=1).reshape(likelihood.shape), odds, share

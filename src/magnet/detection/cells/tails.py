@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.stats import t
 from torch import Tensor
 
 from magnet.detection.data.scales import order_statistics
 from magnet.detection.data.scratch import cached_rows
-from magnet.detection.options import NUMERIC
+from magnet.detection.options import CELLS, NUMERIC
 from magnet.threads import CELLS_PER_THREAD, map_threads
 
 
@@ -72,7 +74,7 @@ def fit_tail(u: Tensor, log_wrong: Tensor, max_dof: Tensor) -> Tail:
             pull = kept * (dof + 1) / (dof + (size / s).square())
             s = ((pull * size.square()).sum(dim=0) / kept.sum(dim=0).clamp_min(1e-9)).sqrt().clamp_min(1)
             e = ((weight * p).sum(dim=0) + rate * rows) / (weight.sum(dim=0) + rows)
-            e = e.clamp(1e-6, NUMERIC.max_wrong_rate)
+            e = e.clamp(1e-6, CELLS.max_rate)
         right = log_t_density(size / s, dof) - s.log()
         fit = (weight * torch.logaddexp(right + torch.log1p(-e), wrong + e.log())).sum(dim=0)
         fit = fit + rows * (rate * e.log() + (1 - rate) * torch.log1p(-e))
@@ -127,8 +129,19 @@ def fit_t_dof(u: Tensor) -> Tensor:
     ranks = torch.stack([((known - 1).clamp_min(0) * q).long() for q in (0.5, 0.9)])
     low, high = order_statistics(u.abs(), ranks)
     ratio = (high / low.clamp_min(1e-9)).nan_to_num()
-    nearest = (ratio[:, None].log() - torch.tensor(NUMERIC.t_tail_ratios, device=u.device).log()).abs().argmin(dim=1)
+    nearest = (ratio[:, None].log() - _tail_ratios(NUMERIC.t_dofs).to(u.device).log()).abs().argmin(dim=1)
     return torch.tensor(NUMERIC.t_dofs, device=u.device)[nearest]
+
+
+@cache
+def _tail_ratios(dofs: tuple[float, ...]) -> Tensor:
+    """The 90 % point of ``|t|`` divided by its median, for each number of degrees of freedom.
+
+    Example:
+        >>> _tail_ratios((1.0, 30.0)).numpy().round(2).tolist()
+        [6.31, 2.49]
+    """
+    return torch.tensor([t.ppf(0.95, dof) / t.ppf(0.75, dof) for dof in dofs], dtype=torch.float32)
 
 
 def log_t_density(u: Tensor, nu: Tensor | float) -> Tensor:

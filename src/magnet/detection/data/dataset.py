@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import scipy.sparse as sp
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from magnet.arrays import csr_tensor, is_sparse, to_scipy
@@ -292,7 +293,9 @@ class DetectionData:
         if "categorical" in self.kinds or self.num_features < DATA.min_bag_columns:
             return False
         filled = torch.zeros(self.num_nodes, device=self.device)
-        count, log_size, negative = np.zeros(self.num_features), np.zeros(self.num_features), 0
+        count: NDArray[Any] = np.zeros(self.num_features)
+        log_size: NDArray[Any] = np.zeros(self.num_features)
+        negative = 0
         if self.matrix is not None:
             cells, column = self.matrix.data, self.matrix.indices
             filled += torch.from_numpy(self.matrix.getnnz(axis=1)).to(self.device)

@@ -90,7 +90,7 @@ def judge_rows(data: DetectionData, rounds: int = 4, seed: int = 0, progress: bo
             null = _values(of_row[known][single][drawn.elsewhere[known][single]])
             shares[0] = min(shares[0], _share_of_single_rows(real[single], null))  # both nulls must show it
         p_row_swapped = _posterior(drawn, real, null, (single, *repeated), shares)
-    at_least = [max(ROWS.min_ranking_share, share) for share in shares]
+    at_least = [max(ROWS.min_share, share) for share in shares]
     ranking = _posterior(drawn, real, null, (single, *repeated), at_least)
     share = float(np.dot(shares, [members.sum() for members in (single, *repeated)]) / data.num_nodes)
     gate = judge_gate(GateEvidence(power, error, share))
@@ -253,9 +253,7 @@ def _share_of_single_rows(real: FloatArray, null: FloatArray) -> float:
 def _share_of_repeated_rows(real: FloatArray) -> float:
     """The share of swapped rows among those that occur equally often. Copies of one row may be neighbors, and then
     agree better than a null of random places. So the logit itself, the log ratio of real to permuted pairs, decides."""
-    return empirical_bayes_share(
-        lambda share: float(expit(log_odds(share) - real).mean()), start=ROWS.start_share, bounds=(1e-4, 1 - 1e-4)
-    )
+    return empirical_bayes_share(lambda share: float(expit(log_odds(share) - real).mean()), bounds=(1e-4, 1 - 1e-4))
 
 
 def _strata(duplicates: Tensor, known: Tensor) -> list[BoolArray]:
