@@ -58,7 +58,7 @@ class NumericModel:
         degree = torch.bucketize(
             data.num_neighbors.contiguous(), torch.tensor(options.degree_edges, device=data.device)
         )
-        for at in self._parts():
+        for at in self._column_blocks():
             z, prediction[:, at] = self._predicted(at)
             difference = (z - prediction[:, at]) / self._widening(at)
             if self.context.p_cell_wrong is not None:
@@ -71,9 +71,9 @@ class NumericModel:
             scale = _row_scale(relative)
             spread *= scale
             relative /= scale
-        dofs, tails = [fit_t_dof(relative[:, at]) for at in self._parts()], []
+        dofs, tails = [fit_t_dof(relative[:, at]) for at in self._column_blocks()], []
         del relative
-        for at, dof in zip(self._parts(), dofs, strict=True):
+        for at, dof in zip(self._column_blocks(), dofs, strict=True):
             # rare values of a heavy-tailed column are even rarer in the fitted part
             dof = torch.where(self.is_heavy[at], dof.clamp_max(options.max_heavy_dof), dof)
             wide = spread[:, at].mul_(self._widening(at))
@@ -87,7 +87,7 @@ class NumericModel:
         )
         return prediction, spread, Tail(weights, scales)
 
-    def _parts(self) -> list[slice]:
+    def _column_blocks(self) -> list[slice]:
         """Ranges of the columns without a spike that fit in a block."""
         width = min(64, block_width(self.data.num_nodes))
         return [slice(at, at + width) for at in range(0, self.smooth.numel(), width)]
@@ -118,7 +118,7 @@ class NumericModel:
     @cached_property
     def is_heavy(self) -> Tensor:
         """Bool ``[c]``: columns without a spike whose tails are so heavy that no value would be far out."""
-        parts = [fit_t_dof(self._standardized(self.smooth[at])) for at in self._parts()]
+        parts = [fit_t_dof(self._standardized(self.smooth[at])) for at in self._column_blocks()]
         return torch.cat(parts) <= NUMERIC.heavy_dof if parts else self.smooth > 0
 
     def _asinh_scale(self, z: Tensor, which: Tensor | slice) -> Tensor:
@@ -289,11 +289,11 @@ def _row_scale(u: Tensor) -> Tensor:
     narrow = (level < -2 * chance**0.5)[:, 0]
     usual = ~narrow & (level[:, 0] <= 0)
     if bool(narrow.any()) and bool(usual.any()):
-        narrow &= _far_point(u, narrow) <= _far_point(u, usual)
+        narrow &= _tail_quantile(u, narrow) <= _tail_quantile(u, usual)
     return torch.where((level > 0) | narrow[:, None], level, torch.zeros_like(level)).exp()
 
 
-def _far_point(u: Tensor, members: Tensor, cells: int = 1_000_000) -> float:
+def _tail_quantile(u: Tensor, members: Tensor, cells: int = 1_000_000) -> float:
     """The 99 % point of ``|u|``, over some of the members among the rows."""
     rows = members.nonzero().flatten()
     size = u[rows[:: max(1, rows.numel() * u.shape[1] // cells)]].abs()
@@ -301,7 +301,7 @@ def _far_point(u: Tensor, members: Tensor, cells: int = 1_000_000) -> float:
 
 
 def _robust_spread(values: Tensor) -> Tensor:
-    """1.4826 times the median absolute value ``[c]``."""
+    """Median absolute deviation from 0 ``[c]``, consistent for the normal distribution (Rousseeuw & Croux 1993)."""
     return NORMAL_MAD * nan_median(values.abs()).nan_to_num()
 
 

@@ -68,7 +68,7 @@ def context_weights(p_row_swapped: Tensor, duplicates: Tensor) -> Tensor:
 
 def judge_rows(data: DetectionData, rounds: int = 4, seed: int = 0, progress: bool = False) -> RowJudgment:
     """Compare each row with its context; see :class:`~magnet.detection.rows.context.Context`."""
-    drawn = _Draw.of(data, seed)
+    drawn = _PermutationNull.of(data, seed)
     known, duplicates = drawn.known, drawn.duplicates
     if int(known.sum()) < ROWS.min_rows or int(drawn.allowed.sum()) < ROWS.min_rows:
         nothing = torch.zeros(data.num_nodes, device=data.device)
@@ -76,18 +76,18 @@ def judge_rows(data: DetectionData, rounds: int = 4, seed: int = 0, progress: bo
     single, *repeated = _strata(duplicates, known)
     p_row_swapped = torch.zeros(data.num_nodes, device=data.device)
     for turn in track(range(rounds), "comparing rows with their context", progress):
-        fit = _Fit.of(drawn, p_row_swapped, last=turn + 1 == rounds)
+        fit = _RoundFit.of(drawn, p_row_swapped, last=turn + 1 == rounds)
         logit = fit.logit
         null_logit, allowed = fit.null_logit[:, drawn.null], drawn.allowed[:, drawn.null]
-        real, null = _values(logit[known]), _values(null_logit[allowed])
+        real, null = _as_array(logit[known]), _as_array(null_logit[allowed])
         shares = [_share_of_single_rows(real[single], null), *(_share_of_repeated_rows(real[m]) for m in repeated)]
         if turn == 0:
             at_nodes = torch.where(allowed, null_logit, torch.nan)[known]
-            power, error = power_and_error(real, _values(at_nodes))
+            power, error = power_and_error(real, _as_array(at_nodes))
         if turn + 1 == rounds:
             logit, of_row = fit.beside_other_places()
-            real[single] = _values(logit[known])[single]
-            null = _values(of_row[known][single][drawn.elsewhere[known][single]])
+            real[single] = _as_array(logit[known])[single]
+            null = _as_array(of_row[known][single][drawn.elsewhere[known][single]])
             shares[0] = min(shares[0], _share_of_single_rows(real[single], null))  # both nulls must show it
         p_row_swapped = _posterior(drawn, real, null, (single, *repeated), shares)
     at_least = [max(ROWS.min_share, share) for share in shares]
@@ -98,8 +98,8 @@ def judge_rows(data: DetectionData, rounds: int = 4, seed: int = 0, progress: bo
 
 
 @dataclass(frozen=True, eq=False)
-class _Draw:
-    """What stays the same over the rounds.
+class _PermutationNull:
+    """The pairs of nodes and rows that are drawn once and kept over the rounds: a permutation null.
 
     Args:
         pairs: features of pairs by each representation of the rows; its probes, and in large graphs the partners of
@@ -129,7 +129,7 @@ class _Draw:
     training: int
 
     @classmethod
-    def of(cls, data: DetectionData, seed: int) -> _Draw:
+    def of(cls, data: DetectionData, seed: int) -> _PermutationNull:
         generator = torch.Generator().manual_seed(seed)
 
         def some(candidates: Tensor, count: int) -> Tensor:
@@ -171,8 +171,8 @@ class _Draw:
 
 
 @dataclass(frozen=True, eq=False)
-class _Fit:
-    """The regression of one round.
+class _RoundFit:
+    """The logistic regression of real against permuted pairs in one round.
 
     Args:
         drawn: what stays the same.
@@ -185,7 +185,7 @@ class _Fit:
             where there are any.
     """
 
-    drawn: _Draw
+    drawn: _PermutationNull
     w: Tensor
     weight: Tensor
     amount: Tensor
@@ -194,7 +194,7 @@ class _Fit:
     null_logit: Tensor
 
     @classmethod
-    def of(cls, drawn: _Draw, p_row_swapped: Tensor, last: bool) -> _Fit:
+    def of(cls, drawn: _PermutationNull, p_row_swapped: Tensor, last: bool) -> _RoundFit:
         w = context_weights(p_row_swapped, drawn.duplicates)
         near, far = drawn.data.neighbor_sums(w[:, None])
         amount = torch.cat([near.log1p(), far.clamp_min(0).log1p()], dim=1)
@@ -222,14 +222,15 @@ class _Fit:
         )
 
 
-def _values(logits: Tensor) -> FloatArray:
+def _as_array(logits: Tensor) -> FloatArray:
     return np.asarray(logits.double().cpu().numpy())
 
 
 def _posterior(
-    drawn: _Draw, real: FloatArray, null: FloatArray, strata: Sequence[BoolArray], shares: Sequence[float]
+    drawn: _PermutationNull, real: FloatArray, null: FloatArray, strata: Sequence[BoolArray], shares: Sequence[float]
 ) -> Tensor:
-    """Probability ``[n]`` that each row is swapped, for a share of swapped rows in each stratum of the known ones."""
+    """Probability ``[n]`` that each row is swapped, for a share of swapped rows in each stratum of the known ones: the
+    local false discovery rate (Efron 2004) of single rows, the logistic posterior of repeated ones."""
     single, *repeated = strata
     p = np.zeros(real.size)
     p[single] = local_fdr(real[single], null, shares[0])
