@@ -237,6 +237,8 @@ def as_markdown(lines: list[dict[str, Any]]) -> str:
     for field, row in found.sort_values("largest", ascending=False).iterrows():
         text.append(f"| `{field}` | {' | '.join(shown(row, metric) for metric in METRICS)} |")
     unread = sorted(f for f in texts if usual and not any(f in x["reads"].split() for x in usual.values()))
+    removed = ", ".join(f"`{f}`" for f in found.index if f not in texts)
+    text += ["", f"Removed since, or merged with others: {removed}."] if removed else []
     fixed = sorted(f for f, what in texts.items() if "Set by" in what)
     text += [
         "",
