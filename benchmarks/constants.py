@@ -127,7 +127,7 @@ def descriptions() -> dict[str, str]:
     """What the documentation says about every constant, by ``GROUP.field``."""
     found = {}
     for name, group in GROUPS.items():
-        entries = re.split(r"^ {8}(?=[a-z_0-9, ]+: )", str(type(group).__doc__), flags=re.MULTILINE)[1:]
+        entries = re.split(r"^ {8}(?=[a-z][a-z_0-9, ]*: )", str(type(group).__doc__), flags=re.MULTILINE)[1:]
         for names, text in (entry.split(": ", 1) for entry in entries):
             found |= {f"{name}.{each}": " ".join(text.split()) for each in names.split(", ")}
     return found
@@ -237,6 +237,9 @@ def as_markdown(lines: list[dict[str, Any]]) -> str:
     for field, row in found.sort_values("largest", ascending=False).iterrows():
         text.append(f"| `{field}` | {' | '.join(shown(row, metric) for metric in METRICS)} |")
     unread = sorted(f for f in texts if usual and not any(f in x["reads"].split() for x in usual.values()))
+    partly = [name for name in usual if len({x["field"] for x in lines if x["case"] == name}) < 5]
+    if partly:
+        text += ["", f"Not yet measured with (nearly) any constant changed: {'; '.join(partly)}."]
     removed = ", ".join(f"`{f}`" for f in found.index if f not in texts)
     text += ["", f"Removed since, or merged with others: {removed}."] if removed else []
     fixed = sorted(f for f, what in texts.items() if "Set by" in what)

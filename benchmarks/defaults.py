@@ -30,10 +30,10 @@ CLEAN_BAR = 0.5
 HEAD = """# Networks with default settings
 
 Test accuracy in percent with the settings that `MAGnetClassifier(model=NAME)` takes without being told anything (the
-best on validation of two weight decays and, for APPNP, ElasticGNN and AirGNN, of three amounts of smoothing), beside the
-settings that a search on validation found for each dataset, and their difference; no repair in either case. Ours, on clean data, stands beside the best network with default settings.
-{count} of {all} are within {bar:g} points of the tuned ones or above them; the others are bold. In brackets: number of
-repetitions, where it is not ten.
+best on validation of two weight decays and, for APPNP, ElasticGNN and AirGNN, of three amounts of smoothing), beside
+the settings that a search on validation found for each dataset, and their difference; no repair in either case. Ours,
+on clean data, stands beside the best network with default settings. {count} of {all} are within {bar:g} points of the
+tuned ones or above them; the others are bold. In brackets: number of repetitions, where it is not ten.
 """
 
 

@@ -1,6 +1,8 @@
 """The constants of detection: meaning, reason for the value, and the benchmark it comes from.
 
-"Heuristic" marks a value that was not tuned: its influence on the results is unknown.
+A value without a reason was not tuned. Its influence is the largest change of the node AUROC, the cell AUPRC or the
+share of flagged rows on the cases of ``results/constants.md`` if it is halved or doubled (``benchmarks/constants.py``).
+"None" is none on the ten cases measured so far: no part of Cora or digits, except a normalized part of Cora.
 """
 
 from __future__ import annotations
@@ -20,9 +22,9 @@ class DataOptions:
             16 numbers. Set by run time.
         product_width: columns whose sums over neighbors are computed together, at least, as the rows of neighbors lie
             far apart in memory. On ``benchmarks/scale.py``'s graph of a million nodes a column costs 2.2 ns per edge
-            among 32, 3.7 among 16 and 5.9 among 8.
-        min_bag_columns: fewer columns than this are never a bag of words. Heuristic.
-        max_bag_fill: in a bag, the median row has at most this share of non-zero cells. Heuristic.
+            among 32, 3.7 among 16 and 5.9 among 8. Set by run time.
+        min_bag_columns: fewer columns than this are never a bag of words. Influence: none.
+        max_bag_fill: in a bag, the median row has at most this share of non-zero cells. Influence: none.
         max_exceptions: up to this share, cells or rows that violate a rule are errors; more are genuine variation. The
             rules: a bag has no negative values, a row-normalized bag rows of the same size; hardly any row of a bag is
             far longer than the others (an attack spends its budget on a few); the values of a column of a table are
@@ -32,17 +34,18 @@ class DataOptions:
         max_narrow_columns: in a table of at most this many columns a single wild cell can make its whole row look
             swapped, so rows are judged without such cells. Checked on ``benchmarks/detection.py`` (mixed table).
         max_comparable_ratio: numeric columns are comparable, as those of embeddings are, where the largest spread is
-            below this many times the median one; and the columns of a bag, by their typical values. Heuristic.
+            below this many times the median one; and the columns of a bag, by their typical values. Influence: none.
         max_dense_fill: unit rows with a smaller share of non-zero cells are stored sparse. Set by run time.
         max_standardized: standardized values are clipped here, in spreads, before they are compared with others or
             predict them. Of 3, 4 and 5, 3 flags fewest rows of clean digits and is as good as the others on digits,
             synthetic outliers and a mixed table (where 3, 4 and 5 stood before, in three places).
-        max_chance_duplicates: equal rows are duplicates where chance would give fewer than this many. Heuristic.
+        max_chance_duplicates: equal rows are duplicates where chance would give fewer than this many. Influence: none.
         min_binary_share: columns are 0/1, but for errors, where this share of all non-zero cells of the matrix is 1.
-            Heuristic.
+            Influence: none.
         spike_share: a numeric column has a spike where one value fills more than this share of it.
         quantile_sample: quantiles are taken over at most this many values of a column. Set by run time.
-        trimmed_share: share cut off at each end for the spread of a column whose MAD is 0. Heuristic.
+        trimmed_share: share cut off at each end for the spread of a column whose MAD is 0. Influence: .033 (books: node
+            AUROC).
         min_listed_probability: zero cells of a sparse matrix appear in sparse results from this probability on.
     """
 
@@ -75,7 +78,7 @@ class RowOptions:
             suspicious rows keep a context. From design.md 2.6; also the floor in every context model.
         max_probes: rows that serve as the permuted ones, at every node. By hand.
         max_pairs: permuted pairs in all; large graphs get fewer probes per node. Set by memory.
-        min_probes: but at least this many. Heuristic.
+        min_probes: but at least this many. Influence: none.
         min_null_probes: fewer probes than this are too small a sample of the rows, however many nodes there are: then
             the null distribution is a row of its own for every node. On ``benchmarks/scale.py``'s graph of 300 000
             nodes (16 probes) the standard error of the gate's power fell from .0093 to .0006 and the node AUROC rose
@@ -83,7 +86,8 @@ class RowOptions:
         min_rows: rows with evidence that are needed at all.
         training_probes: probes per node that the logistic regression is fitted on. Set by run time.
         training_pairs: permuted pairs that it is fitted on. Set by run time.
-        min_stratum: strata (rows that occur once, twice, more often) with fewer rows are merged. Heuristic.
+        min_stratum: strata (rows that occur once, twice, more often) with fewer rows are merged. Influence: .361
+            (texas, random rows: share of flagged rows).
         min_share: floor of the share of swapped rows in the posterior that ranks them, so that they are ranked where
             none is swapped (any small value gives the same order), and of the share of rows with wrong cells.
         tie_break: weight of the raw evidence beside the posterior log odds when rows are ranked. Small, so that it only
@@ -98,7 +102,8 @@ class RowOptions:
             node AUROC from .94 to .76 (``tests/detection/test_auto.py``).
         null_quantiles: quantiles of the null below which values are counted for the null proportion: the lower ones
             are less biased and the upper ones less noisy. Checked on clean parts of Cora (``tests``).
-        right_quantiles: quantiles of the right values that give their center and width. Heuristic.
+        right_quantiles: quantiles of the right values that give their center and width. Influence: .024 (wisconsin,
+            random rows: cell AUPRC).
         histogram_bins: of the densities of the local false discovery rate. From design.md 2.6.
         null_sample: null values that are used for densities and areas. Set by run time.
     """
@@ -150,9 +155,11 @@ class CellOptions:
     Args:
         num_rates: rates of wrong cells per row that are considered, besides 0. Set by run time.
         min_wrong_cells: the lowest rate, in wrong cells per row.
-        max_rate: the highest rate, also of the wrong cells of a column; the lowest is at most half of it. Heuristic.
-        row_lengths: factors by which the rows of a bag may be longer or shorter than expected. Heuristic.
-        min_column_events: words that occur fewer times than this are not evidence against a row of a bag. Heuristic.
+        max_rate: the highest rate, also of the wrong cells of a column; the lowest is at most half of it. Influence:
+            .084 (wordnet, outliers: cell AUPRC).
+        row_lengths: factors by which the rows of a bag may be longer or shorter than expected. Influence: below .005.
+        min_column_events: words that occur fewer times than this are not evidence against a row of a bag. Influence:
+            .015 (texas, random rows: cell AUPRC).
         min_bag_log_odds: in bags, smaller odds against a cell count as none: words come in bursts, so that many
             moderate deviations mean little. 12 to 1, checked on ``benchmarks/detection.py`` (Cora, Amazon-Computers).
         max_log_ratio: log ratios are clipped here, so that sums of exponentials stay finite in float32.
@@ -160,8 +167,8 @@ class CellOptions:
         settled_share: the context is not cleaned again where the share of rows with wrong cells changed by less.
         impossible_log_ratio: for values that their column cannot have. Large beside the prior of the lowest rate.
         min_burst_rows: rows with words that are needed before one of them can be called too long.
-        min_burst_spread: least relative spread of the rows' masses: the norms of normalized rows differ by
-            rounding. Heuristic.
+        min_burst_spread: least relative spread of the rows' masses: the norms of normalized rows differ by rounding.
+            Influence: none.
         cached_cells: results are kept between passes for dense data of at most this many cells. Set by memory.
     """
 
@@ -186,19 +193,20 @@ class ContextOptions:
 
     Args:
         shrinkage: observations at the column's mean that are added to every neighborhood mean. From design.md 2.6.
-        weak_shrinkage: the same in the second set of means that tables have. Heuristic.
+        weak_shrinkage: the same in the second set of means that tables have. Influence: below .001.
         mixture_events: events that the mixture weights are fitted on. Set by run time.
         min_base_weight: least weight of the column's rate in bags: a word that no neighbor has is rarer, not
             impossible. Checked on ``benchmarks/detection.py`` (flips on Cora).
         min_lift: the rest of the row supports a word that is this many times as frequent beside the other words as
-            elsewhere. Heuristic.
+            elsewhere. Influence: below .001.
         min_rows_per_column: the regression needs this many rows for each column.
         pool_rows: rows that the opinion pools are fitted on. Set by run time.
-        min_linear_probability: floor of a linear prediction of a 0/1 value. Heuristic.
+        min_linear_probability: floor of a linear prediction of a 0/1 value. Influence: below .001.
         min_probability: floor of every probability of an event. Numerical.
-        ridge: penalty of the regression, in units of a standardized column's variance. Heuristic.
+        ridge: penalty of the regression, in units of a standardized column's variance. Influence: .038 (wordnet,
+            outliers: cell AUPRC).
         max_leverage: of a row in its own prediction: beyond this the prediction is not independent of the row.
-            Heuristic.
+            Influence: none.
         extreme_row_value: a row is extreme throughout if its median number is further out than this, in spreads.
         ridge_block_rows: rows that the regression works on at once. Set by memory.
     """
@@ -224,10 +232,11 @@ class PoolOptions:
 
     Args:
         max_cells: cells of one column (times its values) that the weights are fitted on. Set by run time.
-        shared_cells: the weights shared by all columns of a kind count as much as this many cells of each. Heuristic.
+        shared_cells: the weights shared by all columns of a kind count as much as this many cells of each. Influence:
+            below .005.
         unexplained: share of the cells that the weights need not explain, so that wrong cells do not make the
-            predictors vague. Heuristic.
-        min_noise: least share of genuine unexpected values. Heuristic.
+            predictors vague. Influence: below .005.
+        min_noise: least share of genuine unexpected values. Influence: none.
     """
 
     max_cells: int = 400_000
@@ -245,17 +254,21 @@ class NumericOptions:
             ``benchmarks/detection.py`` (outliers).
         t_dofs: degrees of freedom tried for right values, from heavy tails to nearly normal ones.
         heavy_dof: columns with tails at least as heavy as this are looked at on an asinh scale.
-        max_heavy_dof: and their residuals never have lighter tails than this. Heuristic.
-        min_row_scale_columns: rows of this many numbers get a spread of their own. Heuristic.
+        max_heavy_dof: and their residuals never have lighter tails than this. Influence: .480 (wordnet, outliers: cell
+            AUPRC).
+        min_row_scale_columns: rows of this many numbers get a spread of their own. Influence: .007 (books: share of
+            flagged rows).
         degree_edges: boundaries between no, few, some and many neighbors.
         min_group: groups of fewer nodes than this take the spread of all nodes.
-        prior_cells: the common spread counts as much as this many cells of a group. Heuristic.
-        min_spread: least spread of the residuals, in spreads of the column. Heuristic.
-        min_relative_spread: least ratio of a group's spread to the common one. Heuristic.
+        prior_cells: the common spread counts as much as this many cells of a group. Influence: .039 (wordnet, outliers:
+            cell AUPRC).
+        min_spread: least spread of the residuals, in spreads of the column. Influence: none.
+        min_relative_spread: least ratio of a group's spread to the common one. Influence: none.
         max_grid_values: a column with at most this many different values lies on a grid.
-        grid_spread: whose least spread is this many grid steps. Heuristic.
-        min_log_spread: least spread of ``log |x - spike|``. Heuristic.
-        prior_wrong_cells: the Cauchy distribution counts as much as this many known wrong cells of a column. Heuristic.
+        grid_spread: whose least spread is this many grid steps. Influence: below .005.
+        min_log_spread: least spread of ``log |x - spike|``. Influence: .074 (pubmed, outliers: cell AUPRC).
+        prior_wrong_cells: the Cauchy distribution counts as much as this many known wrong cells of a column. Influence:
+            .048 (wordnet, outliers: cell AUPRC).
         histogram_bins: quarter-spread bins on each side of the middle in which known wrong values are counted.
         t_prior: how often residuals have tails with these degrees of freedom, in the average of
             :func:`~magnet.detection.cells.numeric.fit_tail`: seldom Cauchy tails. As for tables, see
