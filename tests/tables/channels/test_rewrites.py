@@ -43,6 +43,16 @@ CASES: dict[str, Case] = {
         {"price": [f"{900 + 7 * k}.50" for k in range(60)] + ["1234.50 EUR"]},
         {(60, 0, "1234.50")},
     ),
+    "unit in another writing": (
+        unit.rewrite,
+        {"pages": [f"{90 + k} p." for k in range(30)] + ["95p", "101 pages", "99"]},
+        {(30, 0, "95 p."), (31, 0, "101 p."), (32, 0, "99 p.")},
+    ),
+    "lost currency": (
+        unit.rewrite,
+        {"paid": [f"${1000 + 37 * k:,}" for k in range(30)] + ["1234"]},
+        {(30, 0, "$1,234")},
+    ),
     "duration": (unit.rewrite, {"runs": [f"{90 + k} min" for k in range(15)] + ["1 hr. 30 min."]}, {(15, 0, "90 min")}),
     "decimals": (number_format.rewrite, {"pay": [str(500 * k) for k in range(2, 22)] + ["7000.0"]}, {(20, 0, "7000")}),
     "separators": (
@@ -108,6 +118,29 @@ def test_a_lone_unit_is_listed_but_not_written_and_house_numbers_have_none() -> 
     assert finding.probability >= DEFAULT.list_from
     assert finding.confidence < DEFAULT.change_from
     assert judged({"house": [str(k) for k in range(1, 61)] + ["12b"]}, unit.rewrite) == set()
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [f"{1 + k % 12:02d}/{2019 + k % 5}" for k in range(60)],
+        [f"{2010 + k % 9}/{11 + k % 9}" for k in range(60)],
+        [f"{k}{'ab'[k % 2] if k % 3 == 0 else ''}" for k in range(60)],
+        ["<5" if k % 5 == 0 else str(k) for k in range(60)],
+        [f"{k % 7 + 1} {'mg' if k % 3 else 'mcg'}" for k in range(60)],
+    ],
+    ids=["months", "seasons", "house numbers", "bounds", "units"],
+)
+def test_what_only_looks_like_a_unit_is_left_alone(texts: list[str]) -> None:
+    assert judged({"x": texts}, unit.rewrite) == set()
+
+
+def test_numbers_of_another_size_keep_their_unit() -> None:
+    table = CodedTable.of({"grams": [str(300 + 7 * k) for k in range(60)] + ["0.45 kg", "1.2 kg", "0.7 kg"] * 3})
+    table.columns[0].role = infer_role(table.columns[0], table)
+    found = [f for _, f in unit.rewrite(table)]
+    assert len(found) == 9
+    assert max(f.confidence for f in found) < DEFAULT.change_from
 
 
 def test_blanks_at_one_rate_that_nothing_explains_are_lost_values() -> None:

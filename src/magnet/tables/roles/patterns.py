@@ -9,7 +9,7 @@ from functools import lru_cache
 
 NUMBER = re.compile(r"[-+]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
 UNIT_NUMBER = re.compile(
-    r"\s*(?P<before>[^\w\s\-+.,:/()]{1,3}\s?|[^\W\d_]{1,3}\s)?"  # $5 and USD 5; src5 and p5 are names
+    r"\s*(?P<before>[^\w\s\-+.,:/()<>≤≥~≈±=]{1,3}\s?|[^\W\d_]{1,3}\s)?"  # $5 and USD 5; src5 is a name, <5 a bound
     r"(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|[-+]?\.\d+)"
     r"\s*(?P<after>%|[^\W\d_][^\d,;:/()]{0,23})?\s*"
 )
