@@ -60,6 +60,15 @@ def test_long_integers_stay_exact() -> None:
     assert [(c.row, c.column) for c in verdict.cells] == [(3, "city")]
 
 
+def test_numbers_with_decimal_commas_are_quantities() -> None:
+    rng = np.random.default_rng(0)
+    prices = [f"{x:.2f}".replace(".", ",") for x in rng.normal(50, 5, size=80)]
+    verdict = judge_table({"price": [*prices, "4975,00", "51.25"]}, rules=["price matches [0-9,]+"])
+    assert verdict.roles["price"].name == "quantity"
+    found = {c.observed: c.suggested for c in verdict.cells}
+    assert found == {"4975,00": "49,75", "51.25": "51,25"}
+
+
 def test_a_rule_decides_what_frequency_cannot() -> None:
     columns = {"zip": ["1", "1", "1", "2", "2", "2"] * 2, "city": ["Ulm", "Ulm", "Bonn", "Kiel", "Kiel", "Kiel"] * 2}
     assert judge_table(columns).cells == []

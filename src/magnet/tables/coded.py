@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from magnet.tables.roles.base import ROLES, Role
-from magnet.tables.roles.patterns import blank
+from magnet.tables.roles.patterns import blank, decimal_commas, exchange_marks
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -36,6 +36,7 @@ class CodedColumn:
         observed: codes of the texts in the file.
         read: codes after rewrites (units, formats, disguised blanks), which the channels take as observed.
         current: codes of the repaired column, which the contexts use.
+        commas: the file has decimal commas in this column; all texts here have points instead.
     """
 
     name: str
@@ -45,14 +46,22 @@ class CodedColumn:
     observed: Codes
     read: Codes
     current: Codes
+    commas: bool = False
 
     @classmethod
     def of(cls, name: str, texts: Sequence[str]) -> CodedColumn:
         codes, values = pd.factorize(np.asarray(texts, dtype=object))
         codes = codes.astype(np.int64)
         words = [str(v) for v in values]
+        commas = decimal_commas(dict(zip(words, np.bincount(codes, minlength=len(words)).tolist(), strict=True)))
+        if commas:
+            words = [exchange_marks(v) for v in words]
         index = {v: k for k, v in enumerate(words)}
-        return cls(name, Role("text"), words, index, codes, codes.copy(), codes.copy())
+        return cls(name, Role("text"), words, index, codes, codes.copy(), codes.copy(), commas)
+
+    def as_in_file(self, text: str) -> str:
+        """A text of this column as the file writes it."""
+        return exchange_marks(text) if self.commas else text
 
     def code(self, text: str) -> int:
         """The code of a text, which joins the vocabulary if it is new."""

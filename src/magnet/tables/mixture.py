@@ -286,7 +286,7 @@ class ColumnModel(ColumnPrior):
 
     def _guessed(self, row: int, code: int) -> bool:
         """Whether a correction rests on the shape of the text alone, in a column of free words."""
-        if self.column.role.name not in ("text", "category", "unit"):
+        if self.column.role.name not in ("text", "category", "unit", "identifier"):
             return False
         words = tokens_of(self.column.values[code])[0]
         return all(w.isdigit() or not self.novelty.unknown(w, "") for w in tokens_of(self._read_text(row))[0]) or any(

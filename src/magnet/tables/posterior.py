@@ -142,16 +142,16 @@ def _listed(table: CodedTable, cells: Cells, memory: _Memory, options: TableOpti
             continue
         if finding.suggested == observed and not asked:
             continue
-        if memory.is_right(column.name, observed, finding.suggested):
+        observed, reason = column.as_in_file(observed), column.as_in_file(finding.reason)
+        suggested = None if finding.suggested is None else column.as_in_file(finding.suggested)
+        if memory.is_right(column.name, observed, suggested):
             continue
-        kind, reason = finding.kind, finding.reason
+        kind = finding.kind
         if kind == "disagreement" and column.name in targets:
             rule = next(f"{', '.join(names)} -> {name}" for names, name in table.strict if name == column.name)
             kind, reason = "rule", f"rule '{rule}': {reason}"
         out.append(
-            CellFinding(
-                row, column.name, observed, finding.suggested, finding.probability, finding.confidence, kind, reason
-            )
+            CellFinding(row, column.name, observed, suggested, finding.probability, finding.confidence, kind, reason)
         )
     return out
 

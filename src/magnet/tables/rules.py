@@ -109,7 +109,7 @@ def broken(table: CodedTable, rules: Sequence[Rule]) -> Iterator[tuple[int, Find
             if blank(text):
                 continue
             if compiled is not None:
-                kept = compiled.fullmatch(text) is not None
+                kept = compiled.fullmatch(column.as_in_file(text)) is not None
             else:
                 value = number(text)
                 kept = value is not None and (rule.low is None or value >= rule.low)

@@ -22,6 +22,10 @@ def test_phones_take_the_frame_of_most() -> None:
     assert found == {40: "310-246-1501", 41: "311-555-0000", 42: "312-777-8888", 43: "310-444-5555"}
 
 
+def test_a_run_of_other_characters_is_no_lost_mark() -> None:
+    assert better([f"{100 + 7 * k}-{400 + 7 * k}" for k in range(40)] + ["e12345", "123456"]) == {41: "123-456"}
+
+
 def test_lists_take_the_separator_of_most_if_their_parts_are_known() -> None:
     found = better([*GENRES, "Comedy, Drama", "Action , Horror", "Drama, Horror", "Dram,a Horror"])
     assert found == {40: "Comedy,Drama", 41: "Action,Horror", 42: "Drama,Horror"}

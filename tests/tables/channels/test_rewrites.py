@@ -55,6 +55,11 @@ CASES: dict[str, Case] = {
     ),
     "duration": (unit.rewrite, {"runs": [f"{90 + k} min" for k in range(15)] + ["1 hr. 30 min."]}, {(15, 0, "90 min")}),
     "decimals": (number_format.rewrite, {"pay": [str(500 * k) for k in range(2, 22)] + ["7000.0"]}, {(20, 0, "7000")}),
+    "decimal comma": (
+        number_format.rewrite,
+        {"price": [f"{900 + 7 * k}.50" for k in range(30)] + ["12,75", "1.234,50"]},
+        {(30, 0, "12.75"), (31, 0, "1234.50")},
+    ),
     "separators": (
         number_format.rewrite,
         {"votes": [f"{1000 + 37 * k:,}" for k in range(20)] + ["4321"]},
@@ -141,6 +146,11 @@ def test_numbers_of_another_size_keep_their_unit() -> None:
     found = [f for _, f in unit.rewrite(table)]
     assert len(found) == 9
     assert max(f.confidence for f in found) < DEFAULT.change_from
+
+
+def test_a_code_that_reads_like_a_missing_value_is_a_code() -> None:
+    assert judged({"land": ["DE", "FR", "NA", "US"] * 10}, disguised_missing.rewrite) == set()
+    assert judged({"pay": [*map(str, range(20, 40)), "NA"]}, disguised_missing.rewrite) == {(20, 0, "")}
 
 
 def test_blanks_at_one_rate_that_nothing_explains_are_lost_values() -> None:

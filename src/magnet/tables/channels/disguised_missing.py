@@ -22,20 +22,29 @@ MAX_FILL_SHARE = 0.5  # a text that fills half of a column is a value of it
 def rewrite(texts: Texts) -> Iterator[WrongText]:
     """Disguised blanks become blanks.
 
-    A text of the list (``N/A``, ``***``) is one unless it, or such marks, fill most of the column; a word that may also
+    A text of the list (``N/A``, ``***``) is one unless it, or such marks, fill most of the column, or most values are
+    letters of the same length and case; a word that may also
     name a category (``unknown``) only in columns of numbers, dates and codes. A number or date of the list (``-999``,
     ``1900-01-01``) is one if it is repeated and lies outside the range of all others by half that range, or is the only
     negative one.
     """
     marks = texts.only(lambda text: not _words(text)).total
+    forms = texts.tally(_form)
     optional = texts.total < (1 - BLANKS) * len(texts.column.read)
     for k, text, rows in texts:
         if not (_disguised(text, texts.column.role.name) or _sentinel(k, text.strip(), texts)):
             continue
         if rows > MAX_FILL_SHARE * texts.total or (marks > MAX_FILL_SHARE * texts.total and not _words(text)):
             continue
+        if text.isalpha() and forms[_form(text)] >= MAX_FILL_SHARE * texts.total:  # NA among DE and FR is Namibia
+            continue
         confidence = SURE if _words(text) or optional else MARKED
         yield k, "", confidence, f"{text!r} stands for a missing value (in {rows} cells): missing"
+
+
+def _form(text: str) -> tuple[int, bool, bool]:
+    """Length and case."""
+    return len(text), text.isupper(), text.islower()
 
 
 def _words(text: str) -> bool:

@@ -1,4 +1,5 @@
-"""Numbers written with or without thousands separators, trailing decimals and leading zeros, in one column."""
+"""Numbers written with or without thousands separators, trailing decimals and leading zeros, or with another decimal
+mark, in one column."""
 
 from __future__ import annotations
 
@@ -13,6 +14,8 @@ WHOLE = re.compile(r"[-+]?\d+")
 POINT_ZERO = re.compile(r"([-+]?\d+)\.0+")
 FRACTION = re.compile(r"[-+]?\d*\.\d*[1-9]\d*")
 COMMAS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+POINT = re.compile(r"[-+]?\d[\d,]*\.(?P<decimals>\d+)")
+DECIMAL_COMMA = re.compile(r"([-+]?\d{1,3}(?:\.\d{3})+|[-+]?\d+),(?P<decimals>\d+)")
 LARGE = re.compile(r"([-+]?\d{4,})(\.\d+)?")
 ZIP = re.compile(r"zip|postal|postcode|plz|fips", re.I)
 WIDTH = 0.7  # share of one width from which codes have a fixed width
@@ -22,11 +25,24 @@ MAJORITY = 0.8  # share of one writing from which the other is an exception
 
 @text_test("format", ("quantity", "code", "unit", "identifier"))
 def rewrite(texts: Texts) -> Iterator[WrongText]:
-    """``7000.0`` among whole numbers, ``1234`` among ``1,234``, and codes without their zeros, take the writing of the
-    majority."""
-    for test in (_decimals, _separators, _leading_zeros):
+    """``12,50`` among ``9.75``, ``7000.0`` among whole numbers, ``1234`` among ``1,234``, and codes without their zeros
+    take the writing of the majority."""
+    for test in (_decimal_marks, _decimals, _separators, _leading_zeros):
         for code, text, why in test(texts):
             yield code, text, SURE, f"{why}: format"
+
+
+def _decimal_marks(texts: Texts) -> Iterator[tuple[int, str, str]]:
+    """Decimal commas among decimal points; ``1,234`` is one only where the others have three decimals too."""
+    points, commas = texts.matching(POINT), texts.matching(DECIMAL_COMMA)
+    usual = {len(match["decimals"]) for match in points.values()}
+    rows = texts.rows(points)
+    if rows < max(FEW_ROWS, 0.5 * texts.total):
+        return
+    for k, match in commas.items():
+        if len(match["decimals"]) in usual and (len(match["decimals"]) != 3 or usual == {3}):
+            text = f"{match[1].replace('.', '')}.{match['decimals']}"
+            yield k, text, f"{rows} numbers have a decimal point, this one a comma"
 
 
 def _decimals(texts: Texts) -> Iterator[tuple[int, str, str]]:

@@ -44,17 +44,24 @@ def _frames(texts: Texts) -> dict[int, str]:
     (between, sizes), most = frames.most_common(1)[0]
     if most < OWN * texts.total or len(sizes) < 2:
         return {}
-    out = {}
+    out: dict[int, str] = {}
+    # what its runs are made of: the article number e99787 is not the range e99-787
+    kinds = {_kinds(RUN.findall(t)) for _, t, _ in texts if tuple(map(len, RUN.findall(t))) == sizes}
     for k, observed, _ in texts:
         runs = RUN.findall(observed)
         if len(runs) == 1 and len(runs[0]) == sum(sizes):
             ends = np.cumsum(sizes).tolist()
             runs = [runs[0][end - size : end] for size, end in zip(sizes, ends, strict=True)]
-        if tuple(map(len, runs)) == sizes:
+        if tuple(map(len, runs)) == sizes and _kinds(runs) in kinds:
             text = "".join(mark + run for mark, run in zip(between, [*runs, ""], strict=True))
             if text != observed:
                 out[k] = text
     return out
+
+
+def _kinds(runs: list[str]) -> tuple[tuple[bool, bool], ...]:
+    """Whether each run is all digits, and whether it is all letters."""
+    return tuple((run.isdigit(), run.isalpha()) for run in runs)
 
 
 def _spacing(texts: Texts) -> dict[int, str]:

@@ -26,9 +26,7 @@ WRITINGS = 12  # more writings of a unit than this are words
 ONE_WRITING = 0.95  # share from which a column with units has one writing
 LEADING = 0.6  # share of one writing from which it is the column's own
 RARE = 0.1  # numbers without a unit per number with one; more are another kind of number
-OTHER_SIZE = (
-    3.0  # standard errors of the mean rank from which numbers with a unit are larger or smaller than the others
-)
+OTHER_SIZE = 3.0  # standard errors of the mean rank from which numbers with a unit are larger or smaller than others
 APART = re.compile(r"\d\s+[^\W\d_]|[^\w\s.,+-]")  # a unit set apart, or a sign; the letter of 12b names something
 NAMES = {
     name: symbol
@@ -40,19 +38,7 @@ NAMES = {
     }.items()
     for name in names
 }  # fmt: skip
-SYMBOLS = {
-    *NAMES.values(),
-    "mg",
-    "ml",
-    "cl",
-    "cm",
-    "mm",
-    "w",
-    "kw",
-    "kwh",
-    "v",
-    "k",
-}  # that may stand next to the number
+SYMBOLS = {*NAMES.values(), "mg", "ml", "cl", "cm", "mm", "w", "kw", "kwh", "v", "k"}  # may be next to the number
 
 
 @text_test("unit", roles_but("identifier", "phone", "date", "time"))
@@ -60,8 +46,8 @@ def rewrite(texts: Texts) -> Iterator[WrongText]:
     """Harmonize numbers with and without a unit in one column.
 
     If at least half of the numbers are bare, the unit goes. If most have one, other writings of it and numbers without
-    it take the most frequent writing; with three or more frequent writings the unit goes. Different units (``mg``, ``mcg``)
-    are never exchanged. ``1 hr. 30 min.`` among minutes becomes ``90 min``.
+    it take the most frequent writing; with three or more frequent writings the unit goes. Different units are never
+    exchanged (``mg``, ``mcg``). ``1 hr. 30 min.`` among minutes becomes ``90 min``.
     """
     texts = texts.only(lambda text: not disguised_blank(text))
     if texts.total >= FEW_ROWS:

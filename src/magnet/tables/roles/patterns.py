@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 from functools import lru_cache
 
@@ -22,6 +23,41 @@ SENTINEL_TEXTS = """-1, -9, -99, -999, -9999, -99999, 99, 999, 9999, 99999, 9999
 1900-01-01, 01/01/1900, 1/1/1900, 1970-01-01, 01/01/1970, 9999-12-31, 12/31/9999, 0000-00-00, 00/00/0000"""
 SENTINELS = frozenset(t.strip() for t in SENTINEL_TEXTS.split(","))
 PHONE = re.compile(r"\+?\d{0,3}[\s.-]?\(?\d{3}\)?[\s./-]{0,2}\d{3}[\s.-]?\d{4}(?:\s*(?:x|ext\.?)\s*\d+)?")
+
+
+WITH_COMMA = re.compile(r"\s*[-+]?(?:\d{1,3}(?:\.\d{3})+|\d+),(?:\d{1,2}|\d{4,})(?:\s*[^\d.,]{1,5})?\s*")
+NO_COMMA = re.compile(r"\s*[-+]?\d+(?:[.,]\d+)*(?:\s*[^\d.,]{1,5})?\s*")
+MARK = re.compile(r"(?<=\d)[.,](?=\d)")
+COMMAS = 0.3  # share of numbers such as 3,14 from which a column has decimal commas, if the others can be read so too
+
+
+def decimal_commas(counts: Mapping[str, int]) -> bool:
+    """Whether a column writes decimal commas, from its texts and how often each occurs.
+
+    Example:
+        >>> decimal_commas({"3,14": 5, "1.250,7": 2, "8": 3}), decimal_commas({"3,14": 1, "1,250": 5, "3.1": 9})
+        (True, False)
+    """
+    filled = {text: rows for text, rows in counts.items() if not blank(text) and not disguised_blank(text)}
+    total = sum(filled.values())
+    certain = sum(rows for text, rows in filled.items() if WITH_COMMA.fullmatch(text))
+    if certain < COMMAS * total or not certain:
+        return False
+    others = sum(rows for text, rows in filled.items() if NO_COMMA.fullmatch(text) and "," in text)
+    points = sum(rows for text, rows in filled.items() if number(text) is not None and re.search(r"\.\d", text))
+    lists = sum(rows for text, rows in filled.items() if text.count(",") > 1)
+    whole = sum(rows for text, rows in filled.items() if text.strip().isdigit())
+    return others + whole + points >= 0.85 * total and points <= 0.3 * certain and not lists
+
+
+def exchange_marks(text: str) -> str:
+    """A text with the decimal points and commas of its numbers exchanged.
+
+    Example:
+        >>> exchange_marks("1.250,75 EUR")
+        '1,250.75 EUR'
+    """
+    return MARK.sub(lambda match: "," if match[0] == "." else ".", text)
 
 
 @lru_cache(1 << 18)  # every step asks for the same texts again
