@@ -36,6 +36,11 @@ def test_names_take_the_marks_of_the_frequent_text() -> None:
     assert found == {40: "J. Clin. Med.", 41: "Eur. Heart J."}
 
 
+def test_words_in_another_order() -> None:
+    assert better(["Ann Lee", "Bo King", "Cy Young"] * 10 + ["King, Bo"]) == {30: "Bo King"}
+    assert better(["Paul Martin", "Martin Paul"] * 10) == {}
+
+
 def test_marks_that_mean_something_are_left_alone() -> None:
     assert better(["A+", "A-", "A", "B+"] * 10 + ["B-"]) == {}
     assert better(["http://www.ulm.org"] * 40 + ["https://www.ulm.org/"]) == {}

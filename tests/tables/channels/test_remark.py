@@ -26,6 +26,25 @@ def test_a_remark_that_strikes_values_by_chance_goes() -> None:
     assert bare([*TOWNS, "Ulm *", "Kiel *", "Bonn *"]) == {40: "Ulm", 41: "Kiel", 42: "Bonn"}
 
 
+def test_marks_and_labels_that_few_values_have_go() -> None:
+    assert bare([*TOWNS * 2, "Ulm'", "Kiel'", "Bonn'"]) == {80: "Ulm", 81: "Kiel", 82: "Bonn"}
+    assert bare([*YEARS * 2, "FY1987", "FY1994", "FY1980"]) == {80: "1987", 81: "1994", 82: "1980"}
+
+
+def test_what_nearly_all_values_have_is_missing_elsewhere() -> None:
+    assert bare([*(f"{t} County" for t in TOWNS * 2), "Ulm", "Kiel", "Bonn"]) == {
+        80: "Ulm County",
+        81: "Kiel County",
+        82: "Bonn County",
+    }
+
+
+def test_affixes_that_mean_something_are_left_alone() -> None:
+    jobs = ["Clerk", "Nurse", "Pilot", "Judge"] * 20
+    assert bare([*jobs, "Senior Clerk", "Senior Nurse", "Senior Pilot"]) == {}
+    assert bare([*"ABCD" * 20, "A+", "B+", "C+"]) == {}
+
+
 def test_versions_and_remarks_that_gather_on_one_value_are_left_alone() -> None:
     assert bare([*TOWNS, *["Ulm (north)"] * 9]) == {}
     films = [f"Film {chr(65 + k)}" for k in range(26)]

@@ -131,10 +131,11 @@ def test_a_lone_unit_is_listed_but_not_written_and_house_numbers_have_none() -> 
         [f"{1 + k % 12:02d}/{2019 + k % 5}" for k in range(60)],
         [f"{2010 + k % 9}/{11 + k % 9}" for k in range(60)],
         [f"{k}{'ab'[k % 2] if k % 3 == 0 else ''}" for k in range(60)],
+        [f"{1000 + k}C" for k in range(60)] + ["0022", "1022"],
         ["<5" if k % 5 == 0 else str(k) for k in range(60)],
         [f"{k % 7 + 1} {'mg' if k % 3 else 'mcg'}" for k in range(60)],
     ],
-    ids=["months", "seasons", "house numbers", "bounds", "units"],
+    ids=["months", "seasons", "house numbers", "codes", "bounds", "units"],
 )
 def test_what_only_looks_like_a_unit_is_left_alone(texts: list[str]) -> None:
     assert judged({"x": texts}, unit.rewrite) == set()

@@ -86,13 +86,15 @@ def _spacing(texts: Texts) -> dict[int, str]:
 
 
 def _by_letters(texts: Texts) -> dict[int, str]:
-    """Texts of the letters and numbers of a far more frequent one; a single mark may be a slip, which is the typo
-    channel's."""
+    """Texts of the letters and numbers, or of the words in another order, of a far more frequent one; a single mark may
+    be a slip, which is the typo channel's."""
     alike: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for k, text, _ in texts:
         if sum(c.isalpha() for c in text) >= SHORTEST:
-            digits = [run for run in LETTERS.findall(text) if run.isdigit()]
-            alike["".join(c for c in text if c.isalpha()).casefold(), *digits].append(k)
+            words = LETTERS.findall(text.casefold())
+            digits = [run for run in words if run.isdigit()]
+            alike["".join(run for run in words if not run.isdigit()), *digits].append(k)
+            alike["", *sorted(words)].append(k)
     out = {}
     for codes in alike.values():
         first = max(codes, key=texts.counts.__getitem__)

@@ -1,4 +1,5 @@
-"""A remark behind some values of a column: ``2008 (USA)``, ``Ulm [1]``, ``Bonn *``."""
+"""Something added to some values of a column, or missing from them: ``2008 (USA)``, ``Ulm [1]``, ``Bonn'``, ``FY2015``,
+and ``Ulm`` among ``Bonn County``."""
 
 from __future__ import annotations
 
@@ -24,6 +25,10 @@ WORD = re.compile(r"(?P<core>.*\d)(?P<remark>\s+[^\W\d_]{2,12}\.?)", re.S)
 LETTER = "a letter"  # single letters behind values are one remark, whichever they are
 MOST = 0.4  # share of the filled cells; more remarks are part of the values
 SHARE = 0.3  # of the rows of one value that may have a remark; a version of its own stands beside few others
+AFFIX = 12  # characters of something added or missing
+NOISE = frozenset(".,;:'\"?!*_`^|~\\")  # marks that mean nothing behind or before a value
+FEW, NEARLY_ALL = 0.1, 0.85  # share of the rows with an affix up to which it is added, and from which it is missing
+LABEL = 3  # letters before a number (FY2015)
 AT_HOME = 0.8  # share of the remarked values that the column also holds without a remark
 
 
@@ -54,6 +59,44 @@ def rewrite(texts: Texts) -> Iterator[WrongText]:
             kept = _scattered(cores, rows, bare)
         for k, core in kept.items():
             yield k, core, SURE, f"{rows} cells have a remark after the value, most have none: format"
+    yield from _affixes(Texts(texts.column, texts.counts, [k for k in texts.codes if k not in with_remark]))
+
+
+def _affixes(texts: Texts) -> Iterator[WrongText]:
+    """Marks and labels that few values have although the column holds the same values without, and beginnings and ends
+    that few values lack although the column holds the same values with them."""
+    pairs: dict[tuple[str, bool], list[tuple[int, int]]] = defaultdict(list)  # longer and shorter text, by affix
+    index, known = texts.column.index, set(texts.codes)
+    for k, text, _ in texts:
+        for cut in range(1, min(len(text), AFFIX + 1)):
+            for affix, core, behind in ((text[-cut:], text[:-cut], True), (text[:cut], text[cut:], False)):
+                short = index.get(core, -1)
+                inner, outer = (core[-1], affix[0]) if behind else (core[0], affix[-1])
+                if short in known and _kind_of(inner) != _kind_of(outer):
+                    pairs[affix, behind].append((k, short))
+    for (affix, behind), found in pairs.items():
+        if len(found) < REPEATS:
+            continue
+        held = texts.only(lambda text, a=affix, b=behind: text.endswith(a) if b else text.startswith(a))  # type: ignore[misc]
+        bare = Texts(texts.column, texts.counts, sorted(known.difference(held.codes)))
+        values = texts.column.values
+        label = not behind and affix.isalpha() and len(affix) <= LABEL
+        if held.total <= FEW * texts.total and (label or NOISE.issuperset(affix.strip())):
+            kept = _scattered({k: values[short] for k, short in found}, held.total, bare)
+            why = (
+                f"{held.total} cells have {affix!r} {'after' if behind else 'before'} the value, most have not: format"
+            )
+        elif held.total >= NEARLY_ALL * texts.total and not texts.column.role.arithmetic:
+            kept = _scattered({short: values[k] for k, short in found}, bare.total, held)
+            why = f"{held.total} cells {'end' if behind else 'begin'} with {affix!r}, this one does not: format"
+        else:
+            continue
+        for k, better in kept.items():
+            yield k, better, SURE, why
+
+
+def _kind_of(character: str) -> str:
+    return "a" if character.isalpha() else "0" if character.isdigit() else "."
 
 
 def _kind(text: str) -> str:

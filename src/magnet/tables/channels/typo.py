@@ -20,7 +20,7 @@ ENOUGH_CHARACTERS = 10  # written characters after which their distribution is l
 DIGIT_DISCOUNT = 0.1  # where only digits differ, which is more often a sibling value
 MAX_PAIRS = 20_000_000  # of values up to which two edits are searched as well as one
 LONGEST = 400  # longer texts are compared by their words only
-DIGIT = re.compile(r"\d+")
+DIGIT = re.compile(r"\d")
 MARK = re.compile(r"(?<=.)\s*[-_]?(?:[*#~^|<>@$\\=]{1,6}|[?!]{2,6})$", re.S)  # that nobody ends a value with
 
 

@@ -116,10 +116,17 @@ def _rewritten(texts: Texts, parsed: dict[int, tuple[str, str]], units: Counter[
     if most < LEADING * (units.total() + bare):
         return
     own = [text for text, unit in parsed.values() if unit == leading]
+    clear = APART.search(shape.replace("\0", "0")) is not None or _canonical(leading) in SYMBOLS
     sizes, style = [number(text) or 0.0 for text in own], NumberStyle.of(own)
     odd = {k: shape.replace("\0", text) for k, (text, unit) in parsed.items() if unit in alike}
     for k, (text, unit) in parsed.items():
-        if not unit and bare <= RARE * units.total() and min(sizes) <= (number(text) or 0.0) <= max(sizes):
+        if (
+            not unit
+            and text[0] != "0"
+            and clear
+            and bare <= RARE * units.total()
+            and min(sizes) <= (number(text) or 0.0) <= max(sizes)
+        ):
             odd[k] = shape.replace("\0", style.write(Decimal(text.replace(",", "")), exact=True))
     odd = {k: text for k, text in odd.items() if text != values[k]}
     confidence = SURE if texts.rows(odd) >= REPEATS else UNSURE

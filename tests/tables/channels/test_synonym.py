@@ -1,0 +1,29 @@
+"""Two codes for one value."""
+
+from __future__ import annotations
+
+from magnet.tables.channels import synonym
+from magnet.tables.coded import CodedTable
+from magnet.tables.roles import infer_role
+
+
+def better(texts: list[str]) -> dict[int, str | None]:
+    table = CodedTable.of({"x": texts})
+    table.columns[0].role = infer_role(table.columns[0], table)
+    return {f.row: f.suggested for _, f in synonym.rewrite(table)}
+
+
+def test_words_among_codes_and_codes_among_words() -> None:
+    assert better([*["M", "F"] * 30, "Male", "Female", "male"]) == {60: "M", 61: "F", 62: "M"}
+    assert better([*["Manual", "Automatic"] * 30, "Manu.", "Auto."]) == {60: "Manual", 61: "Automatic"}
+
+
+def test_truth_values() -> None:
+    assert better([*["Y", "N"] * 30, "1", "no", "TRUE"]) == {60: "Y", 61: "N", 62: "Y"}
+
+
+def test_values_that_only_begin_alike_are_left_alone() -> None:
+    assert better([*"ABC" * 30, "Absent", "Absent"]) == {}
+    assert better([*["A", "B", "O"] * 30, *["AB"] * 5]) == {}
+    assert better([*["Y", "N"] * 30, "unknown"]) == {}
+    assert better([*["Indiana", "Indonesia"] * 30, "Ind", "Ind"]) == {}
