@@ -13,6 +13,7 @@ from magnet.tables.channels.respell import Respell
 from magnet.tables.channels.typo import DIGIT, Typo
 from magnet.tables.coded import Codes, Floats
 from magnet.tables.experts.base import Point
+from magnet.tables.experts.brackets import Brackets
 from magnet.tables.experts.groups import UNEVEN, Groups
 from magnet.tables.experts.links import Links
 from magnet.tables.experts.novelty import tokens_of
@@ -150,6 +151,10 @@ class ColumnModel(ColumnPrior):
             if group is groups[0]:
                 genuine = spread > UNEVEN and not group.strict
             speaks = (voice >= 0) & (voice != read) & ((said < 0) | (said == voice))
+            if isinstance(group, Brackets):  # its number may also make groups, whose voice would count twice
+                speaks &= (against == 0) | genuine
+                against *= not genuine
+                genuine = False
             said = np.where(speaks, voice, said)
             against += RULE_VOICES * speaks if group.strict else speaks
             most = np.maximum(most, np.where(speaks, np.inf if group.strict else votes, 0))

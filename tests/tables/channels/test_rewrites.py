@@ -152,6 +152,7 @@ def test_numbers_of_another_size_keep_their_unit() -> None:
 def test_a_code_that_reads_like_a_missing_value_is_a_code() -> None:
     assert judged({"land": ["DE", "FR", "NA", "US"] * 10}, disguised_missing.rewrite) == set()
     assert judged({"pay": [*map(str, range(20, 40)), "NA"]}, disguised_missing.rewrite) == {(20, 0, "")}
+    assert judged({"pay": [f"{k}.5" for k in range(9)] * 3 + ["NaN"]}, disguised_missing.rewrite) == {(27, 0, "")}
 
 
 def test_blanks_at_one_rate_that_nothing_explains_are_lost_values() -> None:

@@ -29,7 +29,7 @@ def rewrite(texts: Texts) -> Iterator[WrongText]:
     negative one.
     """
     marks = texts.only(lambda text: not _words(text)).total
-    forms = texts.tally(_form)
+    forms = texts.only(str.isalpha).tally(_form)
     optional = texts.total < (1 - BLANKS) * len(texts.column.read)
     for k, text, rows in texts:
         if not (_disguised(text, texts.column.role.name) or _sentinel(k, text.strip(), texts)):

@@ -18,6 +18,7 @@ RUN = re.compile(r"[^\W_]+")
 LIST_MARK = re.compile(r"(?<!\d)\s*([,;|])\s*|\s*([,;|])\s*(?!\d)")  # separators, but not those within numbers
 SPLIT = re.compile(r"\s*[,;|]\s*")
 LINK = re.compile(r"://|www\.|@")  # marks of addresses mean something
+LISTED = re.compile(r"[;|/&+]")
 LETTERS = re.compile(r"[^\W\d_]+|\d+")
 OWN = 0.6  # share of one frame or one spacing from which it is the column's own
 SHORTEST = 4  # letters of a value that is known by its letters; marks of shorter ones mean something (A+, C#)
@@ -86,15 +87,16 @@ def _spacing(texts: Texts) -> dict[int, str]:
 
 
 def _by_letters(texts: Texts) -> dict[int, str]:
-    """Texts of the letters and numbers, or of the words in another order, of a far more frequent one; a single mark may
-    be a slip, which is the typo channel's."""
+    """Texts of the letters and numbers, or of the two words in the other order, of a far more frequent one; a single
+    mark may be a slip, which is the typo channel's."""
     alike: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for k, text, _ in texts:
         if sum(c.isalpha() for c in text) >= SHORTEST:
             words = LETTERS.findall(text.casefold())
             digits = [run for run in words if run.isdigit()]
             alike["".join(run for run in words if not run.isdigit()), *digits].append(k)
-            alike["", *sorted(words)].append(k)
+            if len(words) == 2 and not LISTED.search(text):  # the order of a list may mean something
+                alike["", *sorted(words)].append(k)
     out = {}
     for codes in alike.values():
         first = max(codes, key=texts.counts.__getitem__)

@@ -1,0 +1,114 @@
+"""Values that follow from a number, maybe within a group: grades by points, tax rates by state and salary."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats, distinct
+from magnet.tables.experts.base import ColumnContext, Expert
+from magnet.tables.experts.groups import SMOOTHING
+from magnet.tables.experts.links import Links
+from magnet.tables.numbers.writing import read_numbers
+from magnet.tables.options import FEW_NUMBERS, MIN_ROWS
+
+SIDE = 5  # rows with the next smaller, and next larger, number that vote
+WIDE = 4  # times as many rows among which the value of an exception does not occur
+MAX_VALUES = 0.1  # different values per row; with more, brackets are too narrow to be seen
+MAX_GROUPS = 0.05  # groups per row, so that groups hold several brackets
+MIN_AGREEMENT = 0.8  # of rows that are next to each other
+MIN_GAIN = 0.5  # share of the disagreement of rows of the same group that being next to each other removes
+
+
+class Brackets(Links):
+    """Votes of the rows of the same group with the nearest numbers.
+
+    Args:
+        table: the table.
+        position: of the column that is judged.
+        number: position of the column of numbers.
+        group: position of the column that makes groups, -1 for one group of all rows.
+    """
+
+    def __init__(self, table: CodedTable, position: int, number: int, group: int) -> None:
+        column, x, codes = table.columns[position], _numbers(table.columns[number]), _groups(table, group)
+        super().__init__(column, _voters(x, codes, SIDE), SMOOTHING[1])
+        self._wide = Links(column, _voters(x, codes, WIDE * SIDE), SMOOTHING[1])
+        also = f" and the same {table.columns[group].name}" if group >= 0 else ""
+        self._says = f"rows with the nearest {table.columns[number].name}{also}"
+
+    def agreement(self) -> tuple[Codes, Floats, float]:
+        """As for groups, but rows near others of their own value are no exceptions, and if these are more frequent than
+        exceptions, brackets overlap and there are none."""
+        voice, votes, spread = super().agreement()
+        against = (voice >= 0) & (voice != self._column.read)
+        near = self._wide._count(np.arange(len(voice)), self._column.read) > 0
+        overlap = (against & near).sum() > (against & ~near).sum()
+        return np.where(near | overlap, -1, voice), votes, spread
+
+    def evidence(self, row: int, code: int) -> str:
+        votes = self._count(np.array([row]), np.array([code]))[0]
+        return f"{votes:g} of {self._size[row]:g} {self._says} have {self._column.values[code]!r}"
+
+
+def fit(context: ColumnContext) -> list[Expert]:
+    """One expert for the number and the group in whose order most rows agree with the next one, if the rows of a group
+    do not agree anyway."""
+    table, column = context.table, context.column
+    n, count = table.num_rows, int(np.count_nonzero(context.counts))
+    if n < MIN_ROWS or not 2 <= count <= MAX_VALUES * n or column.role.name in ("identifier", "text"):
+        return []
+    if context.fresh or "bracket" not in context.memory:
+        context.memory["bracket"] = _best(table, context.position)
+    found = context.memory["bracket"]
+    if found is None:
+        return []
+    return [Brackets(table, context.position, *found)]  # type: ignore[misc]
+
+
+def _numbers(column: CodedColumn) -> Floats:
+    return read_numbers(column.values)[column.current]
+
+
+def _groups(table: CodedTable, position: int) -> Codes:
+    return np.zeros(table.num_rows, dtype=np.int64) if position < 0 else distinct(table.columns[position].current)[0]
+
+
+def _best(table: CodedTable, position: int) -> tuple[int, int] | None:
+    """Positions of the number and of the group (-1: none) that predict a column best, None if none does well."""
+    n, value = table.num_rows, table.columns[position].current
+    levels = [int(np.count_nonzero(np.bincount(c.current))) for c in table.columns]
+    numbers = [  # whole numbers of one length are called codes and identifiers, but may be salaries
+        k
+        for k, c in enumerate(table.columns)
+        if k != position and c.role.name in ("quantity", "unit", "code", "identifier") and levels[k] > 2 * FEW_NUMBERS
+    ]
+    groups = [-1, *(k for k in range(len(levels)) if k != position and 2 <= levels[k] <= MAX_GROUPS * n)]
+    best, chosen = MIN_AGREEMENT, None
+    for group in groups:
+        codes = _groups(table, group)
+        size = np.bincount(codes)
+        held = np.unique(codes * (int(value.max()) + 1) + value, return_counts=True)[1].astype(np.float64)
+        by_chance = float((held * (held - 1)).sum() / max(float((size * (size - 1.0)).sum()), 1.0))
+        for number in numbers:
+            if number == group:
+                continue
+            x = _numbers(table.columns[number])
+            order = np.lexsort((x, codes))
+            near = (codes[order[1:]] == codes[order[:-1]]) & np.isfinite(x[order[1:]])
+            same = float((value[order[1:]] == value[order[:-1]])[near].mean()) if near.sum() > 0.5 * n else 0.0
+            if same > best and 1 - same < (1 - MIN_GAIN) * (1 - by_chance):
+                best, chosen = same, (number, group)
+    return chosen
+
+
+def _voters(x: Floats, codes: Codes, side: int) -> sp.csr_array:
+    """For every row the rows of its group with the next smaller and larger numbers."""
+    order, n = np.lexsort((x, codes)), len(x)
+    pairs = []
+    for step in range(1, side + 1):
+        a, b = order[:-step], order[step:]
+        near = (codes[a] == codes[b]) & np.isfinite(x[a]) & np.isfinite(x[b])
+        pairs += [(a[near], b[near]), (b[near], a[near])]
+    rows, others = (np.concatenate(part) for part in zip(*pairs, strict=True))
+    return sp.csr_array((np.ones(len(rows)), (rows, others)), shape=(n, n))
