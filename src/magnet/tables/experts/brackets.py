@@ -17,7 +17,7 @@ WIDE = 4  # times as many rows among which the value of an exception does not oc
 MAX_VALUES = 0.1  # different values per row; with more, brackets are too narrow to be seen
 MAX_GROUPS = 0.05  # groups per row, so that groups hold several brackets
 MIN_AGREEMENT = 0.8  # of rows that are next to each other
-MIN_GAIN = 0.5  # share of the disagreement of rows of the same group that being next to each other removes
+MIN_GAIN = 0.5  # share of the disagreement within the groups of the best column that being next to each other removes
 
 
 class Brackets(Links):
@@ -52,8 +52,8 @@ class Brackets(Links):
 
 
 def fit(context: ColumnContext) -> list[Expert]:
-    """One expert for the number and the group in whose order most rows agree with the next one, if the rows of a group
-    do not agree anyway."""
+    """One expert for the number and the group in whose order most rows agree with the next one, if the groups of no
+    column agree about as well."""
     table, column = context.table, context.column
     n, count = table.num_rows, int(np.count_nonzero(context.counts))
     if n < MIN_ROWS or not 2 <= count <= MAX_VALUES * n or column.role.name in ("identifier", "text"):
@@ -83,23 +83,28 @@ def _best(table: CodedTable, position: int) -> tuple[int, int] | None:
         for k, c in enumerate(table.columns)
         if k != position and c.role.name in ("quantity", "unit", "code", "identifier") and levels[k] > 2 * FEW_NUMBERS
     ]
-    groups = [-1, *(k for k in range(len(levels)) if k != position and 2 <= levels[k] <= MAX_GROUPS * n)]
-    best, chosen = MIN_AGREEMENT, None
+    groups = [-1, *(k for k in range(len(levels)) if k != position and 2 <= levels[k] <= 0.5 * n)]
+    without = max(_agreement(_groups(table, group), value) for group in groups)
+    best, chosen = max(MIN_AGREEMENT, 1 - (1 - MIN_GAIN) * (1 - without)), None
     for group in groups:
         codes = _groups(table, group)
-        size = np.bincount(codes)
-        held = np.unique(codes * (int(value.max()) + 1) + value, return_counts=True)[1].astype(np.float64)
-        by_chance = float((held * (held - 1)).sum() / max(float((size * (size - 1.0)).sum()), 1.0))
-        for number in numbers:
+        for number in numbers if group < 0 or levels[group] <= MAX_GROUPS * n else ():
             if number == group:
                 continue
             x = _numbers(table.columns[number])
             order = np.lexsort((x, codes))
             near = (codes[order[1:]] == codes[order[:-1]]) & np.isfinite(x[order[1:]])
             same = float((value[order[1:]] == value[order[:-1]])[near].mean()) if near.sum() > 0.5 * n else 0.0
-            if same > best and 1 - same < (1 - MIN_GAIN) * (1 - by_chance):
+            if same > best:
                 best, chosen = same, (number, group)
     return chosen
+
+
+def _agreement(group: Codes, value: Codes) -> float:
+    """Share of the pairs of rows of a group that hold the same value."""
+    held = np.unique(group * (int(value.max()) + 1) + value, return_counts=True)[1].astype(np.float64)
+    size = np.bincount(group).astype(np.float64)
+    return float((held * (held - 1)).sum() / max(float((size * (size - 1)).sum()), 1.0))
 
 
 def _voters(x: Floats, codes: Codes, side: int) -> sp.csr_array:
