@@ -27,6 +27,7 @@ from _injections import KINDS, inject
 from _left_out import leave_one_family_out
 from _made_up import FAMILIES
 from _made_up_mixed import MIXED
+from _made_up_more import MORE
 
 from magnet.tables.options import DEFAULT, TableOptions
 from magnet.tables.posterior import judge_table
@@ -232,7 +233,7 @@ def real_tables(names: list[str]) -> Iterator[tuple[str, Columns, Columns]]:
 
 
 def made_up_tables(names: list[str], seeds: int) -> Iterator[tuple[str, Columns, Columns]]:
-    for family, make in (FAMILIES | MIXED).items():
+    for family, make in (FAMILIES | MIXED | MORE).items():
         if not names or family in names:
             for seed in range(seeds):
                 table = make(seed)

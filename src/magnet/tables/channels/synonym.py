@@ -26,23 +26,27 @@ def rewrite(texts: Texts) -> Iterator[WrongText]:
     Unless they are truth values, two values at least must have such a second form, in proportion to how frequent they
     are: a single word that begins like a code may be a value of its own (``Absent`` among ``A``, ``B``, ``C``).
     """
-    ranked = sorted(texts, key=lambda each: -each[2])
-    covered = np.cumsum([rows for *_, rows in ranked])
-    count = int(np.searchsorted(covered, FORMAT_SHARE * texts.total)) + 1
-    while count < len(ranked) and ranked[count][2] > SHARE * ranked[count - 1][2]:  # a value about as frequent belongs
-        count += 1
-    if not 2 <= count <= FEW_NUMBERS or count == len(ranked):
-        return
-    own = ranked[:count]
-    words = [_plain(text) for _, text, _ in own]
-    truth = [_truth(word) for word in words]
-    logical = count == 2 and set(truth) == {0, 1}
+    own: list[tuple[int, str, int]] = []
+    words: list[str] = []
     found: dict[int, int] = {}
-    for k, text, _ in ranked[count:]:
+    meant: dict[int, int] = {}  # of the same truth value
+    covered = 0
+    for k, text, rows in sorted(texts, key=lambda each: -each[2]):
         word = _plain(text)
-        at = truth.index(_truth(word)) if logical and _truth(word) >= 0 else _abbreviated(word, words)
-        if at >= 0 and text.strip().casefold() != own[at][1].strip().casefold():
-            found[k] = at
+        at = _abbreviated(word, words)
+        same = next((a for a, other in enumerate(words) if _truth(other) == _truth(word) >= 0 and other != word), -1)
+        if at >= 0 or same >= 0:
+            (found if at >= 0 else meant)[k] = max(at, same)
+            covered += rows
+        elif covered < FORMAT_SHARE * texts.total or rows > SHARE * own[-1][2]:  # as frequent as the others
+            own.append((k, text, rows))
+            words.append(word)
+            covered += rows
+    count = len(own)
+    logical = count == 2 and {_truth(word) for word in words} == {0, 1}
+    found |= meant if logical else {}
+    if not 2 <= count <= FEW_NUMBERS or not found:
+        return
     hits = np.bincount(list(found.values()), weights=[texts.counts[k] for k in found], minlength=count)
     sizes = hits + [rows for *_, rows in own]
     uneven = dispersion(hits, sizes) - 1 > CHANCE * math.sqrt(2 / (count - 1))  # its standard error, where it is chance
