@@ -42,10 +42,12 @@ def rewrite(texts: Texts) -> Iterator[WrongText]:
             own.append((k, text, rows))
             words.append(word)
             covered += rows
+            if len(own) > FEW_NUMBERS:
+                return
     count = len(own)
     logical = count == 2 and {_truth(word) for word in words} == {0, 1}
     found |= meant if logical else {}
-    if not 2 <= count <= FEW_NUMBERS or not found:
+    if count < 2 or not found:
         return
     hits = np.bincount(list(found.values()), weights=[texts.counts[k] for k in found], minlength=count)
     sizes = hits + [rows for *_, rows in own]

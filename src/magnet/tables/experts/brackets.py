@@ -17,6 +17,8 @@ WIDE = 4  # times as many rows among which the value of an exception does not oc
 MAX_VALUES = 0.1  # different values per row; with more, brackets are too narrow to be seen
 MAX_GROUPS = 0.05  # groups per row, so that groups hold several brackets
 MIN_AGREEMENT = 0.8  # of rows that are next to each other
+TRIED = 5  # groups with the most agreement. Set by run time
+SAMPLE = 5000  # rows on which the number and the group are chosen. Set by run time
 MIN_GAIN = 0.5  # share of the disagreement within the groups of the best column that being next to each other removes
 
 
@@ -76,25 +78,28 @@ def _groups(table: CodedTable, position: int) -> Codes:
 
 def _best(table: CodedTable, position: int) -> tuple[int, int] | None:
     """Positions of the number and of the group (-1: none) that predict a column best, None if none does well."""
-    n, value = table.num_rows, table.columns[position].current
+    n = table.num_rows
+    rows = np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64)
+    value = table.columns[position].current[rows]
     levels = [int(np.count_nonzero(np.bincount(c.current))) for c in table.columns]
-    numbers = [  # whole numbers of one length are called codes and identifiers, but may be salaries
-        k
+    numbers = {  # whole numbers of one length are called codes and identifiers, but may be salaries
+        k: _numbers(c)[rows]
         for k, c in enumerate(table.columns)
         if k != position and c.role.name in ("quantity", "unit", "code", "identifier") and levels[k] > 2 * FEW_NUMBERS
-    ]
+    }
     groups = [-1, *(k for k in range(len(levels)) if k != position and 2 <= levels[k] <= 0.5 * n)]
-    without = max(_agreement(_groups(table, group), value) for group in groups)
+    agreement = {group: _agreement(_groups(table, group)[rows], value) for group in groups}
+    without = max(agreement.values())
     best, chosen = max(MIN_AGREEMENT, 1 - (1 - MIN_GAIN) * (1 - without)), None
-    for group in groups:
-        codes = _groups(table, group)
-        for number in numbers if group < 0 or levels[group] <= MAX_GROUPS * n else ():
+    large = [group for group in groups[1:] if levels[group] <= MAX_GROUPS * n]
+    for group in (-1, *sorted(large, key=lambda g: -agreement[g])[:TRIED]):
+        codes = _groups(table, group)[rows]
+        for number, x in numbers.items():
             if number == group:
                 continue
-            x = _numbers(table.columns[number])
             order = np.lexsort((x, codes))
             near = (codes[order[1:]] == codes[order[:-1]]) & np.isfinite(x[order[1:]])
-            same = float((value[order[1:]] == value[order[:-1]])[near].mean()) if near.sum() > 0.5 * n else 0.0
+            same = float((value[order[1:]] == value[order[:-1]])[near].mean()) if near.sum() > 0.5 * len(rows) else 0.0
             if same > best:
                 best, chosen = same, (number, group)
     return chosen
