@@ -36,7 +36,7 @@ from magnet.experiments.store.versions import RESULT_VERSIONS
 
 GROUPS = {name: getattr(options, name) for name in ("DATA", "ROWS", "GATE", "CELLS", "CONTEXT", "POOL", "NUMERIC")}
 METRICS = ("node_auroc", "cell_auprc", "node_flagged")
-COLUMNS = ("version", "field", "value", "case", *METRICS, "seconds", "reads")
+COLUMNS = ("version", "torch", "field", "value", "case", *METRICS, "seconds", "reads")
 
 #: What is tried of tuples, and of numbers between 0 and 1 that are not shares.
 VARIANTS: dict[str, list[Any]] = {
@@ -183,7 +183,13 @@ def measure(field: str, value: Any, name: str) -> dict[str, Any]:
     finally:
         if constant:
             object.__setattr__(GROUPS[constant[0]], constant[1], before)
-    line = {"version": RESULT_VERSIONS["detector"], "field": field, "value": repr(value) if field else "", "case": name}
+    line = {
+        "version": RESULT_VERSIONS["detector"],
+        "torch": str(torch.__version__).split("+")[0],
+        "field": field,
+        "value": repr(value) if field else "",
+        "case": name,
+    }
     line |= {metric: round(result[metric], 6) for metric in METRICS}
     return line | {"seconds": round(time.process_time() - start, 2), "reads": "" if field else " ".join(sorted(reads))}
 
@@ -197,18 +203,20 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def summarize(lines: Iterable[dict[str, Any]]) -> pd.DataFrame:
-    """For each constant and metric the largest change over the suite, and where it occurs."""
+    """For each constant and metric the largest change over the suite, and where it occurs (lines of one build of torch
+    are compared with each other)."""
     lines = list(lines)
-    usual = {line["case"]: line for line in lines if not line["field"]}
+    usual = {(line["case"], line["torch"]): line for line in lines if not line["field"]}
     out: dict[str, dict[str, Any]] = {}
     for line in lines:
-        if not line["field"] or line["case"] not in usual:
+        usual_line = usual.get((line["case"], line["torch"]))
+        if not line["field"] or usual_line is None:
             continue
         row = out.setdefault(
             line["field"], {f"{m}{part}": v for m in METRICS for part, v in (("", 0.0), (" where", ""))}
         )
         for metric in METRICS:
-            change = line[metric] - usual[line["case"]][metric]
+            change = line[metric] - usual_line[metric]
             if math.isfinite(change) and abs(change) > abs(row[metric]):
                 row[metric], row[f"{metric} where"] = change, f"{line['case']} ({line['value']})"
     frame = pd.DataFrame.from_dict(out, orient="index")
@@ -237,9 +245,11 @@ def as_markdown(lines: list[dict[str, Any]]) -> str:
     for field, row in found.sort_values("largest", ascending=False).iterrows():
         text.append(f"| `{field}` | {' | '.join(shown(row, metric) for metric in METRICS)} |")
     unread = sorted(f for f in texts if usual and not any(f in x["reads"].split() for x in usual.values()))
-    partly = [name for name in usual if len({x["field"] for x in lines if x["case"] == name}) < 5]
-    if partly:
-        text += ["", f"Not yet measured with (nearly) any constant changed: {'; '.join(partly)}."]
+    read_by = {name: {f for f in line["reads"].split() if f in found.index} for name, line in usual.items()}
+    left = {name: len(fields - {x["field"] for x in lines if x["case"] == name}) for name, fields in read_by.items()}
+    if any(left.values()):
+        shown_left = "; ".join(f"{name} ({count})" for name, count in left.items() if count)
+        text += ["", f"Cases with constants that were not varied yet (and how many): {shown_left}."]
     removed = ", ".join(f"`{f}`" for f in found.index if f not in texts)
     text += ["", f"Removed since, or merged with others: {removed}."] if removed else []
     fixed = sorted(f for f, what in texts.items() if "Set by" in what)

@@ -99,3 +99,15 @@ def test_weights_moved_to_the_end_of_their_column_are_known_by_each_other():
     # where values are rounded, the second largest are repeated as often
     rounded = with_features(data, (4 * x).round() / 4)
     assert repeated_maxima(detection.DetectionData.from_data(rounded), torch.full((600,), 0.3)) is None
+
+
+def test_the_end_of_a_scale_is_no_attack():
+    data = datasets.load("digits")
+    data.x = torch.where(data.x > 0.25, data.x, torch.zeros_like(data.x))  # mostly 0, as large pictures are
+    prepared = detection.DetectionData.from_data(data)
+    assert prepared.is_bag
+    bursts = BurstModel(prepared)
+    assert float(bursts.row_probability.max()) < 0.5
+    assert bursts.share == 0
+    found = detection.make("auto").fit(data)
+    assert float((found.node_probability_ > 0.5).float().mean()) < 0.05

@@ -130,7 +130,8 @@ def repeated_maxima(data: DetectionData, excess: Tensor) -> Maxima | None:
     time. Chance, or rounding, repeats the second largest value as often as the largest, so that of the :math:`K_1`
     cells that repeat a maximum :math:`K_1 - K_2` are not chance, if :math:`K_2` cells repeat a second largest value
     (less one standard error). One cell of each group is the true maximum, most likely that of the row with the smallest
-    excess :math:`\epsilon`: it is cell i with a probability proportional to :math:`(1 - \epsilon_i) / \epsilon_i`.
+    excess :math:`\epsilon`: it is cell i with a probability proportional to :math:`(1 - \epsilon_i) / \epsilon_i`. A
+    maximum of many rows is the end of a scale, such as that of saturated pictures and of ratings.
 
     Args:
         data: a bag.
@@ -145,6 +146,7 @@ def repeated_maxima(data: DetectionData, excess: Tensor) -> Maxima | None:
         continuous = torch.tensor([kind == "continuous" for kind in data.kinds[first:last]], device=data.device)
         largest = block.amax(dim=0)
         at_top = (block == largest) & (largest > 0) & continuous
+        at_top &= at_top.sum(dim=0) <= DATA.max_exceptions * data.num_nodes  # more are at the end of the scale
         below = block.masked_fill(at_top, 0.0)
         second = below.amax(dim=0)
         repeated += int((at_top.sum(dim=0) - 1).clamp_min(0).sum())
