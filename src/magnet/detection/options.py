@@ -2,7 +2,7 @@
 
 A value without a reason was not tuned. Its influence is the largest change of the node AUROC, the cell AUPRC or the
 share of flagged rows on the cases of ``results/constants.md`` if it is halved or doubled (``benchmarks/constants.py``).
-"None" is none on the ten cases measured so far: no part of Cora or digits, except a normalized part of Cora.
+"None" is none on the cases measured so far; the page lists those that are missing.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class CellOptions:
         max_rate: the highest rate, also of the wrong cells of a column; the lowest is at most half of it. Influence:
             .084 (wordnet, outliers: cell AUPRC).
         row_lengths: factors by which the rows of a bag may be longer or shorter than expected. Influence: .023 (cora,
-            meta attack: cell AUPRC).
+            meta attack: node AUROC).
         min_column_events: words that occur fewer times than this are not evidence against a row of a bag. Influence:
             .015 (texas, random rows: cell AUPRC).
         min_bag_log_odds: in bags, smaller odds against a cell count as none: words come in bursts, so that many
