@@ -49,6 +49,8 @@ VARIANTS: dict[str, list[Any]] = {
     "NUMERIC.degree_edges": [(0.5,), (0.5, 1.5, 2.5, 4.5, 6.5, 12.5)],
     "NUMERIC.t_prior": [(0.125,) * 8, (0.001, 0.003, 0.01, 0.05, 0.1, 0.2, 0.236, 0.4)],
 }
+#: Constants in the table at the head of the page.
+SHOWN = 10
 
 Case = tuple[Data, Any, torch.Tensor | None, torch.Tensor | None]  # graph, columns, wrong cells, wrong nodes
 
@@ -234,16 +236,19 @@ def as_markdown(lines: list[dict[str, Any]]) -> str:
         "`src/magnet/detection/options.py` halved and doubled (shares above 1/2: their distance from 1), one at a",
         f"time. {len(lines)} runs, {seconds / 60:.0f} CPU minutes. The largest change of each metric and",
         "where it occurs (with the value tried). Constants that are set by run time or memory are not varied.",
+        "The most influential ones:",
         "",
-        "| constant | node AUROC | cell AUPRC | share of rows flagged |",
-        "|---|---|---|---|",
     ]
+    head = ["| constant | node AUROC | cell AUPRC | share of rows flagged |", "|---|---|---|---|"]
 
     def shown(row: pd.Series, metric: str) -> str:
         return "0" if row[metric] == 0 else f"{row[metric]:+.4f} {row[f'{metric} where']}"
 
-    for field, row in found.sort_values("largest", ascending=False).iterrows():
-        text.append(f"| `{field}` | {' | '.join(shown(row, metric) for metric in METRICS)} |")
+    rows = [
+        f"| `{field}` | {' | '.join(shown(row, metric) for metric in METRICS)} |"
+        for field, row in found.sort_values("largest", ascending=False).iterrows()
+    ]
+    text += [*head, *rows[:SHOWN], "", "## Every constant", "", *head, *rows]
     unread = sorted(f for f in texts if usual and not any(f in x["reads"].split() for x in usual.values()))
     read_by = {name: {f for f in line["reads"].split() if f in found.index} for name, line in usual.items()}
     left = {name: len(fields - {x["field"] for x in lines if x["case"] == name}) for name, fields in read_by.items()}

@@ -138,7 +138,7 @@ def _tail_ratios(dofs: tuple[float, ...]) -> Tensor:
     """The 90 % point of ``|t|`` divided by its median, for each number of degrees of freedom.
 
     Example:
-        >>> _tail_ratios((1.0, 30.0)).numpy().round(2).tolist()
+        >>> [round(ratio, 2) for ratio in _tail_ratios((1.0, 30.0)).tolist()]
         [6.31, 2.49]
     """
     return torch.tensor([t.ppf(0.95, dof) / t.ppf(0.75, dof) for dof in dofs], dtype=torch.float32)
