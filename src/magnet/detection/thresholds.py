@@ -83,7 +83,7 @@ def empirical_bayes_share(
 ) -> float:
     """The share of a mixture component by expectation maximization: the fixed point of ``expected_share``, which gives
     the mean posterior probability of the component for a share. The likelihood is concave in it, so that every start
-    leads to the same one.
+    leads to the same one, given enough steps.
 
     Example:
         >>> likelihood_ratio = torch.tensor([0.1] * 90 + [20.0] * 10)
