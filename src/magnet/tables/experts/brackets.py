@@ -68,12 +68,15 @@ def fit(context: ColumnContext) -> list[Expert]:
     return [Brackets(table, context.position, *found)]  # type: ignore[misc]
 
 
-def _numbers(column: CodedColumn) -> Floats:
-    return read_numbers(column.values)[column.current]
+def _numbers(column: CodedColumn, rows: Codes | slice = slice(None)) -> Floats:
+    codes, places = np.unique(column.current[rows], return_inverse=True)
+    return read_numbers([column.values[k] for k in codes.tolist()])[places]
 
 
-def _groups(table: CodedTable, position: int) -> Codes:
-    return np.zeros(table.num_rows, dtype=np.int64) if position < 0 else distinct(table.columns[position].current)[0]
+def _groups(table: CodedTable, position: int, rows: Codes | slice = slice(None)) -> Codes:
+    if position < 0:
+        return np.zeros(table.columns[0].current[rows].shape, dtype=np.int64)
+    return distinct(table.columns[position].current[rows])[0]
 
 
 def _best(table: CodedTable, position: int) -> tuple[int, int] | None:
@@ -83,17 +86,17 @@ def _best(table: CodedTable, position: int) -> tuple[int, int] | None:
     value = table.columns[position].current[rows]
     levels = [int(np.count_nonzero(np.bincount(c.current))) for c in table.columns]
     numbers = {  # whole numbers of one length are called codes and identifiers, but may be salaries
-        k: _numbers(c)[rows]
+        k: _numbers(c, rows)
         for k, c in enumerate(table.columns)
         if k != position and c.role.name in ("quantity", "unit", "code", "identifier") and levels[k] > 2 * FEW_NUMBERS
     }
     groups = [-1, *(k for k in range(len(levels)) if k != position and 2 <= levels[k] <= 0.5 * n)]
-    agreement = {group: _agreement(_groups(table, group)[rows], value) for group in groups}
+    agreement = {group: _agreement(_groups(table, group, rows), value) for group in groups}
     without = max(agreement.values())
     best, chosen = max(MIN_AGREEMENT, 1 - (1 - MIN_GAIN) * (1 - without)), None
     large = [group for group in groups[1:] if levels[group] <= MAX_GROUPS * n]
     for group in (-1, *sorted(large, key=lambda g: -agreement[g])[:TRIED]):
-        codes = _groups(table, group)[rows]
+        codes = _groups(table, group, rows)
         for number, x in numbers.items():
             if number == group:
                 continue
