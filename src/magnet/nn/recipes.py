@@ -41,9 +41,8 @@ COMMITTEE = ("gcn", "appnp", "elasticgnn", "airgnn", "mlp")
 #: that a penalty of fixed strength weighs 1 / n. On unit scale with 120 to 140 training nodes the smaller is better on
 #: Cora (ElasticGNN 83.2 against 82.8 %), the larger on CiteSeer (APPNP 72.2 against 70.6 %): both are members.
 DECAYS = (0.14, 1.4)
-#: To how many components repaired features are reduced, with few training nodes and with at least 256: a network
-#: cannot learn from more directions than it has labels. (Coauthor-CS, 300 training nodes, three repetitions with random
-#: rows: 88.8 % with 128 and 89.3 % with 256.)
+#: To how many components repaired features are reduced, with few training nodes and with at least 256. (Coauthor-CS,
+#: 300 training nodes, three repetitions with random rows: 88.8 % with 128 and 89.3 % with 256.)
 COMPONENTS = (128, 256)
 #: With as many labels (as on ogbn-arxiv) wider and deeper networks with batch normalization are trained for longer.
 MANY_LABELS = 5000
@@ -72,10 +71,10 @@ _OWN: dict[str, dict[str, Any]] = {
 }
 
 #: What a network by itself tries on validation, each with every weight decay. How much to smooth depends on the graph
-#: and on how many rows are wrong: with ElasticGNN's penalties of 1 alone, random rows cost 7 (Cora) to 18 points
-#: (Coauthor-CS) against tuned ones, with AirGNN's amplitude of 0.5 alone 8 on CiteSeer and 10 on PubMed; with these
-#: at most 4 (APPNP on Amazon-Computers; ``results/defaults.md``; chosen on repetitions 20 to 22 of seven graphs). The
-#: members of a committee have the settings above: the repairs differ in smoothing already.
+#: and on how many rows are wrong: with random rows, ElasticGNN's penalties of 1 alone are 7 (CiteSeer) to 15 points
+#: (Coauthor-CS) below tuned ones, AirGNN's amplitude of 0.5 alone 6 on CiteSeer and 9 on PubMed; with these at most 4
+#: (APPNP on Amazon-Computers; ``results/defaults.md``). Chosen on repetitions 20 to 22 of seven graphs. The members of
+#: a committee have the settings above: the repairs differ in smoothing already.
 _ALONE: dict[str, tuple[dict[str, Any], ...]] = {
     "appnp": ({"alpha": 0.05}, {"alpha": 0.1}, {"alpha": 0.2}),
     "elasticgnn": tuple({"lambda1": a, "lambda2": b} for a, b in ((1.0, 1.0), (9.0, 3.0), (0.0, 9.0))),
