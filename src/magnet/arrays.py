@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     import torch
     from torch_geometric.data import Data
 
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
 # Dense rows are looked at in pieces of this many cells, so that temporaries stay small.
 CELLS_PER_BLOCK = 1 << 22
 

@@ -14,13 +14,12 @@ from typing import TypeVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from magnet.arrays import Bools, Floats, Ints
 from magnet.tables.roles.base import ROLES, Role
 from magnet.tables.roles.patterns import blank, decimal_commas, exchange_marks
 
-Codes = NDArray[np.int64]
-Floats = NDArray[np.float64]
+Codes = Ints
 K = TypeVar("K")
 
 
@@ -84,7 +83,7 @@ class CodedColumn:
         counts = self.counts() if repaired else self.read_counts()
         return Texts(self, counts, [k for k in np.flatnonzero(counts).tolist() if not blank(self.values[k])])
 
-    def blanks(self, codes: Codes) -> NDArray[np.bool_]:
+    def blanks(self, codes: Codes) -> Bools:
         """Which rows are blank, for codes of the rows (``read`` or ``current``)."""
         return np.array([blank(value) for value in self.values])[codes]
 
@@ -169,7 +168,7 @@ class CodedTable:
     strict: tuple[tuple[tuple[str, ...], str], ...] = ()
     skip: frozenset[str] = field(default_factory=frozenset)
     not_judged: dict[str, str] = field(default_factory=dict)
-    trusted: NDArray[np.bool_] | None = None
+    trusted: Bools | None = None
     seed: int = 0
     shared: dict[str, Floats] = field(default_factory=dict)
     fill: bool = False

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from magnet.arrays import Bools
 from magnet.detection import Column
 from magnet.graph import Graph
 from magnet.tables.errors import BadTable
-from magnet.tables.fields import Field, Mask
+from magnet.tables.fields import Field
 from magnet.tables.links import nearest
 from magnet.tables.table import Table
 
@@ -31,14 +32,14 @@ class Encoded:
     x: torch.Tensor
     columns: list[Column]
     fields: tuple[Field, ...]
-    missing: Mask
-    unreadable: Mask
+    missing: Bools
+    unreadable: Bools
 
     def per_field(self, cells: Any) -> Any:
         """``[n, fields]`` of an ``[n, encoded columns]`` array that is the same within each group."""
         return cells[:, [column.start for column in self.columns]]
 
-    def per_column(self, cells: Mask) -> Mask:
+    def per_column(self, cells: Bools) -> Bools:
         """The other way: ``[n, encoded columns]`` of ``[n, fields]``."""
         return np.repeat(cells, [column.stop - column.start for column in self.columns], axis=1)
 

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from magnet.arrays import Bools, Floats
 
 Kind = Literal[
     "binary", "count", "continuous", "categorical", "id", "label", "date", "text", "constant", "empty", "excluded"
@@ -79,7 +78,7 @@ class Field:
         """How many encoded columns it takes."""
         return 0 if not self.used else len(self.values) if self.kind == "categorical" else 1
 
-    def encode(self, series: pd.Series) -> tuple[FloatArray, Mask, Mask]:
+    def encode(self, series: pd.Series) -> tuple[Floats, Bools, Bools]:
         """``[n, width]`` numbers (NaN: none), which cells are missing, which hold what the column cannot hold."""
         missing = is_missing(series, self.missing)
         if self.kind in ("categorical", "binary"):
@@ -100,12 +99,12 @@ class Field:
         code = (number / self.scale - self.center / self.scale).clip(-WILDEST, WILDEST)
         return code[:, None], missing, np.isnan(number) & ~missing
 
-    def quantity(self, x: FloatArray) -> FloatArray:
+    def quantity(self, x: Floats) -> Floats:
         """Encoded numbers back in the user's units, not rounded."""
         value = np.asarray(x, dtype=np.float64) * self.scale + self.center
         return np.sinh(value) * self.unit if self.log else value
 
-    def decode(self, x: FloatArray) -> list[Any]:
+    def decode(self, x: Floats) -> list[Any]:
         """User values for encoded ``[k, width]`` estimates: categories as they are, numbers as text."""
         if self.kind == "categorical":
             return [self.values[k] for k in np.asarray(x).argmax(axis=1)]
@@ -149,7 +148,7 @@ class Field:
         return text.translate({ord(","): self.group, ord("."): "," if self.comma else "."})
 
 
-def is_missing(series: pd.Series, words: tuple[str, ...] = MISSING) -> Mask:
+def is_missing(series: pd.Series, words: tuple[str, ...] = MISSING) -> Bools:
     """Cells without a value: null, or text that means missing."""
     missing = series.isna().to_numpy(dtype=bool)
     if is_text(series):
@@ -162,7 +161,7 @@ def is_text(series: pd.Series) -> bool:
     return pd.api.types.is_string_dtype(series.dtype) or series.dtype == object
 
 
-def numbers(series: pd.Series, comma: bool = False, group: str = "") -> FloatArray:
+def numbers(series: pd.Series, comma: bool = False, group: str = "") -> Floats:
     """The cells as numbers, NaN where they are none.
 
     Args:

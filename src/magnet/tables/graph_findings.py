@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from magnet import detection
+from magnet.arrays import Bools
 from magnet.features import FeatureVerdict, judge_features, recover_features
 from magnet.tables.encoding import Encoded, as_graph, encode, with_nearest_links
-from magnet.tables.fields import Field, Mask, numbers
+from magnet.tables.fields import Field, numbers
 from magnet.tables.findings import CellFinding
 from magnet.tables.suggest import suggest
 from magnet.tables.table import Table
@@ -84,7 +85,7 @@ def judge_as_graph(
     return GraphJudgment(findings, verdict, encoded.fields, recovered)
 
 
-def _findings(table: Table, encoded: Encoded, cells: Mask, probability: Any, recovered: Tensor) -> list[CellFinding]:
+def _findings(table: Table, encoded: Encoded, cells: Bools, probability: Any, recovered: Tensor) -> list[CellFinding]:
     """Some cells ``[n, fields]``, each with a suggestion."""
     found: list[CellFinding] = []
     for k, (f, column) in enumerate(zip(encoded.fields, encoded.columns, strict=True)):

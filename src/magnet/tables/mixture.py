@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from magnet.arrays import Floats
 from magnet.tables.channels.base import UNKNOWN
 from magnet.tables.channels.respell import Respell
 from magnet.tables.channels.typo import DIGIT, Typo
-from magnet.tables.coded import Codes, Floats
+from magnet.tables.coded import Codes
 from magnet.tables.experts.base import Point
 from magnet.tables.experts.brackets import Brackets
 from magnet.tables.experts.groups import UNEVEN, Groups

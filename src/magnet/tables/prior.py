@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from magnet.arrays import Floats
 from magnet.tables.channels.base import UNKNOWN
 from magnet.tables.channels.typo import Typo, near_pairs
-from magnet.tables.coded import Codes, Floats
+from magnet.tables.coded import Codes
 from magnet.tables.experts import EXPERTS, ColumnContext, Expert, Frequency
 from magnet.tables.experts.novelty import LETTERS, Novelty, tokens_of
 from magnet.tables.options import TableOptions

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from magnet.arrays import Floats
 from magnet.scales import asinh_unit, natural_unit
 from magnet.tables.errors import BadTable
-from magnet.tables.fields import MISSING, Field, FloatArray, Kind, grouped_number, is_missing, is_text, numbers
+from magnet.tables.fields import MISSING, Field, Kind, grouped_number, is_missing, is_text, numbers
 from magnet.tables.readers.override import words_of
 
 READABLE = 0.9  # share of the cells that must be numbers for a column of numbers
@@ -91,7 +92,7 @@ def _written_like(field: Field, words: pd.Series) -> Field:
     return replace(field, places=places, exponent=exponent, decimals=None if exponent else decimals)
 
 
-def _from_numbers(base: Field, number: FloatArray, rows: int) -> Field:
+def _from_numbers(base: Field, number: Floats, rows: int) -> Field:
     finite = number[np.isfinite(number)]
     if not finite.size:
         return replace(base, kind="empty", note="no finite number")
@@ -110,7 +111,7 @@ def _from_numbers(base: Field, number: FloatArray, rows: int) -> Field:
     return replace(_numeric(base, number, "numbers"), kind="continuous")
 
 
-def _numeric(base: Field, number: FloatArray, note: str) -> Field:
+def _numeric(base: Field, number: Floats, note: str) -> Field:
     finite = number[np.isfinite(number)]
     if not finite.size:
         raise BadTable(f"column {base.name!r} holds no finite number; it cannot be numeric")
@@ -121,7 +122,7 @@ def _numeric(base: Field, number: FloatArray, note: str) -> Field:
     return _scaled(replace(base, decimals=decimals, note=text, low=low, high=high), finite, log)
 
 
-def _scaled(field: Field, finite: FloatArray, log: bool) -> Field:
+def _scaled(field: Field, finite: Floats, log: bool) -> Field:
     """With the code of these numbers, on a log scale or not."""
     unit = natural_unit(finite) if log else 1.0
     code = np.arcsinh(finite / unit) if log else finite
@@ -129,7 +130,7 @@ def _scaled(field: Field, finite: FloatArray, log: bool) -> Field:
     return replace(field, log=log, unit=unit, center=center, scale=scale)
 
 
-def _middle(code: FloatArray) -> tuple[float, float]:
+def _middle(code: Floats) -> tuple[float, float]:
     """Median and robust spread (the standard deviation where more than half of the values are one and the same)."""
     unit = max(1.0, float(np.abs(code).max()) / 1e100)  # so that the largest floats do not overflow
     low, center, high = np.quantile(code / unit, [0.25, 0.5, 0.75])
@@ -139,7 +140,7 @@ def _middle(code: FloatArray) -> tuple[float, float]:
     return float(center * unit), float(scale * unit)
 
 
-def _decimals(finite: FloatArray) -> int | None:
+def _decimals(finite: Floats) -> int | None:
     """Digits behind the point that the values have, where they are few."""
     if float((finite == np.round(finite)).mean()) >= MOSTLY:
         return 0

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 from torch import Tensor
 
+from magnet.arrays import Bools, Floats
 from magnet.detection import Column
 from magnet.graph import Graph
 from magnet.recovery import propagate
-from magnet.tables.numbers.arrays import Bools, Floats
 from magnet.tables.numbers.context import MAX_OTHERS, MAX_SQUARE, link_means
 from magnet.tables.numbers.ridge import PENALTIES, RidgePath
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.stats import norm, spearmanr
 
-from magnet.tables.coded import CodedTable, Codes, Floats, distinct
+from magnet.arrays import Bools, Floats
+from magnet.tables.coded import CodedTable, Codes, distinct
 from magnet.tables.findings import Finding
 from magnet.tables.numbers import read_numbers
-from magnet.tables.numbers.arrays import Bools
 from magnet.tables.options import FEW_NUMBERS, FOUND, SURE
 from magnet.tables.roles.base import roles_but
 

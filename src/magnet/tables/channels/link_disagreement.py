@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from magnet.arrays import Floats
 from magnet.tables.channels.outlier import link_matrix
-from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats, distinct
+from magnet.tables.coded import CodedColumn, CodedTable, Codes, distinct
 from magnet.tables.findings import Finding
 from magnet.tables.numbers import judge_category
 from magnet.tables.numbers.context import CUT

@@ -9,7 +9,8 @@ from decimal import Decimal
 import numpy as np
 import scipy.sparse as sp
 
-from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats, distinct
+from magnet.arrays import Floats
+from magnet.tables.coded import CodedColumn, CodedTable, Codes, distinct
 from magnet.tables.findings import Finding
 from magnet.tables.numbers import FACTORS, FAR, Category, ColumnVerdict, NumberStyle, judge_numbers, read_numbers
 from magnet.tables.options import LIST_FROM, UNSURE

@@ -7,7 +7,8 @@ from itertools import combinations
 
 import numpy as np
 
-from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats
+from magnet.arrays import Floats
+from magnet.tables.coded import CodedColumn, CodedTable, Codes
 from magnet.tables.findings import Finding
 from magnet.tables.options import FEW_ROWS, REPEATS, SURE
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats, distinct, joint
+from magnet.arrays import Floats
+from magnet.tables.coded import CodedColumn, CodedTable, Codes, distinct, joint
 from magnet.tables.findings import Finding
 from magnet.tables.options import FEW_ROWS, LIST_FROM
 

@@ -9,7 +9,8 @@ from typing import Protocol
 
 import numpy as np
 
-from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats
+from magnet.arrays import Floats
+from magnet.tables.coded import CodedColumn, CodedTable, Codes
 from magnet.tables.experts.novelty import Novelty
 from magnet.tables.roles.patterns import number
 

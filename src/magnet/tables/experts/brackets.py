@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats, distinct
+from magnet.arrays import Floats
+from magnet.tables.coded import CodedColumn, CodedTable, Codes, distinct
 from magnet.tables.experts.base import ColumnContext, Expert
 from magnet.tables.experts.groups import SMOOTHING
 from magnet.tables.experts.links import Links

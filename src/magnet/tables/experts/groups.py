@@ -7,7 +7,8 @@ from itertools import combinations
 
 import numpy as np
 
-from magnet.tables.coded import CodedColumn, CodedTable, Codes, Floats, joint
+from magnet.arrays import Floats
+from magnet.tables.coded import CodedColumn, CodedTable, Codes, joint
 from magnet.tables.experts.base import ColumnContext, Expert, Frequency
 
 TOP = 3  # values proposed per group: the leading one and two rivals

@@ -9,7 +9,8 @@ from datetime import date
 
 import numpy as np
 
-from magnet.tables.coded import CodedColumn, Floats
+from magnet.arrays import Floats
+from magnet.tables.coded import CodedColumn
 from magnet.tables.experts.base import ColumnContext, Expert, Point
 from magnet.tables.options import MIN_ROWS
 from magnet.tables.roles.dates import Moment, Style, parse_moment, write_moment

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
-from magnet.tables.numbers.arrays import Bools, Floats, Ints
+from magnet.arrays import Bools, Floats, Ints
 from magnet.tables.numbers.context import link_means
 
 FOLDS = 5

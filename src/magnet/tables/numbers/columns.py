@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.stats import t as student_t
 
-from magnet.tables.numbers.arrays import Bools, Floats, Ints
+from magnet.arrays import Bools, Floats, Ints
 from magnet.tables.numbers.errors import DEGREES, FACTORS, FAR, WrongDensity, beyond_bounds
 from magnet.tables.numbers.scales import Scale, fit_scale
 from magnet.tables.options import MIN_ROWS

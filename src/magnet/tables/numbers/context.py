@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from magnet.tables.numbers.arrays import Bools, Floats, Ints
+from magnet.arrays import Bools, Floats, Ints
 from magnet.tables.options import MAX_LEVELS
 
 CUT = 5.0  # spreads; farther values count like this one, so that one wrong cell cannot bend the others

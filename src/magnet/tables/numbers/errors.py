@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from rapidfuzz.distance import OSA
 
-from magnet.tables.numbers.arrays import Bools, Floats, Ints
+from magnet.arrays import Bools, Floats, Ints
 from magnet.tables.numbers.scales import Scale
 from magnet.tables.numbers.tails import log_far, log_t
 

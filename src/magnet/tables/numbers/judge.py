@@ -9,9 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from magnet.arrays import return_freed_memory
+from magnet.arrays import Floats, Ints, return_freed_memory
 from magnet.cluster import results_in_order
-from magnet.tables.numbers.arrays import Floats, Ints
 from magnet.tables.numbers.columns import ColumnVerdict, NumberColumn
 from magnet.tables.numbers.context import CUT, Category, Context
 from magnet.tables.numbers.errors import FACTORS, WrongDensity, is_slip, kind_shares, wrong_density

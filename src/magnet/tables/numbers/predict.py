@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from magnet.tables.numbers.arrays import Bools, Floats, Ints
+from magnet.arrays import Bools, Floats, Ints
 from magnet.tables.numbers.context import Context
 from magnet.tables.numbers.ridge import Ridge, fit_ridge, log_loss
 from magnet.tables.numbers.scales import mad

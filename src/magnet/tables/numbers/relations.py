@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from magnet.tables.numbers.arrays import Bools, Floats, Ints
+from magnet.arrays import Bools, Floats, Ints
 from magnet.tables.options import MIN_ROWS
 
 MAX_COLUMNS = 64  # that are searched for relations among three

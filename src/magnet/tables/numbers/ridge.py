@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from magnet.tables.numbers.arrays import Floats
+from magnet.arrays import Floats
 from magnet.tables.numbers.scales import mad
 
 PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)  # the grid that suggest.py was benchmarked with

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import binom
 
-from magnet.tables.numbers.arrays import Bools, Floats
+from magnet.arrays import Bools, Floats
 from magnet.tables.numbers.context import CUT, MAX_SQUARE
 from magnet.tables.numbers.errors import DEGREES
 from magnet.tables.numbers.tails import log_t

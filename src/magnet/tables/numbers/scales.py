@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from magnet.arrays import Floats
 from magnet.scales import MOSTLY, NORMAL_MAD
-from magnet.tables.numbers.arrays import Floats
 from magnet.tables.numbers.tails import log_far, log_t
 
 MAX_FIT = 5_000  # values that choose the scale

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
+from magnet.arrays import Bools, Floats, Ints
 from magnet.scales import NORMAL_MAD
-from magnet.tables.numbers.arrays import Bools, Floats, Ints
 
 T_DEGREES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 10.0)  # from Cauchy on
 POWERS = (1.0, 1.4, 2.0)  # exponential powers from Laplace to normal

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from magnet.tables.numbers.arrays import Floats
+from magnet.arrays import Floats
 from magnet.tables.roles.patterns import number
 
 LOOKED_AT = 200  # distinct values that show how the column writes

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from magnet.tables.fields import Mask
+from magnet.arrays import Bools
 from magnet.tables.links import ids_as_text
 from magnet.tables.readers.read import read_edges
 from magnet.tables.table import Table
 
 
-def read_trusted(path: Path, table: Table) -> Mask:
+def read_trusted(path: Path, table: Table) -> Bools:
     """``[n, columns]``: the cells named by a file with a column ``node`` and, unless whole rows are meant,
     ``column``."""
     if not path.is_file():
@@ -46,7 +46,7 @@ def read_trusted(path: Path, table: Table) -> Mask:
     return trusted
 
 
-def trusted_cells(table: Table, trusted: Any) -> Mask | None:
+def trusted_cells(table: Table, trusted: Any) -> Bools | None:
     """Bool ``[n, columns]``: trusted cells, by column of the table."""
     if trusted is None:
         return None
