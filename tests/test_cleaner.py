@@ -15,7 +15,6 @@ import magnet
 from magnet import MAGnet, tables
 from magnet.corruption import corrupt_cells, inject_attributes
 from magnet.datasets import load, synthetic
-from magnet.tables.graph_findings import swapped_rows
 
 CITIES = np.array(["Aarhus", "Bergen", "Cork", "Delft", "Evora"])
 
@@ -174,25 +173,6 @@ def test_names_of_rows_are_not_made_those_of_the_rows_they_are_linked_to(name: s
     result = magnet.clean(nodes, edges, id=key, fix="all")
     assert "id" not in result.suspicious_cells["column"].tolist()
     assert result.record.not_judged[key] == "edges name its values"
-
-
-def test_rows_of_other_nodes_are_listed_as_a_whole() -> None:
-    """Pictures of other digits: the pixels that happen to agree are no reason to believe the row."""
-    data = load("digits")
-    pixels = np.round(data.x.numpy() * 16).astype(int)
-    rng = np.random.default_rng(0)
-    foreign = rng.choice(len(pixels), 100, replace=False)
-    shown = pixels.copy()
-    shown[foreign] = pixels[np.roll(foreign, 1)]
-    nodes = pd.DataFrame(shown, columns=[f"pixel {k}" for k in range(64)])
-    nodes.insert(0, "id", range(len(nodes)))
-    table = tables.from_frames(nodes, pd.DataFrame(data.edge_index.T.numpy(), columns=["source", "target"]), id="id")
-    cells = swapped_rows(table)
-    rows = {cell.row for cell in cells}
-    assert len(rows & set(foreign.tolist())) > 80
-    assert len(rows - set(foreign.tolist())) < 10
-    assert {cell.kind for cell in cells} == {"swapped row"}
-    assert cells[0].reason.startswith("the whole row does not fit its linked rows")
 
 
 @pytest.mark.parametrize("kind", ["binary", "continuous"])

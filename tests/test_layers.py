@@ -1,4 +1,4 @@
-"""Imports, lazy ones included, point down the list of folders in the README."""
+"""Imports, lazy ones included, point down the list of folders in the README; the tests mirror the modules."""
 
 import ast
 import re
@@ -48,6 +48,12 @@ def imported(path: Path) -> set[str]:
 def test_every_part_is_in_the_list():
     parts = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
     assert parts - FREE == set(layers())
+
+
+def test_every_module_has_its_tests_at_the_mirrored_place():
+    modules = [path.relative_to(PACKAGE) for path in sorted(PACKAGE.rglob("*.py")) if path.stem not in FREE]
+    tests = Path(__file__).parent
+    assert [str(path) for path in modules if not (tests / path.parent / f"test_{path.name}").exists()] == []
 
 
 def test_imports_point_down():

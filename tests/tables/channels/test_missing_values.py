@@ -1,0 +1,45 @@
+"""Blanks that should hold a value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from magnet.tables.channels.missing_values import audit
+
+TOWNS = ["Ulm", "Bonn", "Kiel", "Mainz"]
+
+
+def test_a_blank_takes_the_value_of_its_group(found: Any) -> None:
+    zips, towns = [str(k % 4) for k in range(40)], [TOWNS[k % 4] for k in range(40)]
+    assert found(audit, {"zip": zips, "town": towns}) == set()
+    towns[6] = ""
+    assert found(audit, {"zip": zips, "town": towns}) == {(6, 1, "Kiel")}
+
+
+def test_a_group_that_is_blank_as_a_whole_is_left_alone(found: Any) -> None:
+    towns = ["" if k % 4 == 2 else TOWNS[k % 4] for k in range(40)]
+    assert found(audit, {"zip": [str(k % 4) for k in range(40)], "town": towns}) == set()
+
+
+def numbers(seed: int) -> tuple[np.random.Generator, dict[str, list[str]]]:
+    rng = np.random.default_rng(seed)
+    return rng, {name: [f"{x:.3f}" for x in rng.normal(size=300)] for name in "abcd"}
+
+
+def test_blanks_at_one_rate_that_nothing_explains_are_lost_values(found: Any) -> None:
+    rng, columns = numbers(1)
+    lost = {(int(i), j) for j in range(3) for i in rng.choice(300, size=15, replace=False)}
+    for i, j in lost:
+        columns["abcd"[j]][i] = ""
+    assert found(audit, columns) == {(i, j, None) for i, j in lost}
+
+
+def test_blanks_that_come_together_or_in_one_column_only_are_optional(found: Any) -> None:
+    for blanks in ("abc", "a"):
+        rng, columns = numbers(0)
+        for i in rng.choice(300, size=15, replace=False):
+            for name in blanks:
+                columns[name][i] = ""
+        assert found(audit, columns) == set()

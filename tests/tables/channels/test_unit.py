@@ -1,0 +1,61 @@
+"""Numbers with and without their unit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from magnet.tables.channels.unit import rewrite
+from magnet.tables.options import DEFAULT
+
+PRICES = [f"{900 + 7 * k}.50" for k in range(60)]
+PAGES = [f"{90 + k} p." for k in range(30)]
+
+
+@pytest.mark.parametrize(
+    ("usual", "odd", "expected"),
+    [
+        ([f"0.0{k}" for k in range(1, 9)] * 2, ["0.05%"] * 3, ["0.05"] * 3),
+        (PRICES, ["1234.50 EUR"], ["1234.50"]),
+        (PAGES, ["95p", "101 pages", "99"], ["95 p.", "101 p.", "99 p."]),
+        ([f"${1000 + 37 * k:,}" for k in range(30)], ["1234"], ["$1,234"]),
+        ([f"{90 + k} min" for k in range(15)], ["1 hr. 30 min."], ["90 min"]),
+    ],
+    ids=["superfluous", "lone", "other writings", "lost currency", "duration"],
+)
+def test_numbers_take_the_writing_of_the_column(
+    found: Any, usual: list[str], odd: list[str], expected: list[str]
+) -> None:
+    assert found(rewrite, {"x": usual + odd}) == {(len(usual) + k, 0, text) for k, text in enumerate(expected)}
+    assert found(rewrite, {"x": usual}) == set()
+
+
+def test_a_lone_unit_is_listed_but_not_written_and_house_numbers_have_none(coded: Any, found: Any) -> None:
+    [(_, finding)] = rewrite(coded({"price": [*PRICES, "1234.50 EUR"]}))
+    assert finding.probability >= DEFAULT.list_from
+    assert finding.confidence < DEFAULT.change_from
+    assert found(rewrite, {"house": [str(k) for k in range(1, 61)] + ["12b"]}) == set()
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [f"{1 + k % 12:02d}/{2019 + k % 5}" for k in range(60)],
+        [f"{2010 + k % 9}/{11 + k % 9}" for k in range(60)],
+        [f"{k}{'ab'[k % 2] if k % 3 == 0 else ''}" for k in range(60)],
+        [f"{1000 + k}C" for k in range(60)] + ["0022", "1022"],
+        ["<5" if k % 5 == 0 else str(k) for k in range(60)],
+        [f"{k % 7 + 1} {'mg' if k % 3 else 'mcg'}" for k in range(60)],
+    ],
+    ids=["months", "seasons", "house numbers", "codes", "bounds", "units"],
+)
+def test_what_only_looks_like_a_unit_is_left_alone(found: Any, texts: list[str]) -> None:
+    assert found(rewrite, {"x": texts}) == set()
+
+
+def test_numbers_of_another_size_keep_their_unit(coded: Any) -> None:
+    weights = [str(300 + 7 * k) for k in range(60)] + ["0.45 kg", "1.2 kg", "0.7 kg"] * 3
+    findings = [f for _, f in rewrite(coded({"grams": weights}))]
+    assert len(findings) == 9
+    assert max(f.confidence for f in findings) < DEFAULT.change_from

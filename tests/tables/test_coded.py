@@ -1,0 +1,61 @@
+"""Columns as distinct texts and codes."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from magnet.tables.coded import CodedColumn, CodedTable, distinct, joint
+
+
+def test_a_column_is_its_distinct_texts_and_their_places() -> None:
+    column = CodedColumn.of("x", ["b", "a", "", "b"])
+    assert column.values == ["b", "a", ""]
+    assert column.read.tolist() == [0, 1, 2, 0]
+    assert column.blank == 2
+    assert column.code("new") == 3
+    assert column.counts().tolist() == [2, 1, 1, 0]
+    order, starts = column.rows_by_value()
+    assert order[starts[0] : starts[1]].tolist() == [0, 3]
+
+
+def test_repairs_change_the_current_column_only() -> None:
+    column = CodedColumn.of("x", ["b", "a", "b"])
+    column.current[1] = 0
+    assert column.counts().tolist() == [3, 0]
+    assert column.read_counts().tolist() == [2, 1]
+    assert [text for _, text, _ in column.texts(repaired=True)] == ["b"]
+
+
+def test_decimal_commas_are_exchanged_and_written_back() -> None:
+    column = CodedColumn.of("price", ["3,14", "1.250,75", "8"])
+    assert column.values == ["3.14", "1,250.75", "8"]
+    assert column.as_in_file("12.5") == "12,5"
+    assert CodedColumn.of("price", ["3.14", "8"]).as_in_file("12.5") == "12.5"
+
+
+def test_texts_are_counted_matched_and_filtered_without_blanks() -> None:
+    texts = CodedColumn.of("x", ["a1", "a2", "a1", "", " "]).texts()
+    assert list(texts) == [(0, "a1", 2), (1, "a2", 1)]
+    assert texts.total == 3
+    assert texts.tally(len) == {2: 3}
+    assert {k: m[1] for k, m in texts.matching(re.compile(r"a(1)")).items()} == {0: "1"}
+    assert texts.only(lambda text: text == "a2").total == 1
+
+
+def test_skipped_and_empty_columns_are_not_judged() -> None:
+    table = CodedTable.of({"a": ["x"], "b": ["y"]})
+    table.skip = frozenset(["b"])
+    assert [j for j, _ in table.judged()] == [0]
+    assert [j for j, _ in table.judged(["date"])] == []
+    assert table.position("b") == 1
+    with pytest.raises(KeyError, match="no column 'c'; the table has 'a', 'b'"):
+        table.position("c")
+
+
+def test_pairs_of_codes_get_one_code_each() -> None:
+    codes, count = distinct(np.array([7, 3, 7]))
+    assert (codes.tolist(), count) == ([0, 1, 0], 2)
+    assert joint(np.array([0, 0, 1, 0]), np.array([0, 5, 0, 0])).tolist() == [0, 1, 2, 0]

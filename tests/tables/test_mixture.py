@@ -1,0 +1,50 @@
+"""The posterior of the cells of one column."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from magnet.tables.channels.typo import Typo
+from magnet.tables.mixture import ColumnModel
+from magnet.tables.options import DEFAULT
+
+
+def model(coded: Any, columns: dict[str, list[str]], position: int = 0) -> ColumnModel:
+    return ColumnModel(coded(columns), position, options=DEFAULT, typo=Typo(), rate=DEFAULT.typo_rate)
+
+
+TOWNS = ["boaz", "dothan", "florence", "sheffield"] * 20
+
+
+def test_a_misspelling_is_repaired_and_taught(coded: Any) -> None:
+    judged = model(coded, {"town": [*TOWNS, "dothxn"]}).judge()
+    finding = judged.findings[80]
+    assert (finding.suggested, finding.kind) == ("dothan", "typo")
+    assert finding.probability > 0.9
+    assert judged.repairs.keys() == {80}
+    assert judged.lessons == [("dothxn", "dothan")]
+    assert judged.misspelled == pytest.approx(1, abs=0.2)
+    assert judged.identifiable == 80  # the misspelling itself stands alone
+
+
+def test_a_clean_column_has_nothing_to_find(coded: Any) -> None:
+    judged = model(coded, {"town": TOWNS}).judge()
+    assert judged.repairs == {}
+    assert judged.misspelled < 0.01
+    assert all(finding.probability < 0.5 for finding in judged.findings.values())
+
+
+def test_a_trusted_cell_is_neither_repaired_nor_taught(coded: Any) -> None:
+    table = coded({"town": [*TOWNS, "dothxn"]})
+    table.trusted = np.ones((81, 1), dtype=bool)
+    judged = ColumnModel(table, 0, options=DEFAULT, typo=Typo(), rate=DEFAULT.typo_rate).judge()
+    assert judged.repairs == {}
+    assert judged.lessons == []
+
+
+def test_numbers_one_digit_apart_are_no_misspellings(coded: Any) -> None:
+    rooms = [f"room {k}" for k in range(100, 140)] * 3
+    assert model(coded, {"room": [*rooms, "room 141"]}).judge().repairs == {}
