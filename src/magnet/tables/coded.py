@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -129,9 +129,13 @@ class Texts:
 
     def tally(self, key: Callable[[str], K]) -> Counter[K]:
         """Rows by what ``key`` makes of their text."""
+        return self.tally_codes({k: key(text) for k, text, _ in self})
+
+    def tally_codes(self, labels: Mapping[int, K]) -> Counter[K]:
+        """Rows by the label of their value, for the labels of some codes."""
         out: Counter[K] = Counter()
-        for _, text, rows in self:
-            out[key(text)] += rows
+        for code, label in labels.items():
+            out[label] += int(self.counts[code])
         return out
 
     def matching(self, *patterns: re.Pattern[str]) -> dict[int, re.Match[str]]:
@@ -142,6 +146,10 @@ class Texts:
     def only(self, test: Callable[[str], bool]) -> Texts:
         """Those that pass a test."""
         return Texts(self.column, self.counts, [k for k in self.codes if test(self.column.values[k])])
+
+    def without(self, codes: Collection[int]) -> Texts:
+        """All but some."""
+        return Texts(self.column, self.counts, [k for k in self.codes if k not in codes])
 
 
 @dataclass(eq=False)
@@ -175,8 +183,8 @@ class CodedTable:
     cluster: str | None = None
 
     @classmethod
-    def of(cls, columns: Mapping[str, Sequence[str]]) -> CodedTable:
-        return cls([CodedColumn.of(name, texts) for name, texts in columns.items()])
+    def of(cls, columns: Mapping[str, Sequence[str]], **given: Any) -> CodedTable:
+        return cls([CodedColumn.of(name, texts) for name, texts in columns.items()], **given)
 
     @property
     def num_rows(self) -> int:

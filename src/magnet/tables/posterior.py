@@ -70,16 +70,21 @@ def judge_table(
     Returns:
         The listed cells with their evidence, the roles, and what was not judged.
     """
-    table = CodedTable.of(columns)
-    names = [column.name for column in table.columns]
-    known = read_rules(rules, names)
-    absent = next((name for name in link_by if name not in names), None)
+    known = read_rules(rules, list(columns))
+    absent = next((name for name in link_by if name not in columns), None)
     if absent is not None:
-        raise ValueError(f"link_by names {absent!r}; the table has {', '.join(map(repr, names))}")
-    table.fill, table.cluster = fill, cluster
-    table.links, table.link_by, table.trusted, table.seed = links, tuple(link_by), trusted, seed
-    table.strict = tuple((rule.determined_by, rule.column) for rule in known if rule.determined_by)
-    table.skip = frozenset(skip)
+        raise ValueError(f"link_by names {absent!r}; the table has {', '.join(map(repr, columns))}")
+    table = CodedTable.of(
+        columns,
+        links=links,
+        link_by=tuple(link_by),
+        strict=tuple((rule.determined_by, rule.column) for rule in known if rule.determined_by),
+        skip=frozenset(skip),
+        trusted=trusted,
+        seed=seed,
+        fill=fill,
+        cluster=cluster,
+    )
     _set_roles(table, roles)
     cells: Cells = {}
     memory = _Memory(list(decisions or ()))
@@ -87,17 +92,10 @@ def judge_table(
         for rewrite in REWRITES.values():
             _apply(table, cells, rewrite(table), options)
         found, fillings = _passes(table, options, memory, progress)
-        for key, finding in found.items():
-            cells[key] = _both(cells[key], finding) if key in cells else finding
+        _add(cells, found, _both)
         for audit in AUDITS.values():
-            for j, finding in audit(table):
-                key = finding.row, j
-                cells[key] = _stronger(cells[key], finding) if key in cells else finding
-        for j, finding in broken(table, known):
-            key = finding.row, j
-            if key in cells:
-                finding = replace(_stronger(cells[key], finding), kind="rule", reason=finding.reason)
-            cells[key] = finding
+            _add(cells, audit(table), _stronger)
+        _add(cells, broken(table, known), lambda a, b: replace(_stronger(a, b), kind="rule", reason=b.reason))
         for (row, j), (code, chance) in fillings.items():
             if (row, j) not in cells or cells[row, j].suggested is None:
                 before = cells[row, j].probability if (row, j) in cells else 0.0
@@ -217,10 +215,17 @@ def _apply(table: CodedTable, cells: Cells, found: Iterable[tuple[int, Finding]]
     for j, finding in found:
         if table.trusted is not None and table.trusted[finding.row, j]:
             continue
-        cells[finding.row, j] = _both(cells[finding.row, j], finding) if (finding.row, j) in cells else finding
+        _add(cells, [(j, finding)], _both)
         if finding.suggested is not None and finding.confidence >= options.learn_from:
             column = table.columns[j]
             column.read[finding.row] = column.current[finding.row] = column.code(finding.suggested)
+
+
+def _add(cells: Cells, found: Iterable[tuple[int, Finding]], merge: Callable[[Finding, Finding], Finding]) -> None:
+    """Add findings by column; where a cell has one already, ``merge`` makes one of both."""
+    for j, finding in found:
+        key = finding.row, j
+        cells[key] = merge(cells[key], finding) if key in cells else finding
 
 
 def _both(first: Finding, then: Finding) -> Finding:
@@ -239,7 +244,7 @@ def _stronger(first: Finding, then: Finding) -> Finding:
 
 def _passes(
     table: CodedTable, options: TableOptions, told: _Memory, progress: Callable[[str, float], None] | None
-) -> tuple[Cells, dict[tuple[int, int], tuple[int, float]]]:
+) -> tuple[list[tuple[int, Finding]], dict[tuple[int, int], tuple[int, float]]]:
     """The findings and, if requested, the most probable value of every blank with its probability."""
     typo, width = Typo(), len(table.columns)
     rates = [options.typo_rate] * width
@@ -273,7 +278,7 @@ def _passes(
         typo.learn(told.lessons + [pair for result in judged.values() for pair in result.lessons])
         if step >= options.passes - 1:
             active = [j for j in active if rates[j] > RISING * before[j]]
-    found = {(i, j): f for j, result in judged.items() for i, f in result.findings.items()}
+    found = [(j, finding) for j, result in judged.items() for finding in result.findings.values()]
     return found, {(i, j): filling for j, result in judged.items() for i, filling in result.fillings.items()}
 
 

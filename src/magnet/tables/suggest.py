@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 from torch import Tensor
 
-from magnet.arrays import Bools, Floats
+from magnet.arrays import Bools, Floats, Ints
 from magnet.detection import Column
 from magnet.graph import Graph
 from magnet.recovery import propagate
-from magnet.tables.numbers.context import MAX_OTHERS, MAX_SQUARE, link_means
+from magnet.tables.numbers.context import MAX_SQUARE, link_means, most_correlated, unit_columns
 from magnet.tables.numbers.ridge import PENALTIES, RidgePath
 
 ROUNDS = 4
@@ -68,7 +66,8 @@ def _regress(
 ) -> None:
     """Rounds of regressions; ``filled`` takes the predictions."""
     rng = np.random.default_rng(0)
-    related = {c.start: _related(c, filled) for c in wanted}
+    x = unit_columns(filled)
+    related = {c.start: most_correlated(x, slice(c.start, c.stop)) for c in wanted}
     for _ in range(ROUNDS):
         before = filled.copy()
         for c in wanted:
@@ -88,8 +87,8 @@ def _features(
     filled: Floats,
     contexts: tuple[Floats, Floats] | None,
     own: slice,
-    others: NDArray[np.intp],
-    rows: NDArray[Any],
+    others: Ints,
+    rows: Ints,
 ) -> Floats:
     """The predictors of a column, for some rows."""
     row = filled[np.ix_(rows, others)]
@@ -98,19 +97,6 @@ def _features(
         near, far = contexts
         parts += [near[rows, own], far[rows, own], near[np.ix_(rows, others)]]
     return np.concatenate(parts, axis=1)
-
-
-def _related(c: Column, filled: Floats) -> NDArray[np.intp]:
-    """The features most correlated with a column, other than its own."""
-    others = np.array([k for k in range(filled.shape[1]) if not c.start <= k < c.stop], dtype=np.intp)
-    if len(others) <= MAX_OTHERS:
-        return others
-    centered = filled - filled.mean(axis=0)
-    size = np.linalg.norm(centered, axis=0)
-    size[size == 0] = np.inf
-    link = np.abs(centered.T @ centered[:, c.start : c.stop] / size[:, None] / size[c.start : c.stop]).max(axis=1)
-    link[c.start : c.stop] = -1
-    return np.sort(np.argsort(-link, kind="stable")[:MAX_OTHERS])
 
 
 def _ridge(features: Floats, target: Floats, wanted: Floats) -> Floats:

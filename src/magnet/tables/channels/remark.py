@@ -47,7 +47,7 @@ def rewrite(texts: Texts) -> Iterator[WrongText]:
             remark = LETTER if match.groupdict().get("letter") else match["remark"].strip()
             found[remark if kind == "words" else kind][k] = match["core"]
     with_remark = {k for cores in found.values() for k in cores}
-    bare = Texts(texts.column, texts.counts, [k for k in texts.codes if k not in with_remark])
+    bare = texts.without(with_remark)
     kinds = bare.tally(_kind) if {"number", "moment"} & set(found) else Counter[str]()
     for remark, cores in found.items():
         rows = texts.rows(cores)
@@ -59,7 +59,7 @@ def rewrite(texts: Texts) -> Iterator[WrongText]:
             kept = _scattered(cores, rows, bare)
         for k, core in kept.items():
             yield k, core, SURE, f"{rows} cells have a remark after the value, most have none: format"
-    yield from _affixes(Texts(texts.column, texts.counts, [k for k in texts.codes if k not in with_remark]))
+    yield from _affixes(bare)
 
 
 def _affixes(texts: Texts) -> Iterator[WrongText]:
@@ -78,7 +78,7 @@ def _affixes(texts: Texts) -> Iterator[WrongText]:
         if len(found) < REPEATS:
             continue
         held = texts.only(lambda text, a=affix, b=behind: text.endswith(a) if b else text.startswith(a))  # type: ignore[misc]
-        bare = Texts(texts.column, texts.counts, sorted(known.difference(held.codes)))
+        bare = texts.without(set(held.codes))
         values = texts.column.values
         label = not behind and affix.isalpha() and len(affix) <= LABEL
         if held.total <= FEW * texts.total and (label or NOISE.issuperset(affix.strip())):

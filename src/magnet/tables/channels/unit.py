@@ -61,9 +61,7 @@ def _units(texts: Texts) -> Iterator[WrongText]:
     scales = {unit for _, unit in parsed.values() if unit.startswith("/")}
     if len(scales) > 1:  # 07/2023, 2012/13 and 3/4 are no numbers with a unit
         parsed = {k: each for k, each in parsed.items() if each[1] not in scales}
-    units: Counter[str] = Counter()
-    for k, (_, unit) in parsed.items():
-        units[unit] += int(texts.counts[k])
+    units = texts.tally_codes({k: unit for k, (_, unit) in parsed.items()})
     total, bare = units.total(), units.pop("", 0)
     if total < FORMAT_SHARE * texts.total or not units or len(units) > WRITINGS:
         return
@@ -108,11 +106,8 @@ def _rewritten(texts: Texts, parsed: dict[int, tuple[str, str]], units: Counter[
                 why = f"the unit is spelled in {len(common)} ways, here {unit!r}"
                 yield k, shortest(without_noise(text)), SURE, why
         return
-    shapes: Counter[str] = Counter()
-    for k, (text, unit) in parsed.items():
-        if unit == leading:
-            shapes[values[k].replace(text, "\0", 1)] += int(texts.counts[k])
-    shape, most = shapes.most_common(1)[0]
+    shapes = {k: values[k].replace(text, "\0", 1) for k, (text, unit) in parsed.items() if unit == leading}
+    shape, most = texts.tally_codes(shapes).most_common(1)[0]
     if most < LEADING * (units.total() + bare):
         return
     own = [text for text, unit in parsed.values() if unit == leading]
@@ -143,9 +138,7 @@ def _canonical(unit: str) -> str:
 
 def _durations(texts: Texts) -> Iterator[WrongText]:
     """Hours and minutes among minutes."""
-    minutes = Counter[str]()
-    for k, match in texts.matching(MINUTES).items():
-        minutes[match["after"]] += int(texts.counts[k])
+    minutes = texts.tally_codes({k: match["after"] for k, match in texts.matching(MINUTES).items()})
     if minutes.total() < 0.5 * texts.total:
         return
     writing = minutes.most_common(1)[0][0]

@@ -38,7 +38,7 @@ class Brackets(Links):
         super().__init__(column, _voters(x, codes, SIDE), SMOOTHING[1])
         self._wide = Links(column, _voters(x, codes, WIDE * SIDE), SMOOTHING[1])
         also = f" and the same {table.columns[group].name}" if group >= 0 else ""
-        self._says = f"rows with the nearest {table.columns[number].name}{also}"
+        self.voters = f"rows with the nearest {table.columns[number].name}{also}"
 
     def agreement(self) -> tuple[Codes, Floats, float]:
         """As for groups, but rows near others of their own value are no exceptions, and if these are more frequent than
@@ -48,10 +48,6 @@ class Brackets(Links):
         near = self._wide._count(np.arange(len(voice)), self._column.read) > 0
         overlap = (against & near).sum() > (against & ~near).sum()
         return np.where(near | overlap, -1, voice), votes, spread
-
-    def evidence(self, row: int, code: int) -> str:
-        votes = self._count(np.array([row]), np.array([code]))[0]
-        return f"{votes:g} of {self._size[row]:g} {self._says} have {self._column.values[code]!r}"
 
 
 def fit(context: ColumnContext) -> list[Expert]:

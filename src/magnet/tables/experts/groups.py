@@ -185,8 +185,7 @@ def _screen(n: int, seed: int) -> Codes:
 
 def choose_contexts(context: ColumnContext) -> list[tuple[tuple[int, ...], float]]:
     """Contexts whose leave-one-out likelihood beats column frequency: the best few columns and the best pair."""
-    table, j = context.table, context.position
-    column = table.columns[j]
+    table, j, column = context.table, context.position, context.column
     n = table.num_rows
     rows = _screen(n, table.seed)
     value = column.current[rows]

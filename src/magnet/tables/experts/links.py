@@ -17,6 +17,7 @@ class Links(Votes):
     expert without weight."""
 
     votes_itself = False
+    voters = "linked rows"
 
     def __init__(self, column: CodedColumn, links: sp.csr_array, kappa: float) -> None:
         n, width = len(column.current), len(column.values)
@@ -28,18 +29,18 @@ class Links(Votes):
 
     def evidence(self, row: int, code: int) -> str:
         votes = self._count(np.array([row]), np.array([code]))[0]
-        return f"{votes:g} of {self._size[row]:g} linked rows have {self._column.values[code]!r}"
+        return f"{votes:g} of {self._size[row]:g} {self.voters} have {self._column.values[code]!r}"
 
 
 def fit(context: ColumnContext) -> list[Expert]:
     """One expert if the table has links and linked rows predict better than column frequency, by the
     same gain per row that a group needs; a row is never linked to itself."""
-    if context.table.links is None or context.table.columns[context.position].role.name == "identifier":
+    column = context.column
+    if context.table.links is None or column.role.name == "identifier":
         return []
     links = sp.csr_array(context.table.links, dtype=np.float64)
     links.setdiag(0)
     links.eliminate_zeros()
-    column = context.table.columns[context.position]
     expert, filled = Links(column, links, SMOOTHING[1]), column.current != column.blank
     if not filled.any():
         return []

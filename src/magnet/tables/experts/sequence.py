@@ -28,7 +28,7 @@ def fit(context: ColumnContext) -> list[Expert]:
     and s the commonest step, row i is predicted as :math:`x_{i-1} + s` if that equals :math:`x_{i+1} - s` (two rows
     away where a neighbor cannot be read).
     """
-    column = context.table.columns[context.position]
+    column = context.column
     n = len(column.current)
     if n < MIN_ROWS or len(np.unique(column.current)) < DISTINCT * n:
         return []
@@ -78,20 +78,15 @@ def _digits(column: CodedColumn) -> tuple[Floats, Callable[[int], str | None]] |
     """The last number of every text behind one constant head."""
     texts = column.texts(repaired=True)
     parts = texts.matching(LAST_NUMBER)
-    heads = Counter[str]()
-    for k, match in parts.items():
-        heads[match["head"]] += int(texts.counts[k])
+    heads = texts.tally_codes({k: match["head"] for k, match in parts.items()})
     head, rows = heads.most_common(1)[0] if heads else ("", 0)
     if not rows or rows < 0.5 * texts.total:
         return None
-    numbers, widths, zeros = np.full(len(column.values), np.nan), Counter[int](), False
-    for k, match in parts.items():
-        if match["head"] == head:
-            digits = match["digits"]
-            numbers[k] = int(digits)
-            widths[len(digits)] += int(texts.counts[k])
-            zeros = zeros or (digits[0] == "0" and len(digits) > 1)
-    width = widths.most_common(1)[0][0] if zeros else 0
+    digits = {k: match["digits"] for k, match in parts.items() if match["head"] == head}
+    numbers = np.full(len(column.values), np.nan)
+    numbers[list(digits)] = [int(run) for run in digits.values()]
+    zeros = any(run[0] == "0" and len(run) > 1 for run in digits.values())
+    width = texts.tally_codes({k: len(run) for k, run in digits.items()}).most_common(1)[0][0] if zeros else 0
     return numbers[column.current], lambda value: f"{head}{value:0{width}d}" if value >= 0 else None
 
 

@@ -26,7 +26,7 @@ def fit(context: ColumnContext) -> list[Expert]:
     texts. The commonest marked text is the template if it explains enough rows. A source must also explain rows that
     are off its own commonest value, or a constant column would explain everything.
     """
-    table, column = context.table, context.table.columns[context.position]
+    table, column = context.table, context.column
     n = len(column.current)
     if n < MIN_ROWS or len(table.columns) > MAX_COLUMNS or len(np.unique(column.current)) < 2:
         return []

@@ -30,7 +30,7 @@ class CategoryVerdict(NamedTuple):
     confidence: Floats
 
 
-def judge_category(codes: Ints, links: sp.csr_matrix, row: Floats, seed: int = 0) -> CategoryVerdict | None:
+def judge_category(codes: Ints, links: sp.csr_matrix, row: Floats) -> CategoryVerdict | None:
     r"""Judge a categorical column by linked rows and the rest of the row.
 
     :math:`P(v)` is a multinomial logistic regression on the shares of levels among rows one and two links away and on
@@ -47,7 +47,6 @@ def judge_category(codes: Ints, links: sp.csr_matrix, row: Floats, seed: int = 0
         codes: levels ``[n]``, -1 where the cell is blank.
         links: symmetric matrix of rows without loops.
         row: features of the rest of the row ``[n, p]``.
-        seed: of the folds (default: 0).
 
     Returns:
         None if the links carry no information about the column.
@@ -58,7 +57,7 @@ def judge_category(codes: Ints, links: sp.csr_matrix, row: Floats, seed: int = 0
     if levels.size < 2 or known.size < FOLDS * MIN_LEVEL_ROWS:
         return None
     place = np.searchsorted(levels, codes[known])
-    fold = np.random.default_rng(seed).permutation(known.size) % FOLDS
+    fold = np.random.default_rng(0).permutation(known.size) % FOLDS
     cells = np.arange(known.size)
     blue = (np.bincount(place) / known.size)[place]
     trusted = np.ones(known.size, dtype=bool)

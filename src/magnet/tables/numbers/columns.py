@@ -8,8 +8,9 @@ import numpy as np
 from scipy.stats import t as student_t
 
 from magnet.arrays import Bools, Floats, Ints
-from magnet.tables.numbers.errors import DEGREES, FACTORS, FAR, WrongDensity, beyond_bounds
+from magnet.tables.numbers.errors import FACTORS, FAR, WrongDensity, beyond_bounds
 from magnet.tables.numbers.scales import Scale, fit_scale
+from magnet.tables.numbers.tails import DEGREES
 from magnet.tables.options import MIN_ROWS
 
 MIN_VALUES = 4  # distinct values of a column that is judged as a quantity

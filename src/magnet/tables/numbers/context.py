@@ -105,18 +105,32 @@ class Context:
         others = np.delete(np.arange(self.cells.shape[1]), j)
         if others.size <= MAX_OTHERS:
             return others
-        x, norm = self._centered
-        link = np.abs(x.T @ x[:, j]) / norm
-        return np.sort(others[np.argsort(-link[others], kind="stable")[:MAX_OTHERS]])
+        return most_correlated(self._standardized, slice(j, j + 1))
 
     @cached_property
-    def _centered(self) -> tuple[Floats, Floats]:
-        """Cells of at most 10 000 rows without the means of their columns, and the norms of the columns."""
-        some = self.cells[:: max(1, len(self.cells) // 5000)]
-        x = some - some.mean(axis=0)
-        norm = np.linalg.norm(x, axis=0)
-        norm[norm == 0] = np.inf
-        return x, norm
+    def _standardized(self) -> Floats:
+        """At most 10 000 rows."""
+        return unit_columns(self.cells[:: max(1, len(self.cells) // 5000)])
+
+
+def unit_columns(x: Floats) -> Floats:
+    """Columns without their mean and of length 1, so that products are correlations; constant ones are 0."""
+    centered = x - x.mean(axis=0)
+    norm = np.linalg.norm(centered, axis=0)
+    norm[norm == 0] = np.inf
+    return np.asarray(centered / norm)
+
+
+def most_correlated(x: Floats, own: slice) -> Ints:
+    """The :data:`MAX_OTHERS` of the :func:`unit_columns` that correlate most with one of the columns ``own``.
+
+    Example:
+        >>> most_correlated(unit_columns(np.array([[1.0, 5.0, 2.0], [2.0, 4.0, 2.0]])), slice(0, 1))
+        array([1, 2])
+    """
+    correlation = np.abs(x.T @ x[:, own]).max(axis=1)
+    correlation[own] = -1
+    return np.sort(np.argsort(-correlation, kind="stable")[: min(MAX_OTHERS, x.shape[1] - (own.stop - own.start))])
 
 
 def link_means(links: sp.csr_matrix, value: Floats, known: Bools) -> tuple[Floats, Floats]:

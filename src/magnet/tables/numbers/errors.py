@@ -10,12 +10,11 @@ from rapidfuzz.distance import OSA
 
 from magnet.arrays import Bools, Floats, Ints
 from magnet.tables.numbers.scales import Scale
-from magnet.tables.numbers.tails import log_far, log_t
+from magnet.tables.numbers.tails import DEGREES, log_far, log_t
 
 FACTORS = (10.0, 100.0, 1000.0, 0.1, 0.01, 0.001, -1.0)  # observed over right value
 FAR = len(FACTORS)  # position of "any other value" among the kinds
 PRIOR_COUNTS = (1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.5, 5.0)  # of kinds, before any error is seen
-DEGREES = 4.0  # of the t distribution of right values, before their tail is known
 APART = 5.0  # spreads between the observed and the corrected value: a factor within the usual variation proves nothing
 KNOWN = 10.0  # wrong cells of a column that count as much as the broad density of far values
 COUNTED = 0.05  # probability from which a cell counts in the histogram of wrong values

@@ -17,7 +17,7 @@ from magnet.tables.numbers.errors import FACTORS, WrongDensity, is_slip, kind_sh
 from magnet.tables.numbers.predict import predict
 from magnet.tables.numbers.relations import Relation, blame, find_relations
 from magnet.tables.numbers.rows import DOUBTED, FAR_OUT, crowded, doubted, to_blame, unusual
-from magnet.tables.numbers.tails import judge_tails, log_t, row_spread
+from magnet.tables.numbers.tails import DEGREES, judge_tails, log_t, row_spread
 from magnet.tables.options import FEW_NUMBERS
 
 PASSES = 5  # doubted cells join one per row and pass, so that one wrong cell does not convict its row
@@ -281,7 +281,7 @@ def _gain(columns: dict[int, NumberColumn], judged: dict[int, ColumnVerdict]) ->
         center, spread = (judged[j].center[rows], judged[j].spread[rows]) if j in judged else (0.0, 1.0)
         with np.errstate(invalid="ignore", over="ignore"):
             u, v = ((y - center) / spread for y in (c.y[rows], c.scale.forward(values)))
-            out = log_t(v, 4.0) + c.scale.log_slope(values) - log_t(u, 4.0) - c.scale.log_slope(c.x[rows])
+            out = log_t(v, DEGREES) + c.scale.log_slope(values) - log_t(u, DEGREES) - c.scale.log_slope(c.x[rows])
         slipped = [is_slip(a, b, c.step) for a, b in zip(c.x[rows].tolist(), values.tolist(), strict=True)]
         return np.asarray(np.where(np.isfinite(out), np.clip(out, -30, 30) + SLIP * np.array(slipped), -np.inf))
 

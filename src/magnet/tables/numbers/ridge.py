@@ -8,11 +8,11 @@ import numpy as np
 
 from magnet.arrays import Floats
 from magnet.tables.numbers.scales import mad
+from magnet.tables.numbers.tails import DEGREES
 
 PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)  # the grid that suggest.py was benchmarked with
 ROUNDS = 4  # of reweighting
 MAX_LEVERAGE = 0.999  # against division by zero
-DEGREES = 4.0  # of the t distribution whose weights tame wrong cells
 
 
 class RidgePath:

@@ -7,8 +7,7 @@ from scipy.stats import binom
 
 from magnet.arrays import Bools, Floats
 from magnet.tables.numbers.context import CUT, MAX_SQUARE
-from magnet.tables.numbers.errors import DEGREES
-from magnet.tables.numbers.tails import log_t
+from magnet.tables.numbers.tails import DEGREES, log_t
 
 DOUBTED = 0.5
 UNUSUAL = 1e-3  # probability of this many scattered errors in one row

@@ -10,6 +10,7 @@ from scipy.special import gammaln
 from magnet.arrays import Bools, Floats, Ints
 from magnet.scales import NORMAL_MAD
 
+DEGREES = 4.0  # of freedom, of right values before their tail is known: heavy tails, but a finite variance
 T_DEGREES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 10.0)  # from Cauchy on
 POWERS = (1.0, 1.4, 2.0)  # exponential powers from Laplace to normal
 # How often residuals on a fitted scale have these shapes: seldom Cauchy tails.
@@ -45,7 +46,7 @@ def log_t(u: Floats, degrees: float | Floats) -> Floats:
 def log_far(y: Floats) -> Floats:
     """Log density of wrong values of no special kind: half spread like the column, half far beyond it."""
     beyond = -np.log(np.pi * WIDE) - np.log1p(np.square(y / WIDE))
-    return np.asarray(np.logaddexp(beyond, log_t(y, 4.0)) - np.log(2))
+    return np.asarray(np.logaddexp(beyond, log_t(y, DEGREES)) - np.log(2))
 
 
 def judge_tails(u: Floats, log_wrong: Floats, rate: float, prior_rows: float, min_scale: float = MIN_SCALE) -> TailFit:

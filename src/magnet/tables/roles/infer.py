@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -125,10 +124,8 @@ def _labels_text(column: CodedColumn, table: CodedTable) -> bool:
 
 
 def _unit(texts: Texts, table: CodedTable) -> Role | None:
-    units: Counter[str] = Counter()
-    for k, match in texts.matching(UNIT_NUMBER).items():
-        if match["before"] or match["after"]:
-            units[(match["before"] or match["after"]).strip()] += int(texts.counts[k])
+    written = {k: match["before"] or match["after"] for k, match in texts.matching(UNIT_NUMBER).items()}
+    units = texts.tally_codes({k: unit.strip() for k, unit in written.items() if unit})
     share = sum(rows for _, rows in units.most_common(FEW_UNITS)) / texts.total
     if share < MOST:
         return None
