@@ -55,7 +55,7 @@ def reproduce(
     from magnet.experiments.exhibits.make import Where, make_exhibits
     from magnet.experiments.exhibits.render import show as show_document
     from magnet.experiments.exhibits.render import write_page
-    from magnet.experiments.protocol.run import chosen_device
+    from magnet.experiments.protocol.measure import chosen_device
     from magnet.experiments.store import Store
 
     requested = names(name) or []

@@ -211,6 +211,11 @@ class Table:
     def columns(self) -> list[str]:
         return list(dict.fromkeys(cell.column for cell in self.cells))
 
+    def at(self, row: str, columns: Sequence[str]) -> list[Cell | None]:
+        """The cells of a row in some columns."""
+        found = {cell.column: cell for cell in self.cells if cell.row == row}
+        return [found.get(column) for column in columns]
+
 
 @dataclass(frozen=True)
 class Figure:

@@ -92,26 +92,27 @@ def render_loss(results: Results, options: Options) -> list[Part]:
             facts = {"dataset": setting.dataset, "loss": loss}
             cells.append(Cell(title, setting.title, accuracy(results, runs), None, len(runs), facts=facts))
     words = "MAGnet-gae under injection of random rows. The paper shows this as bars without numbers."
-    parts: list[Part] = [Table("Accuracy in percent", cells, corner="loss", words=words)]
+    table = Table("Accuracy in percent", cells, corner="loss", words=words)
+    parts: list[Part] = [table]
     if any(cell.ours for cell in cells):
         caption = "Accuracy of MAGnet-gae with either loss of the autoencoder; bars are 95 % intervals."
-        parts.append(Figure("fig-loss", caption, partial(_draw_loss, cells=cells)))
+        parts.append(Figure("fig-loss", caption, partial(_draw_loss, table=table)))
     return parts
 
 
-def _draw_loss(path: Path, cells: list[Cell]) -> None:
-    columns = list(dict.fromkeys(cell.column for cell in cells))
+def _draw_loss(path: Path, table: Table) -> None:
+    columns = table.columns
     with draw.figure(path, size=(1.2 + 0.75 * len(columns), 2.4)) as axes:
         axis = axes[0, 0]
         for k, title in enumerate(LOSSES.values()):
-            summaries = [(columns.index(c.column), c.ours) for c in cells if c.row == title and c.ours]
+            summaries = [(j, c.ours) for j, c in enumerate(table.at(title, columns)) if c and c.ours]
             places = [j + (k - 0.5) * 0.36 for j, _ in summaries]
             means = [ours.mean for _, ours in summaries]
             half = [max(0.0, ours.high - ours.mean) if ours.high == ours.high else 0.0 for _, ours in summaries]
             axis.bar(places, means, 0.34, yerr=half, label=title, color=draw.COLORS[k], error_kw={"linewidth": 0.8})
         axis.set_xticks(range(len(columns)), [c.replace(" (", "\n(") for c in columns], fontsize=6)
         axis.set_ylabel("test accuracy, %")
-        lows = [c.ours.low if c.ours.low == c.ours.low else c.ours.mean for c in cells if c.ours]
+        lows = [c.ours.low if c.ours.low == c.ours.low else c.ours.mean for c in table.cells if c.ours]
         axis.set_ylim(bottom=max(0, min(lows) - 8))
         axis.legend(ncols=2)
 

@@ -71,11 +71,10 @@ def markdown(document: Document, notes: str = "") -> str:
 
 
 def _markdown_table(table: Table) -> list[str]:
-    place = {(cell.row, cell.column): cell for cell in table.cells}
     lines = [f"**{table.title}**", "", "| " + " | ".join([table.corner, *table.columns]) + " |"]
     lines.append("|---" * (len(table.columns) + 1) + "|")
     for row in table.rows:
-        cells = [place.get((row, column)) for column in table.columns]
+        cells = table.at(row, table.columns)
         texts = ["" if cell is None else f"{_arrow(cell)}{cell_text(cell)}" for cell in cells]
         lines.append("| " + " | ".join([row, *texts]) + " |")
     return lines
@@ -125,16 +124,14 @@ def show(document: Document, console: Any) -> None:
         elif isinstance(part, Figure):
             console.print(Text(f"figure {part.name}: {part.caption}", style="dim"))
         else:
-            place = {(cell.row, cell.column): cell for cell in part.cells}
             for columns in _fitting(part.columns, console.width):
                 grid = RichTable(title=part.title, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
                 grid.add_column(part.corner)
                 for column in columns:
                     grid.add_column(column, justify="right")
                 for row in part.rows:
-                    cells = [place.get((row, column)) for column in columns]
-                    texts = [Text(cell_text(c, "\n"), style=_style(c)) if c else Text("") for c in cells]
-                    grid.add_row(row, *texts)
+                    cells = part.at(row, columns)
+                    grid.add_row(row, *(Text(cell_text(c, "\n"), style=_style(c)) if c else Text("") for c in cells))
                 console.print(grid)
             if part.words:
                 console.print(Text(part.words))

@@ -62,7 +62,7 @@ def render(results: Results, options: Options) -> list[Part]:
             caption = (
                 f"Relative scores {title}: red better, green worse than a GCN, as in the paper; gray: not comparable."
             )
-            parts.append(Figure(f"table1-{corruption}", caption, partial(color_table, cells=cells)))
+            parts.append(Figure(f"table1-{corruption}", caption, partial(_draw, table=tables[corruption])))
     if OURS in methods:
         parts.append(rivals_table([c for name, table in tables.items() if name != "none" for c in table.cells]))
     return [*parts, _summary(tables, methods)]
@@ -119,11 +119,9 @@ def _rising(results: list[dict[str, Any]], configs: list[dict[str, Any]]) -> boo
     return bool(best) and sum(best) / len(best) > RISING * planned
 
 
-def color_table(path: Path, cells: list[Cell]) -> None:
+def _draw(path: Path, table: Table) -> None:
     """The table as the paper prints it: colored by the relative score."""
-    rows = list(dict.fromkeys(c.row for c in cells))
-    columns = list(dict.fromkeys(c.column for c in cells))
-    place = {(c.row, c.column): c for c in cells}
+    rows, columns = table.rows, table.columns
     with draw.figure(path, size=(1.6 + 1.0 * len(columns), 0.4 + 0.24 * len(rows))) as axes:
         axis = axes[0, 0]
         axis.set_axis_off()
@@ -133,8 +131,7 @@ def color_table(path: Path, cells: list[Cell]) -> None:
             axis.text(j + 0.5, -0.5, column.replace(" (", "\n("), ha="center", va="center", fontsize=6.5, weight="bold")
         for i, row in enumerate(rows):
             axis.text(-1.6, i + 0.5, row, ha="left", va="center", fontsize=7)
-            for j, column in enumerate(columns):
-                c = place.get((row, column))
+            for j, c in enumerate(table.at(row, columns)):
                 if c is None:
                     continue
                 if c.score is not None and abs(c.score) >= 0.005:

@@ -17,8 +17,7 @@ from magnet.arrays import dense
 from magnet.corruption import corrupt_once
 from magnet.datasets import load
 from magnet.detection.gae import PAPER_TAU
-from magnet.experiments.protocol.measure import device_name
-from magnet.experiments.protocol.run import chosen_device
+from magnet.experiments.protocol.measure import chosen_device, device_name
 
 #: Thresholds on the score |x - x'| of the autoencoder, as in the paper's figures.
 TAUS = tuple(round(0.02 * k, 2) for k in range(1, 51))

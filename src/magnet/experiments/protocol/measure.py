@@ -1,4 +1,4 @@
-"""Metrics of a run: accuracy, AUROC, memory."""
+"""Metrics of a run: accuracy, AUROC, device, memory."""
 
 from __future__ import annotations
 
@@ -32,9 +32,20 @@ def auroc(scores: Tensor, y: Tensor) -> float:
     return float(np.mean(areas)) if areas else float("nan")
 
 
+def chosen_device(device: str | torch.device | None) -> torch.device:
+    """The requested device, else a GPU if available."""
+    try:
+        chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    except RuntimeError:
+        raise ValueError(f"device is {str(device)!r}; it must be 'cpu', 'cuda' or 'cuda:N'") from None
+    if chosen.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(f"device is {str(device)!r}, but torch finds no CUDA device here; use 'cpu'")
+    return chosen
+
+
 def device_name(device: str | torch.device | None) -> str:
     """Name of the device. (default: a GPU if available)"""
-    chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    chosen = chosen_device(device)
     return torch.cuda.get_device_name(chosen) if chosen.type == "cuda" else "cpu"
 
 

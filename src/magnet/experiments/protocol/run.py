@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 from magnet.experiments import methods
 from magnet.experiments.protocol.batch import Experiment, Row, run_experiments
 from magnet.experiments.protocol.data import ExperimentData
+from magnet.experiments.protocol.measure import chosen_device
 
 #: Keys of a request that are not settings of the method.
 NO_SETTINGS = (
@@ -121,14 +122,3 @@ def _config(
         raise ValueError(f"settings is {settings!r}; it must be 'default' or 'tuned'")
     found = tuned(method, source.name, corruption) if settings == "tuned" else {}
     return chosen.config({**found, **given}, source.nodes)
-
-
-def chosen_device(device: str | torch.device | None) -> torch.device:
-    """The requested device, else a GPU if available."""
-    try:
-        chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    except RuntimeError:
-        raise ValueError(f"device is {str(device)!r}; it must be 'cpu', 'cuda' or 'cuda:N'") from None
-    if chosen.type == "cuda" and not torch.cuda.is_available():
-        raise ValueError(f"device is {str(device)!r}, but torch finds no CUDA device here; use 'cpu'")
-    return chosen
