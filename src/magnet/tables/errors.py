@@ -1,4 +1,4 @@
-"""The one error of this package that is not a wrong argument."""
+"""Errors and warnings about unreadable data, as opposed to wrong arguments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ class TableWarning(UserWarning):
 
 @contextmanager
 def readable(path: Path, form: str) -> Iterator[None]:
-    """Turns whatever a parser of ``form`` makes of a file into one sentence: damaged files raise all kinds."""
+    """Turn any exception of a parser of ``form`` into a :class:`BadTable` of one sentence: damaged files raise all
+    kinds."""
     try:
         yield
     except (BadTable, FileNotFoundError, PermissionError, MemoryError):

@@ -1,4 +1,4 @@
-"""Edges: from two columns of ids to a symmetric edge list, with a count of everything that was odd."""
+"""Edges: from two columns of ids to a symmetric edge list, with counts of everything that was dropped or merged."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def nearest(x: NDArray[Any], neighbors: int) -> Links:
     count = min(neighbors, nodes - 1)
     if count < 1:
         return finish(np.zeros((2, 0), dtype=np.int64), None, nodes, {"edges read": 0}, "nearest")
-    rows = np.clip(np.nan_to_num(x), -3, 3)  # one wild cell must not decide who is near
+    rows = np.clip(np.nan_to_num(x), -3, 3)  # one outlier must not decide who is near
     found = NearestNeighbors(n_neighbors=count).fit(rows).kneighbors(return_distance=False)
     edges = np.stack([np.repeat(np.arange(nodes), count), found.ravel()])
     return finish(edges, None, nodes, {"neighbors asked for": count}, "nearest")

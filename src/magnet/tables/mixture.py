@@ -22,7 +22,7 @@ from magnet.tables.findings import Finding
 from magnet.tables.prior import ColumnPrior
 from magnet.tables.roles.patterns import number
 
-RULE_VOICES = 4  # a rule of the user counts as this many contexts
+RULE_CONTEXTS = 4  # a rule of the user counts as this many contexts
 MIN_PROBABILITY = 0.05  # findings below this probability are dropped at once
 PRUNED = 0.02  # a correction that cannot reach this share of the observed value's mass is ignored
 MAX_DOUBTS = 5_000  # contradictions of a template that are examined one by one
@@ -146,19 +146,19 @@ class ColumnModel(ColumnPrior):
             return rate
         read = self.column.read
         wild = self.frequency.probability(np.arange(len(own)), read) + self.base(read)
-        against, most, said, genuine = np.zeros(len(own)), np.zeros(len(own)), np.full(len(own), -1), False
+        against, most, claimed, genuine = np.zeros(len(own)), np.zeros(len(own)), np.full(len(own), -1), False
         for group in groups:
-            voice, votes, spread = group.agreement()
+            leader, votes, spread = group.agreement()
             if group is groups[0]:
                 genuine = spread > UNEVEN and not group.strict
-            speaks = (voice >= 0) & (voice != read) & ((said < 0) | (said == voice))
-            if isinstance(group, Brackets):  # its number may also make groups, whose voice would count twice
-                speaks &= (against == 0) | genuine
+            disagrees = (leader >= 0) & (leader != read) & ((claimed < 0) | (claimed == leader))
+            if isinstance(group, Brackets):  # its number may also make groups, which would count twice
+                disagrees &= (against == 0) | genuine
                 against *= not genuine
                 genuine = False
-            said = np.where(speaks, voice, said)
-            against += RULE_VOICES * speaks if group.strict else speaks
-            most = np.maximum(most, np.where(speaks, np.inf if group.strict else votes, 0))
+            claimed = np.where(disagrees, leader, claimed)
+            against += RULE_CONTEXTS * disagrees if group.strict else disagrees
+            most = np.maximum(most, np.where(disagrees, np.inf if group.strict else votes, 0))
         if not genuine:
             odds = self.options.exception_odds * self.options.exception_factor ** (against - 1)
             odds *= np.minimum(most / self.options.exception_votes, 1.0)

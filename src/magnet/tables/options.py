@@ -7,7 +7,7 @@ from dataclasses import dataclass
 LIST_FROM = 0.5  # a cell is listed from this probability of being wrong (the contract of the cleaner)
 FEW_ROWS = 10  # filled cells below which a column has no writing (unit, format) of its own
 MIN_ROWS = 20  # that a pattern of a whole column (a sequence, a template, a relation, a regression) is learned from
-REPEATS = 3  # rows from which a text, or a way of writing, comes back on purpose
+REPEATS = 3  # rows from which a text, or a way of writing, is intended
 FOUND = 0.95  # probability that a cell which breaks the writing of its column is wrong
 SURE = 0.95  # confidence in the column's own writing; two such rewrites of one cell are still written
 UNSURE = 0.5  # confidence in a suggestion that is listed and not written

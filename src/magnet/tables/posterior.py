@@ -87,11 +87,11 @@ def judge_table(
     )
     _set_roles(table, roles)
     cells: Cells = {}
-    memory = _Memory(list(decisions or ()))
+    decided = _Decisions(decisions or ())
     if table.num_rows:
         for rewrite in REWRITES.values():
             _apply(table, cells, rewrite(table), options)
-        found, fillings = _passes(table, options, memory, progress)
+        found, fillings = _passes(table, options, decided, progress)
         _add(cells, found, _both)
         for audit in AUDITS.values():
             _add(cells, audit(table), _stronger)
@@ -103,7 +103,7 @@ def judge_table(
                 why = f"blank; the most probable value is {value!r}: missing"
                 cells[row, j] = Finding(row, value, before, chance, "missing", why)
     return TableVerdict(
-        cells=_listed(table, cells, memory, options, fill),
+        cells=_listed(table, cells, decided, options),
         roles={c.name: c.role for c in table.columns},
         not_judged=dict(skip) if isinstance(skip, Mapping) else dict.fromkeys(skip, "left out by the user"),
         judged_in_part={n: why for n, why in (_weakly_judged(table) | table.not_judged).items() if n not in table.skip},
@@ -112,7 +112,7 @@ def judge_table(
     )
 
 
-class _Memory:
+class _Decisions:
     """Decisions of a person, as lessons and as cells that are not listed again."""
 
     def __init__(self, decisions: Sequence[Decision]) -> None:
@@ -125,14 +125,14 @@ class _Memory:
         return (column, observed, suggested) in self._right or (column, observed, None) in self._right
 
 
-def _listed(table: CodedTable, cells: Cells, memory: _Memory, options: TableOptions, fill: bool) -> list[CellFinding]:
+def _listed(table: CodedTable, cells: Cells, decided: _Decisions, options: TableOptions) -> list[CellFinding]:
     out = []
     targets = {name for _, name in table.strict}
     typos_from = _list_typos_from(table, cells, options)
     for (row, j), finding in sorted(cells.items()):
         column = table.columns[j]
         observed = column.values[column.observed[row]]
-        asked = fill and not observed.strip()
+        asked = table.fill and not observed.strip()
         list_from = typos_from if finding.kind == "typo" else options.list_from
         if (finding.probability < list_from and not asked) or column.name in table.skip:
             continue
@@ -142,7 +142,7 @@ def _listed(table: CodedTable, cells: Cells, memory: _Memory, options: TableOpti
             continue
         observed, reason = column.as_in_file(observed), column.as_in_file(finding.reason)
         suggested = None if finding.suggested is None else column.as_in_file(finding.suggested)
-        if memory.is_right(column.name, observed, suggested):
+        if decided.is_right(column.name, observed, suggested):
             continue
         kind = finding.kind
         if kind == "disagreement" and column.name in targets:
@@ -155,8 +155,8 @@ def _listed(table: CodedTable, cells: Cells, memory: _Memory, options: TableOpti
 
 
 def _list_typos_from(table: CodedTable, cells: Cells, options: TableOptions) -> float:
-    """The probability from which misspellings are listed: a single odd spelling is one only if the table shows that
-    its writers misspell, by corrections that are certain."""
+    """The probability from which misspellings are listed; higher in a table with hardly any certain correction, where
+    a single rare spelling is more likely right."""
     certain = sum(f.kind == "typo" and f.confidence >= options.change_from for f in cells.values())
     enough = options.typo_process * table.num_rows * len(table.columns)
     return options.list_from if certain >= enough else options.list_lone_typo_from
@@ -243,7 +243,7 @@ def _stronger(first: Finding, then: Finding) -> Finding:
 
 
 def _passes(
-    table: CodedTable, options: TableOptions, told: _Memory, progress: Callable[[str, float], None] | None
+    table: CodedTable, options: TableOptions, decided: _Decisions, progress: Callable[[str, float], None] | None
 ) -> tuple[list[tuple[int, Finding]], dict[tuple[int, int], tuple[int, float]]]:
     """The findings and, if requested, the most probable value of every blank with its probability."""
     typo, width = Typo(), len(table.columns)
@@ -262,8 +262,8 @@ def _passes(
             for text in added:
                 table.columns[j].code(text)
             name = table.columns[j].name
-            judged[j].misspelled += told.accepted[name]
-            judged[j].identifiable += told.accepted[name] + options.rejected_rows * told.rejected[name]
+            judged[j].misspelled += decided.accepted[name]
+            judged[j].identifiable += decided.accepted[name] + options.rejected_rows * decided.rejected[name]
         before = list(rates)
         seen = sum(result.identifiable for result in judged.values()) + options.rate_cells
         wrong = sum(result.misspelled for result in judged.values()) + options.rate_cells * options.typo_rate
@@ -275,7 +275,7 @@ def _passes(
             column.current = column.read.copy()
             for row, code in judged[j].repairs.items():
                 column.current[row] = code
-        typo.learn(told.lessons + [pair for result in judged.values() for pair in result.lessons])
+        typo.learn(decided.lessons + [pair for result in judged.values() for pair in result.lessons])
         if step >= options.passes - 1:
             active = [j for j in active if rates[j] > RISING * before[j]]
     found = [(j, finding) for j, result in judged.items() for finding in result.findings.values()]

@@ -140,13 +140,10 @@ class ColumnPrior(ColumnContext):
         if code == UNKNOWN:
             return f"{observed!r} differs in form from the other values of the column: {kind}"
         rows, codes = np.array([row]), np.array([code])
-        said = self.weights[0] * self.frequency.probability(rows, codes)[0]
-        speaker: Expert | Frequency = self.frequency
-        for weight, expert in zip(self.weights[1:-1], self.experts, strict=True):
-            if weight * expert.probability(rows, codes)[0] > said:
-                said, speaker = weight * expert.probability(rows, codes)[0], expert
+        experts: list[Expert | Frequency] = [self.frequency, *self.experts]
+        support = [w * e.probability(rows, codes)[0] for w, e in zip(self.weights[:-1], experts, strict=True)]
         shown = "but blank" if not observed else f"observed {observed!r}"
-        return f"{speaker.evidence(row, code)}, {shown}: {kind}"
+        return f"{experts[int(np.argmax(support))].evidence(row, code)}, {shown}: {kind}"
 
 
 def mixture_weights(likelihood: Floats) -> Floats:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from magnet.tables.numbers.rows import crowded, doubted, to_blame, unusual
+from magnet.tables.numbers.rows import doubted, improbably_many, in_unusual_rows, localize_in_rows
 
 
-def test_the_cell_whose_replacement_mends_the_row_is_blamed() -> None:
+def test_the_cell_whose_replacement_mends_the_row_is_the_wrong_one() -> None:
     # three columns that are each the mean of the other two; the first is 10 where the others are 0
     cells = np.array([[5.0, 0.0, 0.0]])  # clipped
     slopes = np.zeros((2, 3, 3))
@@ -16,17 +16,19 @@ def test_the_cell_whose_replacement_mends_the_row_is_blamed() -> None:
     center, spread = cells @ slopes[0].T, np.full((1, 3), 0.1)
     u = (cells - center) / spread
     assert (np.abs(u) > 3).all()  # one wrong cell makes all of them disagree
-    residual, blame = to_blame(u, cells, np.zeros((1, 3), dtype=bool), center, spread, slopes, np.full((1, 3), -8.0))
-    assert blame[0, 1:].tolist() == [0.0, 0.0]
-    assert blame[0, 0] == pytest.approx(1, abs=0.01)
+    residual, share = localize_in_rows(
+        u, cells, np.zeros((1, 3), dtype=bool), center, spread, slopes, np.full((1, 3), -8.0)
+    )
+    assert share[0, 1:].tolist() == [0.0, 0.0]
+    assert share[0, 0] == pytest.approx(1, abs=0.01)
     assert (np.abs(residual[0, 1:]) < 1).all()
 
 
-def test_a_row_that_agrees_blames_nobody() -> None:
+def test_a_row_that_agrees_has_no_wrong_cell() -> None:
     u = np.full((2, 3), 0.5)
-    residual, blame = to_blame(u, u, u > 1, u, u, np.ones((2, 3, 3)), u)
+    residual, share = localize_in_rows(u, u, u > 1, u, u, np.ones((2, 3, 3)), u)
     assert np.array_equal(residual, u)
-    assert not blame.any()
+    assert not share.any()
 
 
 def test_one_more_cell_of_each_row_is_doubted() -> None:
@@ -41,5 +43,5 @@ def test_a_row_with_more_errors_than_chance_gives_is_unusual() -> None:
     wrong = np.zeros((1000, 10))
     wrong[3, :5], wrong[10:20, 0] = 1.0, 1.0
     known = np.zeros(wrong.shape)
-    assert np.flatnonzero(crowded(wrong > 0.5, known)).tolist() == [3]
-    assert np.argwhere(unusual(wrong, known, known)).tolist() == [[3, k] for k in range(5)]
+    assert np.flatnonzero(improbably_many(wrong > 0.5, known)).tolist() == [3]
+    assert np.argwhere(in_unusual_rows(wrong, known, known)).tolist() == [[3, k] for k in range(5)]

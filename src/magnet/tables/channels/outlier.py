@@ -60,7 +60,7 @@ def audit(table: CodedTable) -> Iterator[tuple[int, Finding]]:
         if verdict.reason and column.role.arithmetic:
             table.not_judged[column.name] = verdict.reason
         wrong = verdict.wrong >= LIST_FROM
-        if not verdict.blocks:  # a far number that comes back, in a column judged by itself, is a level of it
+        if not verdict.blocks:  # a repeated far number is a level of a column that nothing predicts
             wrong &= column.read_counts()[column.read] < LEVEL
         listed = np.flatnonzero(wrong)
         if len(listed) <= MAX_WRONG * len(verdict.wrong):

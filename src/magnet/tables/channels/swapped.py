@@ -17,7 +17,7 @@ ROLES = ("category", "text", "code", "constant", "phone", "date", "time")
 
 
 def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:
-    r"""Rows whose two values are each at home in the other column.
+    r"""Rows whose two values are each frequent in the other column.
 
     .. math::
         \frac{\mathrm{P(swapped)}}{\mathrm{P(right)}}

@@ -31,7 +31,7 @@ READERS: dict[str, Callable[[str], bool]] = {
 
 @text_test("typo", READERS, MIN_ROWS, ODD_FORM)
 def audit(texts: Texts) -> Iterator[WrongText]:
-    """Cells of columns of dates, times and numbers that are none. Texts that come back are values of their own (a
+    """Cells of columns of dates, times and numbers that are none. Repeated texts are values of their own (a
     grade, a word for none), and so are bounds and ranges of numbers. The right text is not known."""
     role, total = texts.column.role, texts.total
     known = texts.only(READERS[role.name]).total

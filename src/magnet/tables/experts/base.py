@@ -109,15 +109,15 @@ class Point:
     Args:
         column: the column.
         predicted: code of the predicted value per row, -1 for none.
-        says: the evidence, with ``{value}`` for the predicted text.
+        reason: the evidence, with ``{value}`` for the predicted text.
         doubtful: the prediction is made of other cells of the row, which may be wrong themselves.
     """
 
     strict = False
 
-    def __init__(self, column: CodedColumn, predicted: Codes, says: str, doubtful: bool = False) -> None:
+    def __init__(self, column: CodedColumn, predicted: Codes, reason: str, doubtful: bool = False) -> None:
         self.predicted, self.doubtful = predicted, doubtful
-        self._column, self._current, self._says = column, column.current, says
+        self._column, self._current, self._reason = column, column.current, reason
 
     def own(self) -> Floats:
         return (self.predicted == self._current).astype(np.float64)
@@ -129,4 +129,4 @@ class Point:
         return self.predicted[:, None]
 
     def evidence(self, row: int, code: int) -> str:
-        return self._says.replace("{value}", repr(self._column.values[code]))
+        return self._reason.replace("{value}", repr(self._column.values[code]))

@@ -15,7 +15,7 @@ FOLDS = 5
 MAX_FIT = 20_000  # rows that one regression is fitted on
 MIN_LEVEL_ROWS = 10  # rows of a level that can be predicted
 MIN_GAIN = 3.0  # standard errors by which the links must lower the log loss
-KNEE = 0.02  # share of surprises up to which they are errors rather than genuine variation, as in detection
+KNEE = 0.02  # share of surprising cells: below it they are errors, above it genuine variation; as in detection
 STEPS = 100  # of EM
 ROUNDS = 3  # surprising cells leave the regression and the shares of linked rows after each
 MIN_OWN_PROBABILITY = 0.02  # probability below which a cell is surprising
@@ -34,14 +34,14 @@ def judge_category(codes: Ints, links: sp.csr_matrix, row: Floats) -> CategoryVe
     r"""Judge a categorical column by linked rows and the rest of the row.
 
     :math:`P(v)` is a multinomial logistic regression on the shares of levels among rows one and two links away and on
-    the rest of the row, fitted without the fold of the row. A share t of the values comes out of the blue, at their
-    rate :math:`q` in the column (by EM). How many of those are wrong cannot be seen; we take
+    the rest of the row, fitted without the fold of the row. A share t of the values (by EM) follows the marginal
+    distribution :math:`q` of the column instead. How many of those are errors is not identifiable; we take
 
     .. math::
         \delta = \frac{t^3}{t^2 + 0.02^2}, \qquad
         P(\text{wrong}) = \frac{(t - \delta)\, q(o)}{(t - \delta)\, q(o) + \delta\, q(o) + (1 - t) P(o)},
 
-    so that a few surprises are errors and many are how the column is.
+    so that disagreements are errors if they are few, and genuine variation if they are many.
 
     Args:
         codes: levels ``[n]``, -1 where the cell is blank.
@@ -59,33 +59,33 @@ def judge_category(codes: Ints, links: sp.csr_matrix, row: Floats) -> CategoryVe
     place = np.searchsorted(levels, codes[known])
     fold = np.random.default_rng(0).permutation(known.size) % FOLDS
     cells = np.arange(known.size)
-    blue = (np.bincount(place) / known.size)[place]
+    marginal = (np.bincount(place) / known.size)[place]
     trusted = np.ones(known.size, dtype=bool)
     for _ in range(ROUNDS):
-        hot = np.zeros((len(codes), levels.size))
-        hot[known[trusted], place[trusted]] = 1.0
-        there = np.broadcast_to(hot.any(axis=1, keepdims=True), hot.shape)
-        features = np.column_stack([*link_means(links, hot, there), row])[known]
+        indicator = np.zeros((len(codes), levels.size))
+        indicator[known[trusted], place[trusted]] = 1.0
+        known_rows = np.broadcast_to(indicator.any(axis=1, keepdims=True), indicator.shape)
+        features = np.column_stack([*link_means(links, indicator, known_rows), row])[known]
         share = _cross_fitted(features, place, fold, levels.size, trusted)
         own = share[cells, place]
         t = KNEE
         for _ in range(STEPS):
-            t = float(np.mean(t * blue / (t * blue + (1 - t) * own)))
+            t = float(np.mean(t * marginal / (t * marginal + (1 - t) * own)))
         genuine = t**3 / (t * t + KNEE * KNEE)
-        error = (t - genuine) * blue
-        doubt = error / (error + genuine * blue + (1 - t) * own)
+        error = (t - genuine) * marginal
+        p_wrong = error / (error + genuine * marginal + (1 - t) * own)
         trusted = own > MIN_OWN_PROBABILITY
     without = _cross_fitted(row[known], place, fold, levels.size, trusted)
     gain = np.log(np.maximum(own, MIN_OWN_PROBABILITY)) - np.log(np.maximum(without[cells, place], MIN_OWN_PROBABILITY))
     if gain.mean() < MIN_GAIN * gain.std() / np.sqrt(known.size):
         return None
     wrong = np.zeros(len(codes))
-    wrong[known] = doubt
+    wrong[known] = p_wrong
     share[cells, place] = 0.0
     best = share.argmax(axis=1)
     suggestion, confidence = np.full(len(codes), -1, dtype=np.int64), np.zeros(len(codes))
     suggestion[known] = levels[best]
-    confidence[known] = doubt * share[cells, best] / np.maximum(share.sum(axis=1), 1e-12)
+    confidence[known] = p_wrong * share[cells, best] / np.maximum(share.sum(axis=1), 1e-12)
     return CategoryVerdict(wrong, suggestion, confidence)
 
 

@@ -91,7 +91,7 @@ class Context:
             return lambda rows: source[np.ix_(rows, others)]  # type: ignore[index]
         own, there = np.where(self.known[:, j], self.cells[:, j], 0.0), self.known[:, j]
         if kind == "order":
-            parts = _along(next(order for each, order in self.orders if each == what), own, there)
+            parts = order_means(next(order for each, order in self.orders if each == what), own, there)
             return lambda rows: parts[rows]
         category = next(c for c in self.categories if c.name == what)
         if category.levels > MAX_LEVELS:
@@ -172,7 +172,7 @@ def group_means(codes: Ints, value: Floats, known: Bools) -> Floats:
     return np.asarray((total + GROUP_SHRINK * mean) / (count + GROUP_SHRINK))
 
 
-def _along(order: Ints, value: Floats, known: Bools) -> Floats:
+def order_means(order: Ints, value: Floats, known: Bools) -> Floats:
     """Means of the rows one step, and two steps, before and after in an order of the rows ``[n, 2]``."""
     n = order.size
     v, k = np.pad(value[order], 2), np.pad(known[order].astype(float), 2)

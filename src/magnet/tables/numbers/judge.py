@@ -15,8 +15,8 @@ from magnet.tables.numbers.columns import ColumnVerdict, NumberColumn
 from magnet.tables.numbers.context import CUT, Category, Context
 from magnet.tables.numbers.errors import FACTORS, WrongDensity, is_slip, kind_shares, wrong_density
 from magnet.tables.numbers.predict import predict
-from magnet.tables.numbers.relations import Relation, blame, find_relations
-from magnet.tables.numbers.rows import DOUBTED, FAR_OUT, crowded, doubted, to_blame, unusual
+from magnet.tables.numbers.relations import Relation, find_relations, localize_errors
+from magnet.tables.numbers.rows import DOUBTED, FAR_OUT, doubted, improbably_many, in_unusual_rows, localize_in_rows
 from magnet.tables.numbers.tails import DEGREES, judge_tails, log_t, row_spread
 from magnet.tables.options import FEW_NUMBERS
 
@@ -77,7 +77,7 @@ def judge_numbers(
             verdicts[j] = ColumnVerdict.none(n, column)
         else:
             columns[j] = column
-    exact = blame(relations, values, steps, _gain(columns, {}))
+    exact = localize_errors(relations, values, steps, _gain(columns, {}))
     passes = _Passes(list(columns.values()), categories, links, orders, [names[j] for j in columns] if names else [])
     passes.trust_arithmetic([exact.wrong[:, j] for j in columns], [exact.value[:, j] for j in columns])
     del exact
@@ -85,8 +85,8 @@ def judge_numbers(
         for step in range(PASSES if columns else 0):
             passes.run(step, cluster)
     judged = dict(zip(columns, passes.verdicts(), strict=True))
-    proof = blame(relations, values, steps, _gain(columns, judged))
-    proof.wrong[crowded(proof.wrong > DOUBTED, values)] = 0.0
+    proof = localize_errors(relations, values, steps, _gain(columns, judged))
+    proof.wrong[improbably_many(proof.wrong > DOUBTED, values)] = 0.0
     names = names or [f"column {j}" for j in range(q)]
     for j, verdict in enumerate(verdicts):
         verdict = verdicts[j] = judged.get(j, verdict)
@@ -147,7 +147,7 @@ class _Passes:
             density = wrong_density(c.x, c.y, center, spread, c.scale, c.step, self.shares, wrong, c.additive)
             self.densities[k] = density
             log_wrong[:, k] = density.total + c.oddness + np.log(spread)
-        u, blame_share = to_blame(
+        u, localized = localize_in_rows(
             u, context.cells, self.doubt, self.center, self.spread, self.slopes, log_wrong + np.log(mean)
         )
         del context
@@ -159,10 +159,10 @@ class _Passes:
         return_freed_memory()
         far_out = np.column_stack([c.y for c in self.columns])
         if step == PASSES - 1:
-            self.wrong[unusual(self.wrong, far_out, u)] = 0.0
-            self.wrong = np.where(blame_share > 0, self.wrong * blame_share, self.wrong)
+            self.wrong[in_unusual_rows(self.wrong, far_out, u)] = 0.0
+            self.wrong = np.where(localized > 0, self.wrong * localized, self.wrong)
         else:
-            distance = u * (1 + np.abs(far_out) / FAR_OUT + (blame_share > 0))
+            distance = u * (1 + np.abs(far_out) / FAR_OUT + (localized > 0))
             self.doubt = doubted(self.wrong, distance, self.doubt) | self.exact
 
     def _context(self) -> Context:
@@ -192,9 +192,9 @@ class _Passes:
             self.blocks[k], self.center[:, k], self.spread[:, k] = found.blocks, found.center, found.spread
             self.slopes[:, k] = found.slope, found.curvature
             u[c.judged, k] = ((c.y - found.center) / found.spread)[c.judged]
-        wilder = row_spread(u)[:, None]
-        self.spread *= wilder
-        u /= wilder
+        row_scale = row_spread(u)[:, None]
+        self.spread *= row_scale
+        u /= row_scale
         return u
 
     def _judge(self, k: int, u: Floats, log_wrong: Floats, mean: float, step: int) -> Floats:
@@ -272,7 +272,7 @@ def _arithmetic(relation: Relation, unsure: set[int]) -> bool:
 
 
 def _gain(columns: dict[int, NumberColumn], judged: dict[int, ColumnVerdict]) -> Callable[[int, Ints, Floats], Floats]:
-    """How much likelier other values than the observed ones are, as log densities; see :func:`~.relations.blame`."""
+    """Log density ratio of other values to the observed ones, for :func:`~.relations.localize_errors`."""
 
     def gain(j: int, rows: Ints, values: Floats) -> Floats:
         if j not in columns:

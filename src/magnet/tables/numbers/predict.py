@@ -67,7 +67,7 @@ def predict(
     if parts:
         center[fitted_on] = target[fitted_on] - model.left_out
     if blocks and "row" not in blocks and mad((y - center)[judged]) < float(np.median(floor)):
-        # most cells equal what related rows say: labels and states, whose exceptions are not a matter of distance
+        # most cells equal those of related rows: labels and states, whose exceptions cannot be judged by distance
         return predict(context, j, y, judged, (), floor)
     slope, curvature = (_row_coefficients(context, j, model, blocks, name) for name in ("row", "squares"))
     center = _extreme_rows(context, y, center, slope)

@@ -15,12 +15,12 @@ from magnet.tables.options import MIN_ROWS
 MAX_COLUMNS = 64  # that are searched for relations among three
 MAX_BLOCK = 12  # columns side by side that may add up to a total
 SAMPLE = 200  # rows of the search; relations found are checked on all rows
-GLANCE, REFERENCES = 24, 4  # rows of a first look at ratios, and those that the others are compared with
-ALIKE = 0.05  # logarithm by which a ratio may vary before rounding is considered
-HOLDS = 0.9  # share of these rows; leaves room for one wrong cell in ten rows
-BY_CHANCE = 0.3  # share of rows in which it may hold with the target of another row
-EXCEPTION = 0.02  # share of rows that break a relation from which breaking it is as often right as wrong
-BROKEN = 10.0  # times the rounding by which a broken relation is off; less is rounding of another kind
+PRESCREEN_ROWS, PRESCREEN_REFERENCES = 24, 4  # rows on which ratios are prescreened, and those they are compared with
+MAX_LOG_RANGE = 0.05  # by which the logarithm of a ratio may vary before rounding is considered
+MIN_SHARE = 0.9  # of the rows in which a relation holds; leaves room for one wrong cell in ten rows
+MAX_CHANCE_SHARE = 0.3  # share of rows in which it may hold with the target of another row
+EXCEPTION_RATE = 0.02  # share of violating rows at which a violation is as often genuine as an error
+MIN_VIOLATION = 10.0  # times the tolerance; less is rounding of another kind
 MAX_TOLERANCE = 0.05  # of the target's spread; rounding that coarse makes every relation hold
 
 
@@ -98,8 +98,8 @@ class Relation:
             else:
                 counting = (x[:, list(self.terms)] != 0).all(axis=1)
             holds = np.abs(x[:, self.target] - self.expected(x)) <= tolerance
-        telling = known & counting & (x[:, self.target] != 0)
-        return telling, telling & holds
+        applies = known & counting & (x[:, self.target] != 0)
+        return applies, applies & holds
 
 
 def find_relations(x: Floats, steps: Sequence[float]) -> list[Relation]:
@@ -131,17 +131,17 @@ def find_relations(x: Floats, steps: Sequence[float]) -> list[Relation]:
 
 
 def _valid(relation: Relation, x: Floats, steps: Sequence[float]) -> bool:
-    telling, holds = relation.state(x, steps)
-    if holds.sum() < MIN_ROWS or holds.sum() < HOLDS * telling.sum():
+    applies, holds = relation.state(x, steps)
+    if holds.sum() < MIN_ROWS or holds.sum() < MIN_SHARE * applies.sum():
         return False
     target = x[:, relation.target]
-    spread = float(np.subtract(*np.nanquantile(target[telling], [0.75, 0.25])))
-    if np.median(relation.tolerance(x, steps)[telling]) > MAX_TOLERANCE * spread:
+    spread = float(np.subtract(*np.nanquantile(target[applies], [0.75, 0.25])))
+    if np.median(relation.tolerance(x, steps)[applies]) > MAX_TOLERANCE * spread:
         return False
     moved = x.copy()
     moved[:, relation.target] = np.roll(target, n // 2 if (n := len(x)) > 3 else 1)
-    telling, holds = relation.state(moved, steps)
-    return bool(holds.sum() <= BY_CHANCE * max(int(telling.sum()), 1))
+    applies, holds = relation.state(moved, steps)
+    return bool(holds.sum() <= MAX_CHANCE_SHARE * max(int(applies.sum()), 1))
 
 
 def _candidates(x: Floats, steps: Sequence[float], usable: list[int]) -> Iterator[Relation]:
@@ -158,7 +158,7 @@ def _candidates(x: Floats, steps: Sequence[float], usable: list[int]) -> Iterato
     for terms in (*combinations(usable, 2), *blocks):
         total = x[:, terms].sum(axis=1)
         slack = 0.51 * (half[usable] + half[list(terms)].sum()) + 1e-9 * np.abs(total[:, None])
-        for k in np.flatnonzero(np.mean(np.abs(x[:, usable] - total[:, None]) <= slack, axis=0) > 0.5 * HOLDS):
+        for k in np.flatnonzero(np.mean(np.abs(x[:, usable] - total[:, None]) <= slack, axis=0) > 0.5 * MIN_SHARE):
             if usable[k] not in terms:
                 yield Relation("sum", usable[k], terms)
     for a, b in combinations(usable, 2):
@@ -177,16 +177,16 @@ def _constant(logs: Floats) -> float | None:
 
 def _constants(logs: Floats) -> Iterator[tuple[int, float]]:
     """Columns that are nearly constant, and the factor: the power of ten next to it, if it is as good."""
-    few = logs[:: max(1, len(logs) // GLANCE)]
+    few = logs[:: max(1, len(logs) // PRESCREEN_ROWS)]
     alike = np.zeros(logs.shape[1], dtype=bool)
-    for row in few[:REFERENCES]:
-        alike |= (np.abs(few - row) < ALIKE).mean(axis=0) > 0.5
+    for row in few[:PRESCREEN_REFERENCES]:
+        alike |= (np.abs(few - row) < MAX_LOG_RANGE).mean(axis=0) > 0.5
     for k in np.flatnonzero(alike).tolist():
         known = logs[np.isfinite(logs[:, k]), k]
         if known.size < MIN_ROWS:
             continue
         low, middle, high = np.quantile(known, [0.2, 0.5, 0.8])
-        if high - low < ALIKE:
+        if high - low < MAX_LOG_RANGE:
             ten = 10.0 ** round(middle / np.log(10))
             yield k, ten if abs(np.log(ten) - middle) < max(high - low, 1e-6) else float(np.exp(middle))
 
@@ -195,8 +195,8 @@ def _sign(a: Floats, b: Floats) -> float:
     return -1.0 if np.nanmedian(np.sign(a) * np.sign(b)) < 0 else 1.0
 
 
-class Blame(NamedTuple):
-    """Cells that break relations: ``wrong`` probabilities, exact ``value``, position of the broken ``relation`` (-1:
+class LocalizedErrors(NamedTuple):
+    """Cells that violate relations: ``wrong`` probabilities, exact ``value``, position of the broken ``relation`` (-1:
     none) and cells ``proved`` right by a relation that holds, each ``[n, q]``."""
 
     wrong: Floats
@@ -205,13 +205,13 @@ class Blame(NamedTuple):
     proved: Bools
 
 
-def blame(
+def localize_errors(
     relations: Sequence[Relation],
     x: Floats,
     steps: Sequence[float],
     gain: Callable[[int, Ints, Floats], Floats],
-) -> Blame:
-    r"""Cells that break relations, and their corrections.
+) -> LocalizedErrors:
+    r"""Cells that violate relations, and their corrections (error localization; Fellegi and Holt 1976).
 
     A cell of a relation that holds in its row is right. Of the other members m of a broken relation one is wrong, or
     none is and the row is an exception:
@@ -234,22 +234,22 @@ def blame(
         proved[np.ix_(np.flatnonzero(holds), np.array(relation.members))] = True
     wrong, value = np.zeros(x.shape), np.full(x.shape, np.nan)
     which = np.full(x.shape, -1, dtype=np.int64)
-    for at, (relation, (telling, holds)) in enumerate(zip(relations, states, strict=True)):
+    for at, (relation, (applies, holds)) in enumerate(zip(relations, states, strict=True)):
         with np.errstate(invalid="ignore"):
-            off = np.abs(x[:, relation.target] - relation.expected(x)) > BROKEN * relation.tolerance(x, steps)
-        rows = np.flatnonzero(telling & ~holds & off)
+            off = np.abs(x[:, relation.target] - relation.expected(x)) > MIN_VIOLATION * relation.tolerance(x, steps)
+        rows = np.flatnonzero(applies & ~holds & off)
         if not rows.size:
             continue
         members = np.array(relation.members)
         exact = np.column_stack([relation.solve(x[rows], m) for m in members])
         scores = np.column_stack([gain(m, rows, exact[:, k]) for k, m in enumerate(members)])
         scores[proved[rows][:, members] | ~np.isfinite(exact)] = -np.inf
-        excused = np.log((1 + (telling & ~holds).sum()) / (1 + telling.sum()) / EXCEPTION)
-        total = np.logaddexp(np.logaddexp.reduce(scores, axis=1), max(excused, 0.0))
+        genuine = np.log((1 + (applies & ~holds).sum()) / (1 + applies.sum()) / EXCEPTION_RATE)
+        total = np.logaddexp(np.logaddexp.reduce(scores, axis=1), max(genuine, 0.0))
         share = np.exp(scores - total[:, None])
         for k, m in enumerate(members):
             better = share[:, k] > wrong[rows, m]
             wrong[rows[better], m] = share[better, k]
             value[rows[better], m] = exact[better, k]
             which[rows[better], m] = at
-    return Blame(wrong, value, which, proved)
+    return LocalizedErrors(wrong, value, which, proved)

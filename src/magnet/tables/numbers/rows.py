@@ -1,4 +1,4 @@
-"""Which cell of a row is wrong, when one wrong cell makes all others disagree with the rest."""
+"""Error localization within a row: one wrong cell makes all others disagree with the rest."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from magnet.tables.numbers.context import CUT, MAX_SQUARE
 from magnet.tables.numbers.tails import DEGREES, log_t
 
 DOUBTED = 0.5
-UNUSUAL = 1e-3  # probability of this many scattered errors in one row
+UNUSUAL = 1e-3  # level of the test for too many errors in one row
 FAR_OUT = 3.0  # spreads
 
 
-def to_blame(
+def localize_in_rows(
     u: Floats, cells: Floats, doubt: Bools, center: Floats, spread: Floats, slopes: Floats, log_wrong: Floats
 ) -> tuple[Floats, Floats]:
-    r"""Residuals as they are if the cell to blame in each row is wrong, and how likely it is that one ``[n, q]``.
+    r"""Explain each row by at most one wrong cell (error localization; Fellegi and Holt 1976).
 
     One wrong cell moves the predictions of all others, so that each of them disagrees with the rest. If cell j is the
     wrong one and holds its prediction instead, the row has the pseudo-likelihood
@@ -37,8 +37,8 @@ def to_blame(
         log_wrong: log densities of the observed values if they are wrong, times their rate, in the units of u.
 
     Returns:
-        Residuals ``[n, q]``; and for the cell to blame the share of its pseudo-likelihood among all cells of the row, 0
-        for all others.
+        Residuals ``[n, q]`` after that replacement; and for the replaced cell the share of its pseudo-likelihood among
+        all cells of the row, 0 for all others.
     """
     rows = np.flatnonzero((np.abs(u) > FAR_OUT).any(axis=1))
     right = log_t(u[rows], DEGREES)
@@ -58,11 +58,11 @@ def to_blame(
         best, which = np.where(better, scores[:, j], best), np.where(better, j, which)
         explained[better] = residual[better]
     found = which >= 0
-    blame, out = np.zeros(u.shape), u.copy()
+    localized, out = np.zeros(u.shape), u.copy()
     out[rows] = explained
     total = np.logaddexp.reduce(scores[found], axis=1)
-    blame[rows[found], which[found]] = np.exp(best[found] - total)
-    return out, blame
+    localized[rows[found], which[found]] = np.exp(best[found] - total)
+    return out, localized
 
 
 def doubted(wrong: Floats, distance: Floats, before: Bools) -> Bools:
@@ -80,8 +80,8 @@ def doubted(wrong: Floats, distance: Floats, before: Bools) -> Bools:
     return doubt
 
 
-def unusual(wrong: Floats, y: Floats, u: Floats) -> Bools:
-    """Cells judged wrong in rows with more of them than scattered errors ever give: the row is unusual as a whole.
+def in_unusual_rows(wrong: Floats, y: Floats, u: Floats) -> Bools:
+    """Cells judged wrong in rows with more of them than independent errors give: such a row is unusual as a whole.
 
     Cells that are far out in their column are counted apart from those that only disagree with their row: one wrong
     cell may make others look wrong, but it does not make them far out.
@@ -89,10 +89,13 @@ def unusual(wrong: Floats, y: Floats, u: Floats) -> Bools:
     flagged = wrong > DOUBTED
     size = np.abs(np.nan_to_num(y))
     far = flagged & (size > np.maximum(FAR_OUT, np.where(flagged, 0.0, size).max(axis=0)))
-    return np.asarray((flagged & ~far & crowded(flagged, u)[:, None]) | (far & crowded(far, u)[:, None]))
+    return np.asarray(
+        (flagged & ~far & improbably_many(flagged, u)[:, None]) | (far & improbably_many(far, u)[:, None])
+    )
 
 
-def crowded(flagged: Bools, u: Floats) -> Bools:
+def improbably_many(flagged: Bools, u: Floats) -> Bools:
+    """Rows ``[n]`` with more flagged cells than independent errors at the overall rate give (binomial test)."""
     count, judged = flagged.sum(axis=1), np.isfinite(u).sum(axis=1)
     rate = max(float(count.sum()) / max(int(judged.sum()), 1), 1 / max(len(u), 1))
     return np.asarray((count >= 3) & (binom.sf(count - 1, judged, rate) < UNUSUAL))

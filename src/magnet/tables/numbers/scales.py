@@ -12,7 +12,7 @@ from magnet.tables.numbers.tails import log_far, log_t
 
 MAX_FIT = 5_000  # values that choose the scale
 ORDINARY = 0.05  # quantile of the sizes from which one with a minus is taken for a lost sign
-GAIN = 3.0  # nats that a bent scale must gain over a straight one
+GAIN = 3.0  # nats that a transformed scale must gain over a straight one
 FAR_SHARE = 0.01  # of values that the scale need not explain
 DEGREES = (1.0, 2.0, 4.0, 10.0, 30.0)
 STEPS = 10
@@ -49,28 +49,28 @@ class Scale:
     center: float = 0.0
     spread: float = 1.0
 
-    def _bend(self, x: Floats) -> Floats:
+    def _transform(self, x: Floats) -> Floats:
         if self.kind == "linear":
             return x
         return np.asarray(np.arcsinh((x - self.shift) / self.unit))
 
     def forward(self, x: Floats) -> Floats:
         """Values on the common scale."""
-        return np.asarray((self._bend(x) - self.center) / self.spread)
+        return np.asarray((self._transform(x) - self.center) / self.spread)
 
     def inverse(self, y: Floats) -> Floats:
         """Values in the units of the column."""
-        bent = np.asarray(y) * self.spread + self.center
+        transformed = np.asarray(y) * self.spread + self.center
         if self.kind == "linear":
-            return bent
-        return np.asarray(self.shift + self.unit * np.sinh(np.clip(bent, -300, 300)))
+            return transformed
+        return np.asarray(self.shift + self.unit * np.sinh(np.clip(transformed, -300, 300)))
 
     def log_slope(self, x: Floats) -> Floats:
         r""":math:`\log |dy / dx|`, which turns densities of y into densities of x."""
         if self.kind == "linear":
             return np.full(np.shape(x), -np.log(self.spread))
-        bent = (x - self.shift) / self.unit
-        return np.asarray(-np.log(self.spread * self.unit) - 0.5 * np.log1p(bent * bent))
+        transformed = (x - self.shift) / self.unit
+        return np.asarray(-np.log(self.spread * self.unit) - 0.5 * np.log1p(transformed * transformed))
 
 
 def fit_scale(x: Floats, step: float = 0.0, linear: bool = False) -> Scale | None:
@@ -116,14 +116,14 @@ def fit_scale(x: Floats, step: float = 0.0, linear: bool = False) -> Scale | Non
 
 
 def _standardized(scale: Scale, known: Floats, step: float) -> Scale | None:
-    bent = scale._bend(known)
-    center = float(np.median(bent))
-    spread = mad(bent - center)
+    transformed = scale._transform(known)
+    center = float(np.median(transformed))
+    spread = mad(transformed - center)
     if spread == 0:
-        low, high = np.quantile(bent, [0.05, 0.95])
-        spread = float(high - low) / 3.29 or float(np.std(bent))
+        low, high = np.quantile(transformed, [0.05, 0.95])
+        spread = float(high - low) / 3.29 or float(np.std(transformed))
     if step > 0:
-        near = scale._bend(np.array([np.median(known), np.median(known) + step]))
+        near = scale._transform(np.array([np.median(known), np.median(known) + step]))
         spread = max(spread, 0.5 * float(near[1] - near[0]))
     return Scale(scale.kind, scale.shift, scale.unit, center, spread) if spread > 0 else None
 

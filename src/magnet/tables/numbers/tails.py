@@ -159,7 +159,7 @@ def _fit(
 
 
 def row_spread(u: Floats) -> Floats:
-    """By how much the median residual of each row exceeds that of all rows ``[n]``: some rows are wilder as a whole.
+    """By how much the median residual of each row exceeds that of all rows ``[n]``: some rows vary more than others.
 
     Shrunk by the part of its variance that the median of so few numbers has anyway (1.36 / d for its logarithm).
 
