@@ -209,6 +209,12 @@ def distinct(codes: Codes) -> tuple[Codes, int]:
     return new.astype(np.int64), len(values)
 
 
+def ordered_pairs(counts: Floats | Codes) -> float:
+    """Ordered pairs of different rows of the same kind, for the numbers of rows of each kind."""
+    counts = counts.astype(np.float64)
+    return float((counts * (counts - 1)).sum())
+
+
 def joint(a: Codes, b: Codes) -> Codes:
     """One code per pair of codes."""
     return distinct(a * (int(b.max(initial=0)) + 1) + b)[0]

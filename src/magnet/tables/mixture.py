@@ -259,6 +259,7 @@ class ColumnModel(ColumnPrior):
             row = int(rows[starts[s]])
             if summed[s] > best.get(row, (0.0, 0))[0]:
                 best[row] = (float(summed[s]), s)
+        trusted = np.zeros(n, dtype=bool) if self.table.trusted is None else self.table.trusted[:, self.position]
         findings: dict[int, Finding] = {}
         repairs: dict[int, int] = {}
         lessons: list[tuple[str, str]] = []
@@ -275,14 +276,11 @@ class ColumnModel(ColumnPrior):
             suggested = None if code == UNKNOWN else column.values[code]
             reason = self.reason(row, code, kind) if probability >= self.options.list_from else ""
             findings[row] = Finding(row, suggested, probability, confidence, kind, reason)
-            if confidence >= self.options.learn_from and not self._trusted(row):
+            if confidence >= self.options.learn_from and not trusted[row]:
                 repairs[row] = code
                 if by >= _TYPO:
                     lessons.append((column.values[column.read[row]], column.values[code]))
         return ColumnJudgement(findings, misspelled, self._identifiable(), repairs, lessons)
-
-    def _trusted(self, row: int) -> bool:
-        return self.table.trusted is not None and bool(self.table.trusted[row, self.position])
 
     def _identifiable(self) -> float:
         """Rows whose value other rows hold, in columns that can be misspelled."""
@@ -294,13 +292,9 @@ class ColumnModel(ColumnPrior):
         """Whether a correction rests on the shape of the text alone, in a column of free words."""
         if self.column.role.name not in ("text", "category", "unit", "identifier"):
             return False
-        words = tokens_of(self.column.values[code])[0]
-        return all(w.isdigit() or not self.novelty.unknown(w, "") for w in tokens_of(self._read_text(row))[0]) or any(
-            w.isalpha() and self.novelty.unknown(w, self.column.values[code]) for w in words
-        )
-
-    def _read_text(self, row: int) -> str:
-        return self.column.values[self.column.read[row]]
+        observed, value = self.column.values[self.column.read[row]], self.column.values[code]
+        known = all(w.isdigit() or not self.novelty.unknown(w, "") for w in tokens_of(observed)[0])
+        return known or any(w.isalpha() and self.novelty.unknown(w, value) for w in tokens_of(value)[0])
 
 
 _TYPO, _RESPELL, _DISAGREEMENT = 0, 1, -1  # what makes a value come out as another

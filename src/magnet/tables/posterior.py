@@ -23,7 +23,7 @@ from magnet.tables.rules import Decision, Rule, broken, read_rules
 
 __all__ = ["CellFinding", "Decision", "Role", "Rule", "TableVerdict", "infer_roles", "judge_table"]
 
-WEAK_ROLES = {
+WEAK_ROLES = {  # of columns in which only some kinds of errors can be found
     "empty": "every cell is blank",
     "identifier": "values hardly repeat: judged by their pattern only",
     "text": "free text: only misspelled words and odd writings can be found",
@@ -102,11 +102,12 @@ def judge_table(
                 value = table.columns[j].values[code]
                 why = f"blank; the most probable value is {value!r}: missing"
                 cells[row, j] = Finding(row, value, before, chance, "missing", why)
+    weakly_judged = {c.name: WEAK_ROLES[c.role.name] for c in table.columns if c.role.name in WEAK_ROLES}
     return TableVerdict(
         cells=_listed(table, cells, decided, options),
         roles={c.name: c.role for c in table.columns},
         not_judged=dict(skip) if isinstance(skip, Mapping) else dict.fromkeys(skip, "left out by the user"),
-        judged_in_part={n: why for n, why in (_weakly_judged(table) | table.not_judged).items() if n not in table.skip},
+        judged_in_part={n: why for n, why in (weakly_judged | table.not_judged).items() if n not in table.skip},
         repeated_rows=_repeated_rows(table),
         repeated_keys=_repeated_keys(table),
     )
@@ -160,11 +161,6 @@ def _list_typos_from(table: CodedTable, cells: Cells, options: TableOptions) -> 
     certain = sum(f.kind == "typo" and f.confidence >= options.change_from for f in cells.values())
     enough = options.typo_process * table.num_rows * len(table.columns)
     return options.list_from if certain >= enough else options.list_lone_typo_from
-
-
-def _weakly_judged(table: CodedTable) -> dict[str, str]:
-    """Columns in which only some kinds of errors can be found."""
-    return {c.name: WEAK_ROLES[c.role.name] for c in table.columns if c.role.name in WEAK_ROLES}
 
 
 def _repeated_rows(table: CodedTable) -> list[list[int]]:

@@ -154,5 +154,5 @@ class CleaningRecord:
         return said
 
 
-def _quoted(name: str, most: int = 60) -> str:
-    return repr(name if len(name) <= most else name[: most - 1] + "…")
+def _quoted(name: str) -> str:
+    return repr(name if len(name) <= 60 else name[:59] + "…")

@@ -265,9 +265,9 @@ def _told_field(series: pd.Series, missing: tuple[str, ...], told: Mapping[str, 
     return field
 
 
-def _listed(names: list[str], most: int = 12) -> str:
-    shown = ", ".join(repr(name[:60]) for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(repr(name[:60]) for name in names[:12])
+    return shown + (f" and {len(names) - 12} more" if len(names) > 12 else "")
 
 
 def not_empty(frame: pd.DataFrame, what: str) -> None:

@@ -27,16 +27,9 @@ PAPERS = [(p, q) for p in (0.0, 1.0) for q in (1.0, 2.0)]
 FURTHER = [(0.5, 1.0), (0.5, 2.0), (0.0, 1.5), (0.5, 1.5), (1.0, 1.5)]
 
 
-def _exponents(options: Options) -> list[tuple[float, float]]:
-    return [(1.0, 2.0), (0.0, 1.0)] if options.quick else sorted([*PAPERS, *FURTHER])
-
-
-def _trust(options: Options) -> list[str]:
-    chosen = options.choose("methods", list(TRUST))
-    return ["one"] if options.quick and options.methods is None else chosen
-
-
 def render(results: Results, options: Options) -> list[Part]:
+    exponents = [(1.0, 2.0), (0.0, 1.0)] if options.quick else sorted([*PAPERS, *FURTHER])
+    sources = ["one"] if options.quick and options.methods is None else options.choose("methods", list(TRUST))
     parts: list[Part] = [
         "Test accuracy in percent. The paper has p in {0, 1} and q in {1, 2}; p = 1/2 and q = 3/2 are ours, as is the "
         "trust of our own detector. Everything else is as in table 1."
@@ -46,8 +39,8 @@ def render(results: Results, options: Options) -> list[Part]:
             f"Accuracy under {CORRUPTIONS[corruption]}",
             [
                 _cell(results, options, setting, trust, p, q)
-                for trust in _trust(options)
-                for p, q in _exponents(options)
+                for trust in sources
+                for p, q in exponents
                 for setting in columns
             ],
             corner="trust, p, q",

@@ -44,7 +44,8 @@ def components(config: Mapping[str, Any]) -> tuple[str, ...]:
     if kind == "detect":
         used.add(_detector(config["method"]))
     elif kind == "image":
-        used |= {"image"} | ({"recovery"} if _is_graph_repair(config["method"]) else set())
+        on_graph = config["method"] == "fp" or config["method"].startswith("magnet")
+        used |= {"image", "recovery"} if on_graph else {"image"}
     elif kind in ("classify", "search"):
         used |= _of_method(config)
     elif kind != "statistics":
@@ -105,10 +106,6 @@ def _of_method(config: Mapping[str, Any]) -> set[str]:
 
 def _detector(name: str) -> str:
     return "gae" if name == "gae" else "detector"
-
-
-def _is_graph_repair(method: str) -> bool:
-    return method == "fp" or method.startswith("magnet")
 
 
 @cache

@@ -32,7 +32,7 @@ def audit(table: CodedTable) -> Iterator[tuple[int, Finding]]:
     """Numbers and dates judged against the column, the rest of their row, groups, links and neighboring rows; see
     :func:`~magnet.tables.numbers.judge_numbers`. Columns that could not be judged are noted in ``table.not_judged``.
     If values are asked for, every blank number gets what the context expects."""
-    places = [j for j, c in enumerate(table.columns) if c.name not in table.skip and _countable(c)]
+    places = [j for j, c in table.judged() if c.role.arithmetic or c.role.name == "date" or _unsure(c)]
     if not places or not table.num_rows:
         return
     columns = [table.columns[j] for j in places]
@@ -85,10 +85,6 @@ def _date_writer(column: CodedColumn) -> Writer:
         return write_moment(Moment((day.year, day.month, day.day), moment.time), style) or day.isoformat()
 
     return write
-
-
-def _countable(column: CodedColumn) -> bool:
-    return column.role.arithmetic or column.role.name == "date" or _unsure(column)
 
 
 def _days(column: CodedColumn) -> Floats:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from magnet.arrays import Floats
-from magnet.tables.coded import CodedColumn, CodedTable, Codes, distinct, joint
+from magnet.tables.coded import CodedColumn, CodedTable, Codes, distinct, joint, ordered_pairs
 from magnet.tables.findings import Finding
 from magnet.tables.options import FEW_ROWS, LIST_FROM
 
@@ -74,12 +73,6 @@ def find_designs(table: CodedTable) -> list[tuple[int, int]]:
     return out
 
 
-def _pairs(counts: Any) -> float:
-    """Ordered pairs of different rows of the same kind, for counts of the kinds."""
-    counts = np.asarray(counts, dtype=np.float64)
-    return float((counts * (counts - 1)).sum())
-
-
 class Claims:
     """The reports of one column: source, entity and value."""
 
@@ -125,9 +118,9 @@ class Claims:
         reports = np.bincount(self.entity, minlength=self.entities)
         if reports[reports > 0].mean() < MIN_REPORTS:
             return None
-        within = _pairs(self.held) / max(_pairs(reports), 1.0)
+        within = ordered_pairs(self.held) / max(ordered_pairs(reports), 1.0)
         values = np.bincount(self.pair_value, weights=self.held)
-        chance = _pairs(values) / _pairs(values.sum())
+        chance = ordered_pairs(values) / ordered_pairs(values.sum())
         leading = self._leading(self.held)
         if within < chance + MIN_KAPPA * (1 - chance):
             return None
@@ -140,7 +133,7 @@ class Claims:
         """Chance that two deviations of one source, on different entities, are the same value."""
         source, value = self.source[off], self.pair_value[self.pair[off]]
         _, held = np.unique(source * (int(value.max()) + 1) + value, return_counts=True)
-        return _pairs(held) / max(_pairs(np.bincount(source)), 1.0)
+        return ordered_pairs(held) / max(ordered_pairs(np.bincount(source)), 1.0)
 
     def _wrong_coincidence(self, leading: Codes) -> float:
         """Chance that two deviating reports on one entity are the same value, with four pseudo-pairs at one tenth."""
@@ -148,7 +141,7 @@ class Claims:
         off[leading[leading >= 0]] = False
         held = np.where(off, self.held, 0).astype(np.float64)
         total = np.bincount(self.pair_entity, weights=held, minlength=self.entities)
-        return float(np.clip((_pairs(held) + 0.4) / (_pairs(total) + 4), 0.02, 0.5))
+        return float(np.clip((ordered_pairs(held) + 0.4) / (ordered_pairs(total) + 4), 0.02, 0.5))
 
     def truth(self) -> tuple[Floats, Floats]:
         """Posterior of every (entity, value) pair, and the reliability of every source."""

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from magnet.arrays import Floats
-from magnet.tables.coded import CodedColumn, CodedTable, Codes, distinct
+from magnet.tables.coded import CodedColumn, CodedTable, Codes, distinct, ordered_pairs
 from magnet.tables.experts.base import ColumnContext, Expert
 from magnet.tables.experts.groups import SMOOTHING
 from magnet.tables.experts.links import Links
@@ -107,9 +107,8 @@ def _best(table: CodedTable, position: int) -> tuple[int, int] | None:
 
 def _agreement(group: Codes, value: Codes) -> float:
     """Share of the pairs of rows of a group that hold the same value."""
-    held = np.unique(group * (int(value.max()) + 1) + value, return_counts=True)[1].astype(np.float64)
-    size = np.bincount(group).astype(np.float64)
-    return float((held * (held - 1)).sum() / max(float((size * (size - 1)).sum()), 1.0))
+    held = np.unique(group * (int(value.max()) + 1) + value, return_counts=True)[1]
+    return ordered_pairs(held) / max(ordered_pairs(np.bincount(group)), 1.0)
 
 
 def _voters(x: Floats, codes: Codes, side: int) -> sp.csr_array:

@@ -156,7 +156,7 @@ def _follows(name: str, features: Floats, target: Floats) -> bool:
 
 def _gain(before: Ridge, after: Ridge) -> float:
     """By how many standard errors the leave-one-out loss falls."""
-    difference = log_loss(before.left_out, max(before.spread, 1e-9)) - log_loss(after.left_out, max(after.spread, 1e-9))
+    difference = log_loss(before.left_out) - log_loss(after.left_out)
     error = float(difference.std()) / np.sqrt(difference.size)
     return float(difference.mean()) / max(error, 1e-12)
 

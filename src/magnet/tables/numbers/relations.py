@@ -149,8 +149,7 @@ def _candidates(x: Floats, steps: Sequence[float], usable: list[int]) -> Iterato
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(np.abs(np.where(x == 0, np.nan, x)))
     for a, b in combinations(usable, 2):
-        factor = _constant(logs[:, b] - logs[:, a])
-        if factor is not None:
+        for _, factor in _constants((logs[:, b] - logs[:, a])[:, None]):
             yield Relation("product", b, (a,), factor * _sign(x[:, b], x[:, a]))
     half = np.array(steps)
     sizes = combinations(range(x.shape[1] + 1), 2)
@@ -168,11 +167,6 @@ def _candidates(x: Floats, steps: Sequence[float], usable: list[int]) -> Iterato
                 if usable[at] not in (a, b):
                     sign_of = _sign(x[:, usable[at]], x[:, a] * x[:, b])
                     yield Relation(kind, usable[at], (a, b), factor * sign_of)
-
-
-def _constant(logs: Floats) -> float | None:
-    found = list(_constants(logs[:, None]))
-    return found[0][1] if found else None
 
 
 def _constants(logs: Floats) -> Iterator[tuple[int, float]]:

@@ -100,7 +100,7 @@ def fit_ridge(features: Floats, target: Floats) -> Ridge:
         level = float(weights @ target / total)
         path = RidgePath(x, target - level, weights)
         if step in (0, ROUNDS - 1):
-            penalty = min(PENALTIES, key=lambda each: _loss(path.left_out(each)[0]))
+            penalty = min(PENALTIES, key=lambda each: float(np.mean(log_loss(path.left_out(each)[0]))))
         left_out, leverage = path.left_out(penalty)
         scale = max(mad(left_out), 1e-9)
         coefficients = path.coefficients(penalty) / spread
@@ -110,10 +110,7 @@ def fit_ridge(features: Floats, target: Floats) -> Ridge:
     return best
 
 
-def _loss(left_out: Floats) -> float:
-    return float(np.mean(log_loss(left_out, max(mad(left_out), 1e-9))))
-
-
-def log_loss(residuals: Floats, scale: float) -> Floats:
-    """Negative log density of residuals under a t distribution with 4 degrees of freedom, up to a constant."""
+def log_loss(residuals: Floats) -> Floats:
+    """Negative log density of residuals under a t distribution with their own spread, up to a constant."""
+    scale = max(mad(residuals), 1e-9)
     return np.asarray(np.log(scale) + (DEGREES + 1) / 2 * np.log1p(np.square(residuals / scale) / DEGREES))
