@@ -25,7 +25,7 @@ class Cooccurrence:
 
     Args:
         events: sparse ``[n, d]``, non-zero where the word is there.
-        weights: of the rows ``[n]``: suspicious rows must not vouch for each other.
+        weights: of the rows ``[n]``: suspicious rows must not confirm one another.
 
     Example:
         >>> words = sp.csr_matrix(np.array([[1, 1, 0, 0]] * 10 + [[0, 0, 1, 1]] * 10 + [[1, 1, 1, 0]]))

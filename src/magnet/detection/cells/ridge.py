@@ -46,7 +46,7 @@ def leave_one_out_ridge(
         ridge: (default: ``CONTEXT.ridge``)
         unclipped: gives some rows ``[rows, d]`` of the same values before clipping, for tables of few columns. In rows
             that are extreme throughout, a number is predicted from these if that is nearer to it. In other rows they do
-            not count: one wild cell does not make the rest of its row look wrong, and several outliers in one row
+            not count: one outlier does not make the rest of its row look wrong, and several outliers in one row
             cannot explain one another.
         empty: makes the matrices. (default: in memory)
         missing: bool ``[n, d]``. (default: none)
@@ -110,8 +110,8 @@ def leave_one_out_ridge(
         found = []
         for rows in row_ranges(n, d):
             values = values_of(rows)
-            wild = (values != z[rows]).any(dim=1)
-            found.append(wild & (median_size(values[:, numeric]) > CONTEXT.extreme_row_value))
+            clipped = (values != z[rows]).any(dim=1)
+            found.append(clipped & (median_size(values[:, numeric]) > CONTEXT.extreme_row_value))
         chosen = torch.cat(found).nonzero().flatten()
         values, part = values_of(chosen), F[chosen] - center
         part[:, :d] = values - center[:d]

@@ -129,8 +129,8 @@ def infer_columns(x: Any) -> list[Column]:
             binary[at] = ((block == 0) | (block == other) | missing).all(dim=0).cpu().numpy()
             whole[at] = (((block >= 0) & (block == block.round())) | missing).all(dim=0).cpu().numpy()
             unit[at] = torch.where(other == 0, torch.ones_like(other), other).cpu().numpy()
-    foreign = ~binary & _binary_but_for_errors(x)
-    binary, unit = binary | foreign, np.where(foreign, 1.0, unit)
+    invalid = ~binary & _binary_but_for_errors(x)
+    binary, unit = binary | invalid, np.where(invalid, 1.0, unit)
     kinds: list[Kind] = ["binary" if b else "count" if w else "continuous" for b, w in zip(binary, whole, strict=True)]
     return [Column(str(j), kind, j, j + 1, float(unit[j]) if kind == "binary" else 1.0) for j, kind in enumerate(kinds)]
 
@@ -180,23 +180,23 @@ def row_units(x: Tensor) -> Tensor | None:
 def _binary_but_for_errors(x: Tensor) -> NDArray[np.bool_]:
     """Bool ``[d]``: columns of a 0/1 matrix in which some cells hold neither 0 nor 1, and no other whole number."""
     features = int(x.shape[1])
-    ones, foreign, counts = (np.zeros(features) for _ in range(3))
+    ones, invalid, counts = (np.zeros(features) for _ in range(3))
     if is_sparse(x):
         matrix = to_scipy(x).tocsc()
         values, place = matrix.data, np.repeat(np.arange(features), np.diff(matrix.indptr))
-        odd = (values < 0) | (values % 1 != 0)
-        for total, which in ((ones, values == 1), (foreign, odd), (counts, (values > 1) & ~odd)):
+        not_count = (values < 0) | (values % 1 != 0)
+        for total, which in ((ones, values == 1), (invalid, not_count), (counts, (values > 1) & ~not_count)):
             total += np.bincount(place[which], minlength=features)
     else:
         width = max(1, min(64, DATA.cells_per_block // max(1, x.shape[0])))
         for start in range(0, features, width):
             block = x[:, start : start + width].nan_to_num()
-            odd = (block < 0) | (block != block.round())
-            for total, which in ((ones, block == 1), (foreign, odd), (counts, (block > 1) & ~odd)):
+            not_count = (block < 0) | (block != block.round())
+            for total, which in ((ones, block == 1), (invalid, not_count), (counts, (block > 1) & ~not_count)):
                 total[start : start + width] = which.sum(dim=0).cpu().numpy()
-    if features < DATA.min_bag_columns or ones.sum() < DATA.min_binary_share * (ones + foreign + counts).sum():
+    if features < DATA.min_bag_columns or ones.sum() < DATA.min_binary_share * (ones + invalid + counts).sum():
         return np.zeros(features, bool)
-    return (counts == 0) & (foreign > 0) & (ones >= foreign)
+    return (counts == 0) & (invalid > 0) & (ones >= invalid)
 
 
 def check_columns(columns: Sequence[Column], features: int) -> list[Column]:
