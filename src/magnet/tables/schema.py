@@ -15,6 +15,7 @@ from magnet.scales import asinh_unit, natural_unit
 from magnet.tables.errors import BadTable
 from magnet.tables.fields import MISSING, Field, Kind, grouped_number, is_missing, is_text, numbers
 from magnet.tables.readers.override import words_of
+from magnet.tables.roles.dates import DATE_SHARE, is_moment
 
 READABLE = 0.9  # share of the cells that must be numbers for a column of numbers
 MOSTLY = 0.98  # share of a column's numbers that must be integers, nonnegative, or have this many decimals
@@ -22,7 +23,7 @@ SPACES = (" ", "\u00a0", "\u202f", "'", "\u2019")  # that separate thousands, be
 MAX_CATEGORIES = 256
 CELLS_PER_CATEGORY = 3
 MAX_DECIMALS = 8
-_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{1,2}:\d{2}")
+DATE_SAMPLE = 1000  # cells by which a column of dates is told
 _IDENTIFIER = re.compile(r"(^|[_\s])(id|ids|uuid|guid|key|index|idx|no|nr|number|code|zip|postcode|phone)$", re.I)
 _CODE = re.compile(r"(^|[_\s])(zip|zipcode|postcode|postal_?code|plz|code)$", re.I)
 _FALSE = ("0", "0.0", "false", "no", "n", "f", "off", "none", "absent", "-")
@@ -72,7 +73,7 @@ def _from_text(base: Field, present: pd.Series, unique: list[Any], rows: int) ->
         field = _written_like(_from_numbers(replace(base, comma=comma, group=group), number, rows), words)
         bad = int((~np.isfinite(number)).sum())
         return replace(field, note=f"{field.note}; {bad} cells are not numbers") if bad else field
-    if float(words.str.match(_DATE).mean()) >= READABLE:
+    if words.iloc[:: max(1, len(words) // DATE_SAMPLE)].map(is_moment).mean() >= DATE_SHARE:
         return replace(base, kind="date", note="dates")
     if len(unique) <= MAX_CATEGORIES and CELLS_PER_CATEGORY * len(unique) <= len(present):
         return _of_values(base, present, unique, "categorical", f"{len(unique)} different values")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from magnet.tables.channels.base import ODD_FORM, WrongText, text_test
 from magnet.tables.coded import Texts
 from magnet.tables.options import MIN_ROWS, REPEATS
-from magnet.tables.roles.dates import parse_moment
+from magnet.tables.roles.dates import is_moment
 from magnet.tables.roles.patterns import UNIT_NUMBER, disguised_blank, number
 
 BOUND = re.compile(
@@ -17,13 +17,9 @@ BOUND = re.compile(
 READ = 0.7  # share of the cells that must be what the column holds; leaves room for a quarter of errors
 
 
-def _moment(text: str) -> bool:
-    return parse_moment(text) is not None or parse_moment(text, True) is not None
-
-
 READERS: dict[str, Callable[[str], bool]] = {
-    "date": _moment,
-    "time": _moment,
+    "date": is_moment,
+    "time": is_moment,
     "quantity": lambda text: number(text) is not None or UNIT_NUMBER.fullmatch(text) is not None,
     "unit": lambda text: number(text) is not None or UNIT_NUMBER.fullmatch(text) is not None,
 }

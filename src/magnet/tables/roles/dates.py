@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+DATE_SHARE = 0.5  # of the filled cells that must be dates or times; leaves room for many misspelled ones
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _ENDINGS = ("uary", "ruary", "ch", "il", "", "e", "y", "ust", "tember", "ober", "ember", "ember")
 LONG_MONTHS = tuple(month + ending for month, ending in zip(MONTHS, _ENDINGS, strict=True))
@@ -129,6 +130,11 @@ def parse_moment(text: str, day_first: bool = False) -> tuple[Moment, Style] | N
             between = bare[len(rest) : clock.start()] if bare.startswith(rest) else ""
             return Moment(date, time), replace(written, **clock_style, between=between or " ", tail=tail)
     return None if clock is None else (Moment(None, time), Style(**clock_style, between=rest))
+
+
+def is_moment(text: str) -> bool:
+    """Whether a text is a date or a time, with the day or the month first."""
+    return parse_moment(text) is not None or parse_moment(text, True) is not None
 
 
 def day_number(text: str) -> int | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from magnet.tables.roles.base import Role
-from magnet.tables.roles.dates import parse_moment
+from magnet.tables.roles.dates import DATE_SHARE, parse_moment
 from magnet.tables.roles.patterns import PHONE, UNIT_NUMBER, disguised_blank, number
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _phone(texts: Texts, table: CodedTable) -> Role | None:
 def _moment(texts: Texts, table: CodedTable) -> Role | None:
     dates = texts.only(lambda t: bool((m := parse_moment(t) or parse_moment(t, True)) and m[0].date)).total
     times = texts.only(lambda t: bool((m := parse_moment(t)) and not m[0].date)).total
-    if dates + times < 0.5 * texts.total:
+    if dates + times < DATE_SHARE * texts.total:
         return None
     name = "date" if dates >= times else "time"
     return Role(name, f"{(dates + times) / texts.total:.0%} of the filled cells are dates or times")
