@@ -63,3 +63,26 @@ def test_the_error_of_the_share_is_that_of_repeated_draws():
     shares = [each.share for each in draws]
     assert 0.5 < np.std(shares) / np.mean([each.error for each in draws]) < 1.5
     assert abs(np.mean(shares) - 0.2) < 0.03
+
+
+def test_right_values_with_a_long_lower_tail_are_not_counted_as_wrong():
+    """One right row in seven fits like the lower half of the null, but hardly any as badly as its lowest hundredth:
+    counted below the tenth, 11 % would be wrong."""
+    rng = np.random.default_rng(5)
+    null = rng.normal(0, 1, 200_000)
+    real = np.concatenate([rng.normal(3, 0.8, 20_000), rng.normal(-0.3, 0.7, 3200)])
+    tenth = (real < np.quantile(null, 0.1)).mean() / 0.1
+    found = null_proportion(real, null)
+    assert tenth > 0.1
+    assert found.quantile < 0.1
+    assert found.share < 0.5 * tenth
+    swapped = np.concatenate([real, rng.normal(0, 1, 5000)])  # the lowest values show these, too
+    assert 5000 / 28_200 - 0.02 < null_proportion(swapped, null).share < (swapped < np.quantile(null, 0.1)).mean() / 0.1
+
+
+def test_too_few_low_values_do_not_change_the_share():
+    """Of 300 rows, a fifth swapped, three are expected below the hundredth: none is no evidence."""
+    rng = np.random.default_rng(6)
+    null = rng.normal(0, 1, 200_000)
+    draws = [null_proportion(np.concatenate([rng.normal(5, 1, 240), rng.normal(0, 1, 60)]), null) for _ in range(200)]
+    assert np.mean([each.quantile < 0.1 for each in draws]) < 0.05

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.stats import gamma, norm
 from sklearn.isotonic import IsotonicRegression
 
 from magnet.detection.options import ROWS
@@ -28,7 +28,10 @@ def null_proportion(real: FloatArray, null: FloatArray) -> NullProportion:
     r""":math:`\pi_0 = F(t) / F_0(t)`: the share of real values that come from the null.
 
     The lower ``t`` is, the fewer values of the other group lie below it, but the noisier is the estimate. Of some
-    quantiles of the null, take the one whose estimate plus its standard error is smallest.
+    quantiles of the null, take the one whose estimate plus its standard error is smallest. The null cannot have a
+    larger share than it has below any other point. Where that is lower, even at the upper limit of its count (Garwood
+    1936, at the level of two standard errors), as where many right values are as low as the null's middle but hardly
+    any as low as its lowest ones, the lower quantile counts.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -39,11 +42,20 @@ def null_proportion(real: FloatArray, null: FloatArray) -> NullProportion:
     """
     if real.size == 0 or null.size == 0:
         return NullProportion(0.0, 0.0, 0.5)
-    found, quantiles = [], ROWS.null_quantiles
-    for quantile, t in zip(quantiles, np.quantile(null, quantiles), strict=True):
-        below, expected = int((real < t).sum()), real.size * max(float((null < t).mean()), 1e-12)
-        found.append(NullProportion(min(1.0, below / expected), float(np.sqrt(below + 1)) / expected, quantile))
-    return min(found, key=lambda each: each.share + each.error)
+
+    def below(quantile: float, t: float) -> tuple[NullProportion, float]:
+        """The share below a point, and its upper limit."""
+        count, expected = int((real < t).sum()), real.size * max(float((null < t).mean()), 1e-12)
+        share = NullProportion(min(1.0, count / expected), float(np.sqrt(count + 1)) / expected, quantile)
+        return share, float(gamma.ppf(norm.cdf(2), count + 1)) / expected
+
+    quantiles, low = ROWS.null_quantiles, ROWS.low_null_quantiles
+    points = np.quantile(null, [*quantiles, *low])
+    found = min((below(*each)[0] for each in zip(quantiles, points, strict=False)), key=lambda s: s.share + s.error)
+    for lower, limit in map(below, low, points[len(quantiles) :]):
+        if limit < found.share:
+            found = lower
+    return found
 
 
 def null_overlap(real: FloatArray, null: FloatArray, share: float, quantile: float = 0.5) -> float:
