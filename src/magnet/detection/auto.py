@@ -10,6 +10,7 @@ from torch import Tensor
 from magnet.detection.base import Detector
 from magnet.detection.cells.bursts import BurstModel
 from magnet.detection.cells.cell import CellModel
+from magnet.detection.cells.stuck import StuckModel
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.options import ROWS
 from magnet.detection.rows.judgment import context_weights, judge_rows
@@ -26,7 +27,8 @@ class Auto(Detector):
         \Pr(\text{wrong}) = 1 - (1 - P_{ij}) (1 - \rho_i c_{ij})
 
     Rows of a bag that are far too long, as an attack leaves them, are judged by
-    :class:`~magnet.detection.cells.bursts.BurstModel`, whose probabilities join those of the cells in the same way.
+    :class:`~magnet.detection.cells.bursts.BurstModel`, and numbers at which a sensor was stuck by
+    :class:`~magnet.detection.cells.stuck.StuckModel`; their probabilities join those of the cells in the same way.
     A row with wrong cells whose other cells follow its neighbors is not swapped: its :math:`\rho` is lowered. Where the
     gate is closed no row is flagged, and ``gate_.reason`` gives the reason; if the context is nearly uninformative,
     cells are judged by their columns alone. Nor are rows judged by nearest neighbors that were chosen by the rows
@@ -43,6 +45,8 @@ class Auto(Detector):
         weights = context_weights(rows.p_row_swapped, rows.duplicates)
         cells = CellModel(data, weights, context=rows.gate.cells, progress=self.progress)
         bursts = BurstModel(data)
+        stuck = StuckModel(cells.numeric, rows.duplicates, rows.gate.cells)
+        p_stuck = stuck.row_probability
         own = cells.p_own_row()
         p_row_swapped, ranking = rows.p_row_swapped * (1 - own), rows.ranking * (1 - own)
         # An expert that found less than another ranks behind it.
@@ -51,15 +55,17 @@ class Auto(Detector):
         ranking = ranking * min(by_cells, _weight(found_rows, bursts.share))
         confidence = ROWS.cell_confidence * _weight(found_cells, bursts.share)
         node_probability = 1 - (1 - p_row_swapped) * (1 - cells.node_probability) * (1 - bursts.row_probability)
+        node_probability = either(node_probability, p_stuck)
         # Rows are ranked by the posterior as if the gate were open, ties by the evidence itself.
         suspicion = either(either(ranking, confidence * cells.node_probability), bursts.row_probability)
+        suspicion = either(suspicion, p_stuck)
         odds = torch.log((suspicion + 1e-6) / (1 - suspicion + 1e-6))
         scores = odds + ROWS.tie_break * (cells.node_scores.clamp(-30, 30) - rows.logit)
 
         def judge(first: int, last: int) -> tuple[Tensor, Tensor]:
             p_cell = cells.probability(first, last)
-            p_burst = bursts.probability(first, last)
-            return either(confidence * p_cell, p_burst), either(p_cell, p_burst)
+            p_other = either(bursts.probability(first, last), stuck.probability(first, last))
+            return either(confidence * p_cell, p_other), either(p_cell, p_other)
 
         return Verdict(
             data=data,
@@ -67,7 +73,7 @@ class Auto(Detector):
             node_probability=node_probability,
             share=float(node_probability.mean()),
             cells=judge,
-            models=(cells, bursts),
+            models=(cells, bursts, stuck),
             p_row_swapped=p_row_swapped,
             row_ranking=ranking,
             context_weights=context_weights(p_row_swapped, rows.duplicates),

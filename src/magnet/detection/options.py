@@ -174,6 +174,9 @@ class CellOptions:
         min_burst_rows: rows with words that are needed before one of them can be called too long.
         min_burst_spread: least relative spread of the rows' masses: the norms of normalized rows differ by rounding.
             Influence: none.
+        stuck_sample: cells of a column that are looked at before it is searched for a stuck value. Set by run time.
+        stuck_tolerance: a number is a column's mean or median, and not a stuck one, within this many deviations. Well
+            above the rounding of a mean, well below the distance of numbers by chance.
         cached_cells: results are kept between passes for dense data of at most this many cells. Set by memory.
     """
 
@@ -189,6 +192,8 @@ class CellOptions:
     impossible_log_ratio: float = 20.0
     min_burst_rows: int = 50
     min_burst_spread: float = 0.05
+    stuck_sample: int = 5000
+    stuck_tolerance: float = 1e-3
     cached_cells: int = 200_000_000
 
 

@@ -21,6 +21,7 @@ from magnet.detection.thresholds import FlagRule, flag_threshold, top_share_scor
 if TYPE_CHECKING:
     from magnet.detection.cells.bursts import BurstModel
     from magnet.detection.cells.cell import CellModel
+    from magnet.detection.cells.stuck import StuckModel
 
 CellJudge = Callable[[int, int], tuple[Tensor, Tensor]]
 
@@ -86,7 +87,7 @@ class Verdict:
     rule: FlagRule = field(default_factory=FlagRule)
     reference: Any = None
     device: torch.device | None = None
-    models: tuple[CellModel | BurstModel, ...] = ()
+    models: tuple[CellModel | BurstModel | StuckModel, ...] = ()
 
     def free_memory(self) -> None:
         """Free what was kept between results, several times the size of the features; it is computed again when other

@@ -69,7 +69,7 @@ class CellModel:
         rounds, context, progress: see :class:`Cell`.
 
     ``node_scores``, ``node_probability`` ``[n]``: log odds and probability that a row has wrong cells; ``share``: the
-    estimated share of such rows.
+    estimated share of such rows; ``numeric``: the model of the numeric columns.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class CellModel:
                 data, w, p_cell_wrong, local=context, support=support, expected=expected
             )
             expected = None  # which the context gives back as soon as it has its regression
-            self._numeric: NumericModel = NumericModel(self._context, None if turn == 0 else self._numeric.is_heavy)
+            self.numeric: NumericModel = NumericModel(self._context, None if turn == 0 else self.numeric.is_heavy)
             self._ratios: dict[int, Tensor] = {}
             self._probabilities: dict[int, Tensor] = {}
             self._weigh_rows()
@@ -208,7 +208,7 @@ class CellModel:
         out = context.over_groups(out, y, first, last) if self.uses_context else torch.zeros_like(out)
         numeric = data.numeric[first:last]
         if bool(numeric.any()):
-            out = torch.where(numeric, self._numeric.log_ratio(first, last, pi), out)
+            out = torch.where(numeric, self.numeric.log_ratio(first, last, pi), out)
         if not data.in_domain:
             out = out.masked_fill(data.out_of_domain(first, last), CELLS.impossible_log_ratio)
         if not self._keeps:

@@ -191,6 +191,11 @@ class NumericModel:
         between = _robust_spread(middle[filled] - middle[filled].median()).square().clamp_min(1e-12)
         return middle / (1 + math.pi / 2 * within / (between * count.clamp_min(1)))
 
+    def beside_prediction(self, place: int) -> tuple[Tensor, Tensor]:
+        """Values and predictions ``[n]`` of one of the columns without a spike, on the scale of its residuals."""
+        here = slice(place, place + 1)
+        return self._asinh_scale(self._standardized(self.smooth[here]), here)[:, 0], self._fit[0][:, place]
+
     def expected(self, row: Tensor, feature: Tensor) -> tuple[Tensor, Tensor]:
         """What the context expects in some cells of columns without a spike, in the units of ``x``, and how many
         spreads away the value is."""
