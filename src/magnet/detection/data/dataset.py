@@ -363,7 +363,10 @@ def _divided(x: Tensor, row_unit: Tensor) -> Tensor:
         matrix.data /= np.repeat(row_unit.cpu().numpy(), np.diff(matrix.indptr))
         matrix.data = _whole_where_close(torch.from_numpy(matrix.data)).numpy()
         return csr_tensor(matrix, torch.float32, x.device)
-    return _whole_where_close(x.double() / row_unit[:, None]).float()
+    row, column = x.nonzero(as_tuple=True)  # few of a bag's cells are filled
+    out = torch.zeros(x.shape, device=x.device)
+    out[row, column] = _whole_where_close(x[row, column].double() / row_unit[row]).float()
+    return out
 
 
 def _whole_where_close(values: Tensor) -> Tensor:
