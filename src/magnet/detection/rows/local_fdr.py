@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import gamma, norm
+from scipy.stats import binom, norm
 from sklearn.isotonic import IsotonicRegression
 
-from magnet.detection.options import ROWS
+from magnet.detection.options import GATE, ROWS
 
 FloatArray = NDArray[np.float64]
+
+#: How often the null proportion of one dataset is estimated: in four rounds, and by another null in the last one.
+ESTIMATES = 5
 
 
 @dataclass(frozen=True)
@@ -29,9 +32,10 @@ def null_proportion(real: FloatArray, null: FloatArray) -> NullProportion:
 
     The lower ``t`` is, the fewer values of the other group lie below it, but the noisier is the estimate. Of some
     quantiles of the null, take the one whose estimate plus its standard error is smallest. The null cannot have a
-    larger share than it has below any other point. Where that is lower, even at the upper limit of its count (Garwood
-    1936, at the level of two standard errors), as where many right values are as low as the null's middle but hardly
-    any as low as its lowest ones, the lower quantile counts.
+    larger share than it has below any other point. Where many right values are as low as the null's middle, but hardly
+    any as low as its lowest ones, lower quantiles show it. Such a one counts where significantly few of the values
+    below ``t`` are below it as well (binomial test, as if they were of the null; level ``GATE.confidence``, divided by
+    the number of estimates).
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -43,18 +47,22 @@ def null_proportion(real: FloatArray, null: FloatArray) -> NullProportion:
     if real.size == 0 or null.size == 0:
         return NullProportion(0.0, 0.0, 0.5)
 
-    def below(quantile: float, t: float) -> tuple[NullProportion, float]:
-        """The share below a point, and its upper limit."""
-        count, expected = int((real < t).sum()), real.size * max(float((null < t).mean()), 1e-12)
+    size = real.size
+
+    def below(quantile: float, t: float) -> tuple[NullProportion, int, float]:
+        """The share below a point, the number of values there, and how many of as many null values would be."""
+        count, expected = int((real < t).sum()), size * max(float((null < t).mean()), 1e-12)
         share = NullProportion(min(1.0, count / expected), float(np.sqrt(count + 1)) / expected, quantile)
-        return share, float(gamma.ppf(norm.cdf(2), count + 1)) / expected
+        return share, count, expected
 
     quantiles, low = ROWS.null_quantiles, ROWS.low_null_quantiles
     points = np.quantile(null, [*quantiles, *low])
-    found = min((below(*each)[0] for each in zip(quantiles, points, strict=False)), key=lambda s: s.share + s.error)
-    for lower, limit in map(below, low, points[len(quantiles) :]):
-        if limit < found.share:
-            found = lower
+    found, count, expected = min(
+        map(below, quantiles, points[: len(quantiles)]), key=lambda each: each[0].share + each[0].error
+    )
+    for lower, fewer, fewer_expected in map(below, low, points[len(quantiles) :]):
+        if binom.cdf(fewer, count, fewer_expected / expected) < GATE.confidence / ESTIMATES:
+            found, count, expected = lower, fewer, fewer_expected
     return found
 
 
