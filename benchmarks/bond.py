@@ -177,6 +177,8 @@ def run(
 
 
 def as_markdown(frame: pd.DataFrame, peers: bool) -> str:
+    frame = frame[frame["case"].isin(frame.loc[frame["detector"] == "auto", "case"])]  # others are not measured yet
+
     def number(value: Any) -> str:
         return "-" if np.isnan(value) else f"{value:.3f}"
 
@@ -220,6 +222,13 @@ def as_markdown(frame: pd.DataFrame, peers: bool) -> str:
             + ".",
             "",
         ]
+    shown = set(zip(frame["case"], frame["detector"], strict=True))
+    missing = {
+        case: [name for name in PEERS if (case, f"PyGOD {name}") not in shown]
+        for case in (frame["case"].unique() if peers else ())
+    }
+    text = "; ".join(f"{case}: {', '.join(names)}" for case, names in missing.items() if names)
+    lines += [f"Not run, or stopped at the limit of seconds (see the commands): {text}.", ""] if text else []
     lines += [OLD_GPU, ""] if not torch.cuda.is_available() else []
     return "\n".join([*lines[:-1], *made_by([command()])])
 
