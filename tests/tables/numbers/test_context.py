@@ -1,9 +1,10 @@
 """Means over related rows never contain the row itself."""
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 
-from magnet.tables.numbers.context import Category, Context, group_means, link_means
+from magnet.tables.numbers.context import Category, Context, group_means, link_means, order_means
 
 
 def test_means_do_not_change_with_the_own_value() -> None:
@@ -46,3 +47,17 @@ def test_link_means_are_those_of_dense_matrices() -> None:
     near, far = link_means(sp.csr_matrix(links), value, known)
     assert np.allclose(near, (links @ v + mean) / (links @ there + 0.5))
     assert np.allclose(far, (two_steps @ v + mean) / (two_steps @ there + 0.5))
+
+
+def test_rows_between_unknown_ones_take_the_nearest_known() -> None:
+    rng = np.random.default_rng(3)
+    order, value, known = rng.permutation(40), rng.normal(size=40), rng.random(40) < 0.5
+    value = np.where(known, value, 0.0)
+    means = order_means(order, value, known)
+    for place in range(40):
+        rows = {step: [p for p in (place - step, place + step) if 0 <= p < 40 and known[order[p]]] for step in (1, 2)}
+        before = [p for p in range(place) if known[order[p]]][-1:]
+        after = [p for p in range(place + 1, 40) if known[order[p]]][:1]
+        for step in (1, 2):
+            expected = np.mean([value[order[p]] for p in rows[step] or before + after])
+            assert means[order[place], step - 1] == pytest.approx(expected)

@@ -58,3 +58,28 @@ def test_the_own_value_does_not_draw_its_prediction() -> None:
 def test_too_few_rows_predict_nothing() -> None:
     y = RNG.normal(size=10)
     assert predict(context(y[:, None]), 0, y, np.ones(10, dtype=bool), None, FLOOR[:10]) is None
+
+
+def test_the_spread_of_a_group_does_not_depend_on_the_own_value() -> None:
+    rng = np.random.default_rng(4)
+    codes = (np.arange(ROWS) % 5 == 0).astype(np.int64)
+    y = 0.8 * codes + rng.normal(size=ROWS)
+    found = predict(
+        context(y[:, None], categories=[Category("g", codes)]), 0, y, np.ones(ROWS, dtype=bool), ("group:g",), FLOOR
+    )
+    assert found is not None
+    assert len(np.unique(np.round(found.spread, 2))) <= 4  # one for each group, and its rows' leverage
+    outer = np.abs(y - found.center) > 1.5
+    assert float(found.spread[outer].mean()) == pytest.approx(float(found.spread[~outer].mean()), rel=0.1)
+
+
+def test_a_coarse_function_of_another_column_is_predicted_from_it() -> None:
+    rng = np.random.default_rng(5)
+    born = np.sort(rng.uniform(-2, 2, ROWS))
+    age = np.round(-8 * born) / 8  # equal to its neighbors in the order of births
+    cells = np.column_stack([age, born])
+    one = context(cells, orders=[("born", np.arange(ROWS))], names=["age", "born"])
+    found = predict(one, 0, age, np.ones(ROWS, dtype=bool), None, np.full(ROWS, 0.3 / 8))
+    assert found is not None
+    assert found.blocks[0] == "row"
+    assert found.slope[1] == pytest.approx(-1.0, abs=0.05)

@@ -173,13 +173,26 @@ def group_means(codes: Ints, value: Floats, known: Bools) -> Floats:
 
 
 def order_means(order: Ints, value: Floats, known: Bools) -> Floats:
-    """Means of the rows one step, and two steps, before and after in an order of the rows ``[n, 2]``."""
-    n = order.size
-    v, k = np.pad(value[order], 2), np.pad(known[order].astype(float), 2)
-    mean = float((value * known).sum() / max(int(known.sum()), 1))
+    """Means of the rows one step, and two steps, before and after in an order of the rows ``[n, 2]``; where neither of
+    the two is known, of the nearest ones that are.
+
+    Example:
+        >>> known = np.array([1, 0, 1, 0, 1], dtype=bool)
+        >>> order_means(np.arange(5), np.array([1.0, 0.0, 3.0, 0.0, 5.0]), known)[:, 0].tolist()
+        [3.0, 2.0, 3.0, 4.0, 3.0]
+    """
+    n, there = order.size, known[order]
+    v, k = np.pad(value[order], 2), np.pad(there.astype(float), 2)
+    # the ends stand for rows that do not exist
+    filled = np.concatenate([[0.0], value[order][there], [0.0]])
+    before: Ints = np.cumsum(there) - there
+    after = np.minimum(before + there + 1, filled.size - 1)
+    ends = np.add(before > 0, after < filled.size - 1, dtype=np.float64)
+    nearest = (filled[before] + filled[after]) / np.maximum(ends, 1)
+    nearest[ends == 0] = filled.sum() / max(filled.size - 2, 1)
     out = np.empty((n, 2))
     for step in (1, 2):
         total = v[2 - step : n + 2 - step] + v[2 + step : n + 2 + step]
         count = k[2 - step : n + 2 - step] + k[2 + step : n + 2 + step]
-        out[order, step - 1] = np.where(count > 0, total / np.maximum(count, 1), mean)
+        out[order, step - 1] = np.where(count > 0, total / np.maximum(count, 1), nearest)
     return out

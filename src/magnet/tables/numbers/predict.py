@@ -64,11 +64,15 @@ def predict(
     for start in range(0, len(y), 50_000):
         block = np.arange(start, min(start + 50_000, len(y)), dtype=np.int64)
         center[block] = model.predict(_matrix(parts, block))
+    level = center.copy()  # with the row's own value: leaving it out would sort the rows of a group by their values
     if parts:
         center[fitted_on] = target[fitted_on] - model.left_out
     if blocks and "row" not in blocks and mad((y - center)[judged]) < float(np.median(floor)):
-        # most cells equal those of related rows: labels and states, whose exceptions cannot be judged by distance
-        return predict(context, j, y, judged, (), floor)
+        # most cells equal those of related rows: labels and states, whose exceptions cannot be judged by distance,
+        # unless they are a coarse function of other columns, as ages are of dates of birth
+        others = _useful(context, j, y, _some(rows, MAX_SELECT), orders=False)
+        coarse = all(name.startswith("order:") for name in blocks) and "row" in others
+        return predict(context, j, y, judged, others if coarse else (), floor)
     slope, curvature = (_row_coefficients(context, j, model, blocks, name) for name in ("row", "squares"))
     center = _extreme_rows(context, y, center, slope)
     inside = target[fitted_on]
@@ -76,7 +80,7 @@ def predict(
     widening = np.ones(len(y))
     widening[fitted_on] = 1 / np.sqrt(1 - model.leverage)
     degree = None if context.links is None or "links" not in blocks else np.diff(context.links.indptr)
-    spread = _spread((y - center) / widening, center, judged, degree, floor)
+    spread = _spread((y - center) / widening, level, judged, degree, floor)
     spread = spread * widening
     # imputed values of the row widen the prediction accordingly
     spread = np.sqrt(spread * spread + context.variance @ np.square(slope))
@@ -118,11 +122,12 @@ def _matrix(parts: Sequence[Callable[[Ints], Floats]], rows: Ints) -> Floats:
     return np.column_stack([part(rows) for part in parts]) if parts else np.zeros((len(rows), 0))
 
 
-def _useful(context: Context, j: int, y: Floats, rows: Ints) -> tuple[str, ...]:
+def _useful(context: Context, j: int, y: Floats, rows: Ints, orders: bool = True) -> tuple[str, ...]:
     """Blocks by forward selection: each must lower the leave-one-out log loss by :data:`MIN_GAIN` standard errors."""
     target = np.clip(y[rows], -20, 20)
     current = fit_ridge(np.zeros((rows.size, 0)), target)
-    offered = {name: context.block(j, name)(rows) for name in context.blocks(j)}
+    names = [name for name in context.blocks(j) if orders or not name.startswith("order:")]
+    offered = {name: context.block(j, name)(rows) for name in names}
     alone = []
     for name, features in offered.items():
         if name == "squares" or features.shape[1] == 0 or features.shape[1] * ROWS_PER_FEATURE > rows.size:
@@ -161,20 +166,20 @@ def _gain(before: Ridge, after: Ridge) -> float:
     return float(difference.mean()) / max(error, 1e-12)
 
 
-def _spread(residual: Floats, center: Floats, judged: Bools, degree: Floats | None, floor: Floats) -> Floats:
+def _spread(residual: Floats, level: Floats, judged: Bools, degree: Floats | None, floor: Floats) -> Floats:
     """Robust spread of the residuals by level of the prediction and by number of links ``[n]``."""
     overall = max(mad(residual[judged]), 1e-9)
     out = np.full(residual.shape, overall)
-    keys = [np.searchsorted(np.quantile(center[judged], np.arange(1, LEVELS) / LEVELS), center)]
+    keys = [np.searchsorted(np.quantile(level[judged], np.arange(1, LEVELS) / LEVELS), level)]
     if degree is not None:
         keys.append(np.searchsorted(np.array([0.5, 2.5, 6.5]), degree))
     for key in keys:
         scaled = residual / out
         base = max(mad(scaled[judged]), 1e-9)
         factor = np.ones(LEVELS)
-        for level in range(LEVELS):
-            members = judged & (key == level)
+        for place in range(LEVELS):
+            members = judged & (key == place)
             count = int(members.sum())
-            factor[level] = (count * mad(scaled[members]) / base + BORROWED) / (count + BORROWED)
+            factor[place] = (count * mad(scaled[members]) / base + BORROWED) / (count + BORROWED)
         out *= np.maximum(factor, 0.1)[key]
     return np.maximum(out, floor)
