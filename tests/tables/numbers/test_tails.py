@@ -47,3 +47,12 @@ def test_shapes_fitted_side_by_side_are_those_fitted_alone() -> None:
                 break
         assert np.isclose(s[shape], spread)
         assert np.isclose(e[shape], rate)
+
+
+def test_a_value_beyond_a_range_that_is_filled_evenly_is_wrong_and_one_at_its_end_is_not() -> None:
+    u = np.append(np.random.default_rng(5).uniform(-1.35, 1.35, 600), [2.9, 1.45])
+    bounded = judge_tails(u, log_far(u), 0.01, 50, bounded=True).wrong
+    assert np.flatnonzero(bounded > 0.5).tolist() == [600]
+    assert judge_tails(u, log_far(u), 0.01, 50).wrong.max() < 0.5  # as residuals these may be normal
+    normal = np.random.default_rng(6).normal(size=2000)
+    assert judge_tails(normal, log_far(normal), 0.01, 50, bounded=True).wrong.max() < 0.5

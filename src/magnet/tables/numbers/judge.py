@@ -201,7 +201,8 @@ class _Passes:
         """Judge a column by its residuals; how many sure errors there are of each kind."""
         c, density = self.columns[k], self.densities[k]
         assert density is not None
-        fit = judge_tails(u, log_wrong, mean, RATE_ROWS, float(np.median(c.floor / self.spread[:, k])))
+        min_scale = float(np.median(c.floor / self.spread[:, k]))
+        fit = judge_tails(u, log_wrong, mean, RATE_ROWS, min_scale, bounded=not self.blocks[k])
         self.wrong[:, k], self.rates[k] = np.where(c.common, 0.0, fit.wrong), fit.rate
         flagged = (self.wrong[:, k] > DOUBTED)[c.judged]
         share, inside = float(flagged.mean()), float((flagged & (np.abs(c.y[c.judged]) < FAR_OUT)).mean())

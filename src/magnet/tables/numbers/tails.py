@@ -12,9 +12,11 @@ from magnet.scales import NORMAL_MAD
 
 DEGREES = 4.0  # of freedom, of right values before their tail is known: heavy tails, but a finite variance
 T_DEGREES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 10.0)  # from Cauchy on
-POWERS = (1.0, 1.4, 2.0)  # exponential powers from Laplace to normal
+# Exponential powers from Laplace to normal, and one for numbers that fill a range evenly. (With 4.0 instead of 3.0
+# right values that trail off behind such a range were listed.)
+POWERS = (1.0, 1.4, 2.0, 3.0)
 # How often residuals on a fitted scale have these shapes: seldom Cauchy tails.
-PRIOR = (0.005, 0.015, 0.03, 0.1, 0.15, 0.15, 0.15, 0.15, 0.15, 0.1)
+PRIOR = (0.005, 0.015, 0.03, 0.1, 0.15, 0.15, 0.15, 0.15, 0.15, 0.05, 0.05)
 STEPS = 25
 EXACT, BINS = 500, 2000  # farthest residuals of a side that are kept, and bins of the others, when a tail is fitted
 NEGLIGIBLE = 1e-4  # weight below which a shape is left out of the average
@@ -49,7 +51,9 @@ def log_far(y: Floats) -> Floats:
     return np.asarray(np.logaddexp(beyond, log_t(y, DEGREES)) - np.log(2))
 
 
-def judge_tails(u: Floats, log_wrong: Floats, rate: float, prior_rows: float, min_scale: float = MIN_SCALE) -> TailFit:
+def judge_tails(
+    u: Floats, log_wrong: Floats, rate: float, prior_rows: float, min_scale: float = MIN_SCALE, bounded: bool = False
+) -> TailFit:
     r"""Posterior probability that each residual belongs to a wrong cell.
 
     Each side of 0 has its own spread s, shape (a t distribution or an exponential power) and error rate
@@ -70,6 +74,8 @@ def judge_tails(u: Floats, log_wrong: Floats, rate: float, prior_rows: float, mi
         prior_rows: rows that the prior counts for.
         min_scale: lower bound of s; written values are at least one step apart, so that many equal ones are no evidence
             (default: none).
+        bounded: allow tails lighter than normal ones, as of numbers that fill a range evenly; residuals of a prediction
+            have none (default: ``False``).
 
     Example:
         >>> u = np.append(np.random.default_rng(0).normal(size=400), 25.0)
@@ -81,15 +87,19 @@ def judge_tails(u: Floats, log_wrong: Floats, rate: float, prior_rows: float, mi
     known = int(np.isfinite(u).sum())
     for side in (u >= 0, u < 0):
         if side.any():
-            wrong[side] = _judge_side(np.abs(u[side]), log_wrong[side], rate, prior_rows, min_scale)
+            wrong[side] = _judge_side(np.abs(u[side]), log_wrong[side], rate, prior_rows, min_scale, bounded)
     share = (float(wrong.sum()) + prior_rows * rate) / (known + prior_rows)
     return TailFit(wrong, share)
 
 
-def _judge_side(size: Floats, log_wrong: Floats, rate: float, prior_rows: float, min_scale: float) -> Floats:
+def _judge_side(
+    size: Floats, log_wrong: Floats, rate: float, prior_rows: float, min_scale: float, bounded: bool
+) -> Floats:
     kept, weight = _compressed(size)
     s, e, likelihood = _fit(size[kept], log_wrong[kept], weight, rate, prior_rows, min_scale)
     likelihood = likelihood + np.log(PRIOR)
+    if not bounded:
+        likelihood[-1] = -np.inf
     share = np.exp(likelihood - np.logaddexp.reduce(likelihood))
     share[share < NEGLIGIBLE] = 0.0
     share /= share.sum()
