@@ -1,6 +1,7 @@
 """Wrong numbers in a table of texts."""
 
 import numpy as np
+import pytest
 
 from magnet.tables.channels.outlier import _context
 from magnet.tables.posterior import judge_table
@@ -74,3 +75,27 @@ def test_what_an_expectation_rests_on_is_said_in_words() -> None:
     assert (
         _context(blocks) == "linked rows, the rest of the row, rows with the same state and the rows before and after"
     )
+
+
+@pytest.mark.parametrize("form", ["${:,.2f}", "{:.1f} kg", "EUR {:.2f}"])
+def test_numbers_with_a_unit_are_judged_and_written_with_it(form: str) -> None:
+    rng = np.random.default_rng(0)
+    texts = [form.format(value) for value in rng.normal(50, 8, 300)]
+    assert not [f for f in judge_table({"weight": texts}).cells if f.kind == "outlier"]
+    texts[7], texts[9] = form.format(5210.0), form.format(-48.0)
+    found = {f.row: f for f in judge_table({"weight": texts}).cells if f.kind == "outlier"}
+    assert set(found) == {7, 9}
+    assert found[9].suggested == form.format(48.0)
+
+
+def test_digits_that_may_be_lost_are_not_made_up() -> None:
+    rng = np.random.default_rng(1)
+    texts = [f"{value:.2f}" for value in rng.normal(50, 5, 300)]
+    texts[5] = "0.57"
+    [finding] = [f for f in judge_table({"x": texts}).cells if f.row == 5]
+    assert finding.suggested == "57.00"  # or 56.81, divided and rounded
+    assert finding.confidence < 0.9
+    whole = [f"{round(value)}.00" for value in rng.normal(50, 5, 300)]
+    whole[5] = "0.57"
+    [finding] = [f for f in judge_table({"x": whole}).cells if f.row == 5]
+    assert finding.confidence > 0.9

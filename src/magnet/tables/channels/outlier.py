@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +18,7 @@ from magnet.tables.findings import Finding
 from magnet.tables.numbers import FACTORS, FAR, Category, ColumnVerdict, NumberStyle, judge_numbers, read_numbers
 from magnet.tables.options import LIST_FROM, UNSURE
 from magnet.tables.roles.dates import Moment, day_number, parse_moment, write_moment
-from magnet.tables.roles.patterns import number
+from magnet.tables.roles.patterns import UNIT_NUMBER, number
 
 GROUPING = ("category", "code", "text", "constant", "phone", "date")  # roles whose equal values make groups of rows
 MAX_LEVEL_SHARE = 0.5  # distinct values over rows; more make no groups
@@ -38,16 +41,17 @@ def audit(table: CodedTable) -> Iterator[tuple[int, Finding]]:
     columns = [table.columns[j] for j in places]
     dates = [k for k, c in enumerate(columns) if c.role.name == "date"]
     unsure = [k for k, c in enumerate(columns) if not c.role.arithmetic and k not in dates]
-    read = [_days(c) if k in dates else read_numbers(c.values) for k, c in enumerate(columns)]
+    writings = [_Writing.of(c) for c in columns]
+    read = [_days(w.column) if k in dates else read_numbers(w.texts) for k, w in enumerate(writings)]
     values = np.column_stack([x[c.read] for x, c in zip(read, columns, strict=True)])
-    steps, names = [1.0 if k in dates else _step(c) for k, c in enumerate(columns)], [c.name for c in columns]
-    oddness = [_oddness(c) for c in columns]
+    steps, names = [1.0 if k in dates else w.step for k, w in enumerate(writings)], [c.name for c in columns]
+    oddness = [w.oddness for w in writings]
     categories, links = _categories(table), link_matrix(table)
     verdicts = judge_numbers(
         values, steps, categories, links, _orders(table), names, unsure, oddness, dates, table.cluster
     )
     for k, (j, column, verdict) in enumerate(zip(places, columns, verdicts, strict=True)):
-        write = _date_writer(column) if k in dates else _number_writer(column)
+        write = _date_writer(column) if k in dates else writings[k].writer()
         if verdict.scale is not None:  # the number, or what the context expects where it is wrong or missing
             y = verdict.scale.forward(values[:, k])
             known = (verdict.wrong < LIST_FROM) & np.isfinite(y)
@@ -64,14 +68,85 @@ def audit(table: CodedTable) -> Iterator[tuple[int, Finding]]:
             wrong &= column.read_counts()[column.read] < LEVEL
         listed = np.flatnonzero(wrong)
         if len(listed) <= MAX_WRONG * len(verdict.wrong):
-            counts, style = column.read_counts(), NumberStyle.of(column.values)
+            counts = column.read_counts()
             for row in listed.tolist():
-                yield j, _finding(column, verdict, row, write, style, counts)
+                yield j, _finding(writings[k], verdict, row, write, counts)
 
 
-def _number_writer(column: CodedColumn) -> Writer:
-    style = NumberStyle.of(column.values)
-    return lambda value, width: style.write(Decimal(repr(float(value))), width=width)
+@dataclass(frozen=True, eq=False)
+class _Writing:
+    """The numbers in the texts of a column.
+
+    Args:
+        column: the column.
+        texts: for each of its values, the number as written; empty if there is none, or one in another unit.
+        before, after: what the cells of a column with a unit have around the number.
+    """
+
+    column: CodedColumn
+    texts: list[str]
+    before: str = ""
+    after: str = ""
+
+    @classmethod
+    def of(cls, column: CodedColumn) -> _Writing:
+        if column.role.name != "unit":
+            return cls(column, column.values)
+        around, counts = Counter[tuple[str, str]](), column.read_counts()
+        parts = {}
+        for k, match in column.texts().matching(UNIT_NUMBER).items():
+            parts[k] = match["number"], (match.string[: match.start("number")], match.string[match.end("number") :])
+            around[parts[k][1]] += int(counts[k])
+        common = around.most_common(1)[0][0] if around else ("", "")
+        texts = [""] * len(column.values)
+        for k, (text, unit) in parts.items():
+            if unit == common:
+                texts[k] = text
+        return cls(column, texts, *common)
+
+    @cached_property
+    def style(self) -> NumberStyle:
+        return NumberStyle.of(self.texts)
+
+    @cached_property
+    def step(self) -> float:
+        """Distance of neighboring numbers as written: 0.01 where nine of ten need no more than two decimals."""
+        places, seen, counts = Counter[int](), 0, self.column.read_counts()
+        for text, rows in zip(self.texts, counts.tolist(), strict=True):
+            if rows and number(text) is not None:
+                places[_decimals(text)] += rows
+        for decimals in sorted(places):
+            seen += places[decimals]
+            if seen >= STEP_SHARE * places.total():
+                return float(10.0**-decimals)
+        return 1.0
+
+    @property
+    def oddness(self) -> Floats:
+        """Log ratio of the probabilities that wrong and right numbers have this many extra decimals ``[rows]``: a
+        value that was computed among values that were written down."""
+        decimals = np.array([_decimals(t) if number(t) is not None else -1 for t in self.texts])[self.column.read]
+        known = decimals >= 0
+        odd = decimals >= np.median(decimals[known]) + EXTRA_DECIMALS if known.any() else known
+        share = (odd.sum() - odd) / max(int(known.sum()), 1) + 1 / max(int(known.sum()), 1)
+        return np.where(odd, np.clip(np.log(ODD_IF_WRONG / share), 0.0, MAX_ODDNESS), 0.0)
+
+    def writer(self) -> Writer:
+        def write(value: float, width: float) -> str:
+            return self.before + self.style.write(Decimal(repr(float(value))), width=width) + self.after
+
+        return write
+
+    def divided(self, code: int, factor: float) -> tuple[str, float]:
+        """A value of the column divided by a factor, with all its digits; and how likely the result is right: where
+        digits may have been lost, the share of the column's numbers that are as round."""
+        written = _exact(self.texts[code])
+        result = written / Decimal(repr(factor))
+        text = self.before + self.style.write(result, exact=True) + self.after
+        if abs(factor) >= 1 or _last_place(written) <= Decimal(repr(self.step)) * Decimal(repr(factor)):
+            return text, 1.0
+        numbers = [each for each in self.texts if number(each) is not None]
+        return text, sum(_exact(each) % _last_place(result) == 0 for each in numbers) / len(numbers)
 
 
 def _date_writer(column: CodedColumn) -> Writer:
@@ -107,9 +182,8 @@ def _expectation(verdict: ColumnVerdict, row: int, write: Writer) -> tuple[str, 
     return likely, f"expected {ends[0]} to {ends[1]} from {_context(verdict.blocks)}"
 
 
-def _finding(
-    column: CodedColumn, verdict: ColumnVerdict, row: int, write: Writer, style: NumberStyle, counts: Codes
-) -> Finding:
+def _finding(writing: _Writing, verdict: ColumnVerdict, row: int, write: Writer, counts: Codes) -> Finding:
+    column = writing.column
     observed = column.values[column.read[row]]
     probability, confidence = float(verdict.wrong[row]), float(verdict.confidence[row])
     kind = int(verdict.kind[row])
@@ -121,8 +195,8 @@ def _finding(
         if known is None or counts[known] < 2:  # not attested, however narrow the prediction
             confidence = min(confidence, UNSURE)
     else:
-        exact = Decimal(observed.strip().replace(",", "")) / Decimal(repr(FACTORS[kind]))
-        likely = style.write(exact, exact=True)
+        likely, right = writing.divided(int(column.read[row]), FACTORS[kind])
+        confidence = min(confidence, max(right, UNSURE))  # 0.57 is a hundredth of 57.00, and of 56.81 if rounded
         said = f"expected about {likely} from {_context(verdict.blocks)}"
         observed += " (sign changed)" if FACTORS[kind] < 0 else f" ({FACTORS[kind]:g} times as large)"
     return Finding(row, likely, probability, confidence, "outlier", f"{said}, observed {observed}: outlier")
@@ -142,28 +216,17 @@ def _context(blocks: tuple[str, ...]) -> str:
     return " and ".join([", ".join(known[:-1]), known[-1]] if known[1:] else known) or "the column"
 
 
-def _oddness(column: CodedColumn) -> Floats:
-    """Log ratio of the probabilities that wrong and right numbers have this many extra decimals ``[rows]``: a value
-    that was computed among values that were written down."""
-    decimals = np.array([_decimals(t) if number(t) is not None else -1 for t in column.values])[column.read]
-    known = decimals >= 0
-    odd = decimals >= np.median(decimals[known]) + EXTRA_DECIMALS if known.any() else known
-    share = (odd.sum() - odd) / max(int(known.sum()), 1) + 1 / max(int(known.sum()), 1)
-    return np.where(odd, np.clip(np.log(ODD_IF_WRONG / share), 0.0, MAX_ODDNESS), 0.0)
+def _exact(text: str) -> Decimal:
+    return Decimal(text.strip().replace(",", ""))
+
+
+def _last_place(value: Decimal) -> Decimal:
+    """One in the last place of a number as written."""
+    return Decimal(1).scaleb(int(value.as_tuple().exponent))
 
 
 def _decimals(text: str) -> int:
     return len(text.strip().partition(".")[2].rstrip("0")) if "e" not in text.lower() else 0
-
-
-def _step(column: CodedColumn) -> float:
-    """Distance of neighboring numbers as written: 0.01 where nine of ten need no more than two decimals."""
-    places, seen = column.texts().only(lambda text: number(text) is not None).tally(_decimals), 0
-    for decimals in sorted(places):
-        seen += places[decimals]
-        if seen >= STEP_SHARE * places.total():
-            return float(10.0**-decimals)
-    return 1.0
 
 
 def _categories(table: CodedTable) -> list[Category]:

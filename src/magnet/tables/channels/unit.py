@@ -117,7 +117,7 @@ def _rewritten(texts: Texts, parsed: dict[int, tuple[str, str]], units: Counter[
     for k, (text, unit) in parsed.items():
         if (
             not unit
-            and text[0] != "0"
+            and not (text[0] == "0" and text[1:2].isdigit())
             and clear
             and bare <= RARE * units.total()
             and min(sizes) <= (number(text) or 0.0) <= max(sizes)
@@ -126,7 +126,8 @@ def _rewritten(texts: Texts, parsed: dict[int, tuple[str, str]], units: Counter[
     odd = {k: text for k, text in odd.items() if text != values[k]}
     confidence = SURE if texts.rows(odd) >= REPEATS else UNSURE
     for k, text in odd.items():
-        yield k, text, confidence, f"{most} of {units.total() + bare} numbers are written like {shape!r}"
+        example = shape.replace("\0", own[0])
+        yield k, text, confidence, f"{most} of {units.total() + bare} numbers are written like {example!r}"
 
 
 def _canonical(unit: str) -> str:
