@@ -26,6 +26,7 @@ from magnet.tables.channels import (
     outlier,
     punctuation,
     remark,
+    semantic_type,
     spreadsheet,
     swapped,
     synonym,
@@ -53,6 +54,7 @@ REWRITES: dict[str, ColumnTest] = {
 }
 AUDITS: dict[str, ColumnTest] = {
     "id_pattern": id_pattern.audit,
+    "semantic_type": semantic_type.audit,
     "unreadable": unreadable.audit,
     "outlier": outlier.audit,
     "missing_values": missing_values.audit,
