@@ -40,3 +40,15 @@ def test_the_determining_column_is_chosen_and_noise_is_not() -> None:
     }
     chosen = choose_contexts(ColumnContext(CodedTable.of(columns), 2))
     assert [at for at, _ in chosen] == [(1,)]
+
+
+def test_a_context_with_many_mixed_groups_determines_nothing() -> None:
+    height = [str(150 + k % 40) for k in range(800)]
+    clear = ["f" if k % 40 < 20 else "m" for k in range(800)]
+    clear[3] = "m"
+    mixed = ["f" if k % 40 < 12 or (k % 40 < 28 and (k // 40) % 2) else "m" for k in range(800)]
+    mixed[3] = "m"
+    for sex, voice in ((clear, "f"), (mixed, None)):
+        people = CodedTable.of({"sex": sex, "height": height})
+        said = Groups(people, 0, (1,), 0.2).agreement()[0][3]
+        assert (None if said < 0 else people.columns[0].values[said]) == voice
