@@ -20,6 +20,7 @@ from torch_geometric.data import Data
 from magnet import detection
 from magnet.arrays import dense_x, return_freed_memory
 from magnet.datasets.npz import save_arrays
+from magnet.detection.data.scratch import row_ranges
 from magnet.features import fingerprint
 from magnet.files import damaged
 from magnet.graph import Graph
@@ -184,11 +185,11 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         x = dense_x(data).to(self._place())
         if x.dim() != 2 or x.shape[0] != graph.num_nodes:
             raise ValueError(f"x has shape {tuple(x.shape)}; it must be [{graph.num_nodes}, features]")
-        missing = torch.isnan(x)
-        if bool(missing.any()):
-            x = propagate(x, (~missing).to(x), graph, lam=0.0).x
+        complete = not any(bool(x[rows].isnan().any()) for rows in row_ranges(*x.shape))
+        if not complete:
+            x = propagate(x, (~x.isnan()).to(x), graph, lam=0.0).x
         self.detector_, self.remark_ = None, ""
-        sparse = data.x.layout != torch.strided and not bool(missing.any())
+        sparse = data.x.layout != torch.strided and complete
         untouched = [Candidate(AS_IT_IS, lambda: data.x if sparse else x)]  # networks are faster on a sparse matrix
         if not repair or (isinstance(self.detector, str) and self.detector == "none"):
             return x, untouched
@@ -202,9 +203,13 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if gate is not None and not gate.open:
                 self.remark_ = f"left as it is: {gate.reason}"
                 return x, untouched
-            trust, soft = (torch.as_tensor(part).to(x) for part in (self.detector_.trust_, self.detector_.soft_trust_))
             if isinstance(self.detector_, detection.Detector):
+                trust, soft = (part.to(x.device) for part in self.detector_.verdict_.trust_and_soft_trust())
                 self.detector_.verdict_.free_memory()
+            else:
+                trust, soft = (
+                    torch.as_tensor(part).to(x) for part in (self.detector_.trust_, self.detector_.soft_trust_)
+                )
             return_freed_memory()
         return x, [*untouched, *repair_candidates(x, graph, trust, soft, self.lambdas, self.strengths)[1:]]
 

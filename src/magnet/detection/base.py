@@ -15,12 +15,11 @@ from torch import Tensor
 
 from magnet.cluster import connected
 from magnet.detection.data.columns import Column
-from magnet.detection.data.dataset import DetectionData
+from magnet.detection.data.dataset import DetectionData, stage_threads
 from magnet.detection.data.scales import Scales
 from magnet.detection.rows.gate import Gate
 from magnet.detection.thresholds import FlagRule, Reference
 from magnet.detection.verdict import Verdict
-from magnet.threads import threads_for
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -100,8 +99,7 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
             if prepared.device.type != "cpu":
                 raise ValueError(f"cluster is for features on the CPU; these are on {prepared.device}")
             prepared = replace(prepared, cluster=cluster)
-        # the largest dense arrays are the rows on their singular vectors
-        with threads_for(prepared.num_nodes * min(prepared.num_features, 128)), connected(cluster):
+        with stage_threads(prepared), connected(cluster):
             verdict = self._detect(prepared)
         self.verdict_: Verdict = replace(
             verdict,

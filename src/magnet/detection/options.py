@@ -20,6 +20,9 @@ class DataOptions:
         max_block_width: and of at most this many columns. Set by run time.
         min_block_width: but at least this many, where there are millions of nodes: memory is read in lines of
             16 numbers. Set by run time.
+        work_pieces: judging cells takes a dozen matrices of the size of a block of columns, so blocks are cut into
+            pieces of this part of all columns. Set by memory (``benchmarks/pipeline.py``).
+        min_work_width: but of at least this many columns. Set by run time.
         product_width: columns whose sums over neighbors are computed together, at least, as the rows of neighbors lie
             far apart in memory. On ``benchmarks/scale.py``'s graph of a million nodes a column costs 2.2 ns per edge
             among 32, 3.7 among 16 and 5.9 among 8. Set by run time.
@@ -53,6 +56,8 @@ class DataOptions:
     cells_per_block: int = 1 << 23
     max_block_width: int = 512
     min_block_width: int = 8
+    work_pieces: int = 16
+    min_work_width: int = 64
     product_width: int = 32
     min_bag_columns: int = 16
     max_bag_fill: float = 0.5
@@ -178,6 +183,7 @@ class CellOptions:
         stuck_sample: cells of a column that are looked at before it is searched for a stuck value. Set by run time.
         stuck_tolerance: a number is a column's mean or median, and not a stuck one, within this many deviations. Well
             above the rounding of a mean, well below the distance of numbers by chance.
+        likelihood_cells: cells whose likelihoods are computed at a time (2 MB). Set by memory.
         cached_cells: results are kept between passes for dense data of at most this many cells. Set by memory.
     """
 
@@ -195,6 +201,7 @@ class CellOptions:
     min_burst_spread: float = 0.05
     stuck_sample: int = 5000
     stuck_tolerance: float = 1e-3
+    likelihood_cells: int = 1 << 19
     cached_cells: int = 200_000_000
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from magnet.arrays import csr_tensor
 from magnet.detection.cells.context_model import ContextModel
-from magnet.detection.data.dataset import DetectionData
+from magnet.detection.data.dataset import DetectionData, stage_threads
 from magnet.detection.options import DATA, ROWS
 from magnet.detection.rows.gate import Gate
 from magnet.detection.thresholds import FlagRule, flag_threshold, top_share_score
@@ -122,7 +122,9 @@ class Verdict:
             return 0.5 if self.rule.threshold == "posterior" else float(self.rule.threshold)
         if self.cells is None:
             return self.row_threshold
-        return flag_threshold(torch.cat([self.cells(*r)[1].flatten() for r in self.data.ranges()]), fdr=self.rule.fdr)
+        return flag_threshold(
+            torch.cat([self.cells(*r)[1].flatten() for r in self.data.narrow_ranges()]), fdr=self.rule.fdr
+        )
 
     @cached_property
     def _top_nodes(self) -> Tensor | None:
@@ -136,23 +138,16 @@ class Verdict:
         """The score above which a cell is flagged, where a share of the cells was asked for."""
         if self.rule.contamination is None or self.p_row_swapped is not None or self.cells is None:
             return None
-        scores = torch.cat([self.cells(*r)[0].flatten() for r in self.data.ranges()])
+        scores = torch.cat([self.cells(*r)[0].flatten() for r in self.data.narrow_ranges()])
         return top_share_score(scores, self.rule.contamination)
 
     def block(self, first: int, last: int) -> CellBlock:
         """The verdict on a range of features, on the device of the data."""
         data = self.data
         shape = (data.num_nodes, last - first)
-        if self.cells is not None:
-            scores, probability = self.cells(first, last)
-            limit = self._score_threshold
-            doubt = probability if self.distrust is None else self.distrust(first, last)
-            distrusted = doubt > self.threshold if limit is None else scores > limit
-            if self._top_nodes is not None:
-                distrusted = distrusted & self._top_nodes.to(data.device)[:, None]
-        else:
-            scores = probability = torch.zeros(shape, device=data.device)
-            distrusted = torch.zeros(shape, dtype=torch.bool, device=data.device)
+        judged = None if self.cells is None else self.cells(first, last)
+        distrusted = self._distrusted(first, last, judged)
+        scores, probability = (torch.zeros(shape, device=data.device),) * 2 if judged is None else judged
         if self.p_row_swapped is not None:
             differs = torch.ones(1, 1, device=data.device)
             if self.context_weights is not None:
@@ -160,33 +155,52 @@ class Verdict:
             ranking = (self.p_row_swapped if self.row_ranking is None else self.row_ranking)[:, None] * differs
             scores = ranking.expand(shape) if self.cells is None else either(scores, ranking)
             probability = 1 - (1 - probability) * (1 - self.p_row_swapped[:, None] * differs)
-            distrusted = distrusted | self.flagged_rows.to(data.device)[:, None]
         exempt = data.exempt(first, last)
         if exempt is not None:
             scores = torch.where(exempt, scores.min(), scores)
             probability = torch.where(exempt, torch.zeros((), device=data.device), probability)
-            distrusted = distrusted & ~exempt
         flagged = distrusted
         if self.rule.contamination is None:
             flagged = distrusted & (probability > min(0.5, self.threshold))
         return CellBlock(scores, probability, distrusted, flagged)
 
+    def _distrusted(self, first: int, last: int, judged: tuple[Tensor, Tensor] | None) -> Tensor:
+        """Bool ``[n, last - first]``: cells that are not evidence about their node, by what ``cells`` gave (None for
+        detectors of rows)."""
+        data = self.data
+        if judged is None:
+            distrusted = torch.zeros((data.num_nodes, last - first), dtype=torch.bool, device=data.device)
+        else:
+            scores, probability = judged
+            limit = self._score_threshold
+            doubt = probability if self.distrust is None else self.distrust(first, last)
+            distrusted = doubt > self.threshold if limit is None else scores > limit
+            if self._top_nodes is not None:
+                distrusted &= self._top_nodes.to(data.device)[:, None]
+        if self.p_row_swapped is not None:
+            distrusted |= self.flagged_rows.to(data.device)[:, None]
+        exempt = data.exempt(first, last)
+        return distrusted if exempt is None else distrusted & ~exempt
+
     def _matrix(self, name: str, dtype: torch.dtype = torch.float32) -> Tensor:
         """One part of all blocks ``[n, d]``. For sparse features scores and probabilities are sparse as well: they hold
         the cells that are stored and those of probability 1 % or more."""
         data = self.data
-        if data.matrix is None or dtype == torch.bool:
-            out = self._empty(dtype)
-            for first, last, block in data.over_ranges(self.block):
-                out[:, first:last] = getattr(block, name).to(out.device)
-            return out
-        parts = []
-        for first, last, block in data.over_ranges(self.block):
-            keep = (block.probability >= DATA.min_listed_probability) | (data.block(first, last) != 0)
-            row, column = keep.nonzero(as_tuple=True)
-            entry = (getattr(block, name)[keep].cpu().numpy(), (row.cpu().numpy(), column.cpu().numpy()))
-            parts.append(sp.csc_matrix(entry, shape=(data.num_nodes, last - first)))
-        return csr_tensor(sp.hstack(parts, format="csr"), torch.float32, self.device)
+        # the scores of cells that are trusted or missing are the least of their range
+        whole = data.trusted is not None or data.missing is not None
+        with stage_threads(data):
+            if data.matrix is None or dtype == torch.bool:
+                out = self._empty(dtype)
+                for first, last, block in data.over_ranges(self.block, narrow=not whole):
+                    out[:, first:last] = getattr(block, name).to(out.device)
+                return out
+            parts = []
+            for first, last, block in data.over_ranges(self.block, narrow=not whole):
+                keep = (block.probability >= DATA.min_listed_probability) | (data.block(first, last) != 0)
+                row, column = keep.nonzero(as_tuple=True)
+                entry = (getattr(block, name)[keep].cpu().numpy(), (row.cpu().numpy(), column.cpu().numpy()))
+                parts.append(sp.csc_matrix(entry, shape=(data.num_nodes, last - first)))
+            return csr_tensor(sp.hstack(parts, format="csr"), torch.float32, self.device)
 
     @cached_property
     def scores(self) -> Tensor:
@@ -205,33 +219,56 @@ class Verdict:
         if self._is_row_only:
             return 1 - self.flagged_rows.float()[:, None].expand(-1, self.data.num_features)
         out = self._empty()
-        for first, last, block in self.data.over_ranges(self.block):
-            out[:, first:last] = (1 - block.distrusted.float()).to(out.device)
+        with stage_threads(self.data):
+            for first, last, distrusted in self.data.over_ranges(self._distrusted_alone):
+                out[:, first:last] = (1 - distrusted.float()).to(out.device)
         return self._without_missing(out)
 
     @cached_property
     def soft_trust(self) -> Tensor:
-        data = self.data
         if self._is_row_only:
-            return (1 - self.row_probability).square()[:, None].expand(-1, data.num_features)
+            return (1 - self.row_probability).square()[:, None].expand(-1, self.data.num_features)
         out = self._empty()
-        for first, last, right in data.over_ranges(self._right):
-            out[:, first:last] = right.square().to(out.device)
+        with stage_threads(self.data):
+            for first, last, right in self.data.over_ranges(self._right_alone):
+                out[:, first:last] = right.square().to(out.device)
         return self._without_missing(out)
 
-    def _right(self, first: int, last: int) -> Tensor:
+    def trust_and_soft_trust(self) -> tuple[Tensor, Tensor]:
+        """Both for every cell, the first as bool, which takes a quarter of the memory; computed together and not
+        kept."""
+        if self._is_row_only:
+            return (~self.flagged_rows)[:, None].expand(-1, self.data.num_features), self.soft_trust
+        trust, soft = self._empty(torch.bool), self._empty()
+        with stage_threads(self.data):
+            for first, last, (distrusted, right) in self.data.over_ranges(self._distrusted_and_right):
+                trust[:, first:last] = ~distrusted.to(trust.device)
+                soft[:, first:last] = right.square().to(soft.device)
+        return self._without_missing(trust), self._without_missing(soft)
+
+    def _distrusted_and_right(self, first: int, last: int) -> tuple[Tensor, Tensor]:
+        judged = None if self.cells is None else self.cells(first, last)
+        return self._distrusted(first, last, judged), self._right(first, last, judged)
+
+    def _distrusted_alone(self, first: int, last: int) -> Tensor:
+        return self._distrusted(first, last, None if self.cells is None else self.cells(first, last))
+
+    def _right_alone(self, first: int, last: int) -> Tensor:
+        return self._right(first, last, None if self.cells is None else self.cells(first, last))
+
+    def _right(self, first: int, last: int, judged: tuple[Tensor, Tensor] | None) -> Tensor:
         """Probability ``[n, last - first]`` that neither the cell nor its row is wrong."""
         data = self.data
         right = torch.ones(data.num_nodes, last - first, device=data.device)
-        if self.cells is not None:
-            right = right * (1 - (self.cells(first, last)[1] if self.distrust is None else self.distrust(first, last)))
+        if judged is not None:
+            right = 1 - (judged[1] if self.distrust is None else self.distrust(first, last))
         if self.p_row_swapped is not None:
             right = right * (1 - self.p_row_swapped[:, None])
         exempt = data.exempt(first, last)
         return right if exempt is None else right.masked_fill(exempt, 1.0)
 
     def _without_missing(self, trust: Tensor) -> Tensor:
-        return trust if self.data.missing is None else trust.masked_fill_(self.data.missing.to(trust.device), 0.0)
+        return trust if self.data.missing is None else trust.masked_fill_(self.data.missing.to(trust.device), 0)
 
     def _empty(self, dtype: torch.dtype = torch.float32) -> Tensor:
         """A matrix over all cells, on the device of the results."""
@@ -262,7 +299,7 @@ class Verdict:
         if self.cells is None:
             return self._top_nodes
         wrong_cell = torch.zeros(self.data.num_nodes, dtype=torch.bool, device=self.data.device)
-        for first, last in self.data.ranges():
+        for first, last in self.data.narrow_ranges():
             wrong_cell |= (self.cells(first, last)[1] > self.threshold).any(dim=1)
         return self._top_nodes & (swapped | ~wrong_cell.to(swapped.device))
 

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from magnet.arrays import is_sparse
-from magnet.nn.features import principal
+from magnet.arrays import csr_tensor, is_sparse, return_freed_memory, to_scipy
+from magnet.nn.features import principal, stays_sparse
 from magnet.nn.members import SCALINGS, SIDE_BY_SIDE, TRAINING, Member, Problem, single
 from magnet.nn.memory import NotEnoughMemory, available
 from magnet.nn.training import fit
@@ -285,18 +285,29 @@ class Committee:
         x = candidate.make()
         found = same.get((id(x), scaling, width))
         if found is None:
-            scaled = SCALINGS[scaling](x)
+            scaled = SCALINGS[scaling](x, in_place=candidate.is_new)
             if width == scaled.shape[1]:
-                found = same[id(x), scaling, width] = (x, _Made(scaled))
+                found = same[id(x), scaling, width] = (x, _Made(_compact(scaled, self.device)))
             else:
+                del x  # as large as the features
                 basis = principal(scaled, width)
                 found = (None, _Made(scaled @ basis, basis))
+                del scaled
+                return_freed_memory()
         same[key] = found
         if any(len(problem.recipes) > 1 for problem in self.problems):
             kept = sum(each.bytes for each in self._kept.values())
             if kept + found[1].bytes < available(self.device) / KEPT_SHARE:
                 self._kept[key] = found[1]
         return found[1]
+
+
+def _compact(x: Any, device: torch.device) -> Any:
+    """Dense features of which few are not zero as a sparse matrix, as :class:`~magnet.nn.features.Features` multiplies
+    them anyway: what is kept from one network to the next is then small."""
+    if is_sparse(x) or not isinstance(x, Tensor) or x.requires_grad or not stays_sparse(x, device):
+        return x
+    return csr_tensor(to_scipy(x), x.dtype, x.device)
 
 
 def _together(groups: Sequence[tuple[_Made, list[_Job]]]) -> Any:

@@ -54,8 +54,7 @@ class Features:
         shapes = {tuple(part.shape) for part in parts}
         if len(shapes) != 1 or len(next(iter(shapes))) != 2:
             raise ValueError(f"x has matrices of shapes {sorted(shapes)}; they must all be the same [nodes, features]")
-        share = max(_density(part) for part in parts)
-        if share < SPARSE_BELOW.get(like.device.type, 0.05):
+        if all(stays_sparse(part, like.device) for part in parts):
             return cls(None, weave([to_scipy(part) for part in parts]), len(parts), like)
         dense = [_dense(part, like) for part in parts]
         stacked = torch.stack(dense) if len(dense) > 1 else dense[0].unsqueeze(0)
@@ -241,6 +240,11 @@ def unweave(woven: sp.csr_matrix, count: int) -> list[sp.csr_matrix]:
     return parts
 
 
+def stays_sparse(x: Any, device: torch.device) -> bool:
+    """Whether so few cells are not zero that a sparse product is faster."""
+    return _density(x) < SPARSE_BELOW.get(device.type, 0.05)
+
+
 def _density(x: Any) -> float:
     if isinstance(x, Tensor) and x.layout == torch.strided:
         return int(torch.count_nonzero(x)) / max(1, x.numel())
@@ -253,10 +257,14 @@ def _dense(x: Any, like: Tensor) -> Tensor:
     return torch.from_numpy(to_scipy(x).toarray() if is_sparse(x) else np.asarray(x)).to(like)
 
 
-def row_normalized(x: Any) -> Any:
+def row_normalized(x: Any, in_place: bool = False) -> Any:
     """Rows divided by the sum of their absolute values where that is above 1, in the layout they came in.
 
     For features that are not negative that is PyG's ``NormalizeFeatures``.
+
+    Args:
+        x: features ``[n, d]``.
+        in_place: dense features may be overwritten. (default: ``False``)
     """
     if is_sparse(x):
         matrix = to_scipy(x)
@@ -264,16 +272,21 @@ def row_normalized(x: Any) -> Any:
         scaled = (sp.diags(1.0 / np.where(total > 1, total, 1.0)) @ matrix).tocsr().astype(matrix.dtype)
         return csr_tensor(scaled, x.dtype, x.device) if isinstance(x, Tensor) else scaled
     values = torch.as_tensor(x)
-    return values / values.abs().sum(dim=-1, keepdim=True).clamp(min=1.0)
+    total = values.abs().sum(dim=-1, keepdim=True).clamp(min=1.0)
+    return values.div_(total) if in_place else values / total
 
 
-def unit_scaled(x: Any) -> Any:
+def unit_scaled(x: Any, in_place: bool = False) -> Any:
     r"""All features times one factor, so that rows have a total variance of 1.
 
     .. math:: x / \sqrt{\textstyle\sum_j \mathrm{Var}(x_j)}
 
     What weight decay and learning rate do depends on the scale of the features. With this scale the same settings
     serve bags of words with ten or with three hundred words in a row, tf-idf, and embeddings.
+
+    Args:
+        x: features ``[n, d]``.
+        in_place: dense features may be overwritten. (default: ``False``)
     """
     if is_sparse(x):
         matrix = to_scipy(x)
@@ -284,7 +297,9 @@ def unit_scaled(x: Any) -> Any:
         return csr_tensor(scaled, x.dtype, x.device) if isinstance(x, Tensor) else scaled
     values = torch.as_tensor(x)
     total = float(values.var(dim=0, correction=0).double().sum())
-    return values / total**0.5 if total > 0 else values
+    if total <= 0:
+        return values
+    return values.div_(total**0.5) if in_place else values / total**0.5
 
 
 def principal(x: Tensor, count: int) -> Tensor:

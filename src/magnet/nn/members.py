@@ -28,7 +28,7 @@ FACTS = ("candidate", "recipe", "seed", "val_accuracy", "val_loss", "epoch", "te
 #: How many layers or steps a network of a file may ask for.
 MAX_DEPTH = 1000
 #: What ``scaling`` may be.
-SCALINGS = {"none": lambda x: x, "rows": row_normalized, "unit": unit_scaled}
+SCALINGS = {"none": lambda x, in_place=False: x, "rows": row_normalized, "unit": unit_scaled}
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
+import torch
 from torch import Tensor
 
 from magnet.framelets import FrameletTransform
@@ -18,13 +20,24 @@ LAMBDAS = (1.0, 3.0, 10.0, 30.0)
 
 AS_IT_IS = "as it is"
 
+#: On a CPU features are repaired a range of columns at a time: this part of them, so that what the solvers keep of a
+#: range (about ten matrices) is no larger than the features, but at least this many, so that every thread has some.
+PIECES, MIN_WIDTH = 12, 128
+
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """Features that may be used, computed when they are needed."""
+    """Features that may be used, computed when they are needed.
+
+    Args:
+        name: what they are called.
+        make: computes them.
+        is_new: whether nobody else holds what ``make`` returns, so that it may be changed. (default: ``False``)
+    """
 
     name: str
     make: Callable[[], Any]
+    is_new: bool = False
 
 
 def framelets(graph: Graph) -> FrameletTransform:
@@ -53,7 +66,7 @@ def repair_candidates(
     Args:
         x: features ``[n, d]``, dense.
         graph: the graph.
-        trust: 0 or 1 for each cell.
+        trust: 0 or 1, or bool, for each cell.
         soft_trust: :math:`(1 - P)^2` for each cell.
         lambdas: amounts of smoothing by propagation to offer. (default: ``(1, 3, 10, 30)``)
         strengths: amounts of smoothing by the framelet recovery to offer. (default: ``(1,)``)
@@ -80,14 +93,30 @@ def repair_candidates(
             penalty=penalty,
             tol=0.0,
             history=False,
+            block_columns=width if penalty == "element" else None,
         ).x
 
     def smoothed(lam: float) -> Tensor:
-        return propagate(x, soft_trust.square(), graph, lam=lam).x
+        if width is None:
+            return propagate(x, soft_trust.square(), graph, lam=lam).x
+        out = torch.empty_like(x)
+        for first in range(0, x.shape[1], width):
+            at = slice(first, first + width)
+            out[:, at] = propagate(x[:, at], soft_trust[:, at].square(), graph, lam=lam).x
+        return out
+
+    width = _columns_at_once(x)
 
     return [
         Candidate(AS_IT_IS, lambda: x),
-        Candidate("feature propagation", lambda: propagate(x, trust, graph, lam=0.0).x),
-        *(Candidate(f"propagation {lam:g}", lambda lam=lam: smoothed(lam)) for lam in lambdas),  # type: ignore[misc]
-        *(Candidate(f"framelet {s:g}", lambda s=s: framelet(s)) for s in strengths),  # type: ignore[misc]
+        Candidate("feature propagation", lambda: propagate(x, trust, graph, lam=0.0, block_columns=width).x, True),
+        *(Candidate(f"propagation {lam:g}", partial(smoothed, lam), True) for lam in lambdas),
+        *(Candidate(f"framelet {s:g}", partial(framelet, s), True) for s in strengths),
     ]
+
+
+def _columns_at_once(x: Tensor) -> int | None:
+    """How many columns are repaired at a time; None for as many as the solver takes."""
+    if x.device.type != "cpu" or x.requires_grad:
+        return None
+    return min(x.shape[1], max(MIN_WIDTH, -(-x.shape[1] // PIECES // 64) * 64))

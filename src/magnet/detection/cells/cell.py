@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -13,7 +14,7 @@ from magnet.detection.cells.context_model import ContextModel
 from magnet.detection.cells.numeric import NumericModel
 from magnet.detection.cells.rates import event_likelihood, fit_rates, rate_likelihood
 from magnet.detection.data.dataset import DetectionData
-from magnet.detection.data.scratch import cached_rows
+from magnet.detection.data.scratch import cached_rows, row_ranges
 from magnet.detection.options import CELLS, DATA
 from magnet.detection.verdict import Verdict
 
@@ -81,7 +82,15 @@ class CellModel:
         progress: bool = False,
     ) -> None:
         self.data, self.uses_context = data, context
-        w = torch.ones(data.num_nodes, device=data.device) if weights is None else weights.to(data.device)
+        self._row_weights = torch.ones(data.num_nodes, device=data.device) if weights is None else weights
+        self._max_rounds, self._progress = rounds, progress
+        self._fit()
+
+    def _fit(self) -> None:
+        data, rounds, w = self.data, self._max_rounds, self._row_weights.to(self.data.device)
+        #: Log ratios, which become probabilities when these are first asked for ``[n, d]``; None if not kept.
+        self._kept: Tensor | None = None
+        self._kept_is_probability = False
         p_cell_wrong: Tensor | None = None
         support: Tensor | None = None
         before = float("nan")
@@ -89,14 +98,12 @@ class CellModel:
         expected: Tensor | None = None
         if not self.has_lengths:
             rounds = 1 if data.is_bag or data.matrix is not None else min(rounds, 3 if data.is_narrow else 2)
-        for turn in track(range(rounds), "comparing cells with their context", progress):
+        for turn in track(range(rounds), "comparing cells with their context", self._progress):
             self._context: ContextModel = ContextModel(
-                data, w, p_cell_wrong, local=context, support=support, expected=expected
+                data, w, p_cell_wrong, local=self.uses_context, support=support, expected=expected
             )
             expected = None  # which the context gives back as soon as it has its regression
             self.numeric: NumericModel = NumericModel(self._context, None if turn == 0 else self.numeric.is_heavy)
-            self._ratios: dict[int, Tensor] = {}
-            self._probabilities: dict[int, Tensor] = {}
             self._weigh_rows()
             settled = turn > 0 and not data.is_narrow and abs(self.share - before) <= CELLS.settled_share
             if settled or turn + 1 == rounds:
@@ -107,10 +114,7 @@ class CellModel:
             if data.matrix is None:
                 narrow = data.is_narrow and self._context.regression is not None
                 suspicion = self._suspicion() if narrow else None
-                p_cell_wrong = data.empty(data.num_nodes, data.num_features)
-                for first, last, block in data.over_ranges(self.probability):
-                    p_cell_wrong[:, first:last] = block
-                    self._probabilities.clear()
+                p_cell_wrong = self._all_probabilities()
                 if suspicion is not None and self._context.regression is not None:
                     limit = DATA.max_standardized
                     expected = self._context.regression[0].clamp(-limit, limit)
@@ -119,6 +123,31 @@ class CellModel:
                     joins = candidates & (suspicion == suspicion.amax(dim=1, keepdim=True))
                     doubted = joins if doubted is None else joins | doubted
                     p_cell_wrong = p_cell_wrong.mul_(doubted)
+
+    def _all_probabilities(self) -> Tensor:
+        """``P`` ``[n, d]``; where log ratios are kept, in their place."""
+        data = self.data
+        if self._kept is not None:
+            self._settle()
+            assert self._kept is not None
+            return self._kept
+        out = data.empty(data.num_nodes, data.num_features)
+        for first, last, block in data.over_ranges(self._probability):
+            out[:, first:last] = block
+        return out
+
+    def _settle(self) -> None:
+        """Turn the kept log ratios into probabilities."""
+        if self._kept_is_probability:
+            return
+        kept, self._kept = self._kept, None  # which is also what an interrupted loop leaves
+        assert kept is not None
+        for first, last in self.data.narrow_ranges():
+            kept[:, first:last] = self._probability(first, last, kept[:, first:last])
+        self._kept, self._kept_is_probability = kept, True
+        self._odds_by_column.clear()
+        if self._in_place:
+            self._context.free_memory()
 
     def _suspicion(self) -> Tensor:
         """Which cell of a row ``[n, d]`` the others are no longer predicted from, if it is wrong: that with the largest
@@ -147,53 +176,95 @@ class CellModel:
         if self.has_lengths:
             self._lengths = [(r, local) for local in (True, False) for r in CELLS.row_lengths]
         likelihood = torch.zeros(data.num_nodes, len(self._rates), len(self._lengths), device=device)
-        for _, _, part in data.over_ranges(self._likelihood):
+        self._odds_by_column: dict[tuple[int, int], Tensor] = {}
+        kept = self._matrix_to_keep()
+        self._kept, self._kept_is_probability = None, False
+        for _, _, part in data.over_ranges(partial(self._likelihood, kept), narrow=False):
             likelihood += part
+        self._kept = kept
         self._posterior, self.node_scores, self.share = fit_rates(likelihood)
         self.node_probability = torch.sigmoid(self.node_scores)
 
-    def _likelihood(self, first: int, last: int) -> Tensor:
-        """What a range of features adds to the log likelihoods ``[n, 1 + rates, lengths]``."""
-        ratio, event = self._evidence(first, last)
-        plain = ratio.masked_fill(event, 0.0).expm1()
-        rates = torch.tensor(self._rates, device=ratio.device)
-        likelihood = rate_likelihood(plain, rates)[:, :, None].repeat(1, 1, len(self._lengths))
-        if not self.has_lengths:
-            return likelihood
-        row, column = event.nonzero(as_tuple=True)
-        right = torch.stack(self._factors(first, last, row, column), dim=1)
-        wrong = _event_if_wrong(ratio[row, column][:, None], right)
-        likelihood += event_likelihood(ratio.shape[0], row, right, wrong, rates)
+    def _matrix_to_keep(self) -> Tensor | None:
+        """Where the log ratios of this round go: nowhere, in a new matrix, or over the probabilities of the round
+        before."""
+        if not self._keeps:
+            return None
+        if self._in_place and self._context.p_cell_wrong is not None:
+            _ = self._context.mixture  # the last that reads the probabilities of other ranges
+            return self._context.p_cell_wrong
+        return self.data.empty(self.data.num_nodes, self.data.num_features)
+
+    def _likelihood(self, kept: Tensor | None, first: int, last: int) -> Tensor:
+        """What a range of features adds to the log likelihoods ``[n, 1 + rates, lengths]``. Its log ratios are written
+        into ``kept`` ``[n, d]``, if there is one."""
+        data, context = self.data, self._context
+        n, width = data.num_nodes, last - first
+        ratio = torch.empty(n, width, device=data.device) if kept is None else kept[:, first:last]
+        expected = torch.empty(n, width, device=data.device) if self.has_lengths else None
+        events, by_column, base = [], [], []
+        for start, stop in data.narrow_ranges(first, last):
+            at = slice(start - first, stop - first)
+            if expected is None:
+                ratio[:, at] = self._log_ratio(start, stop)
+                continue
+            row, column = (context.events(start, stop)[0] > 0).nonzero(as_tuple=True)
+            events.append(row * width + column + at.start)
+            by_column.append(self._by_column(start, stop, row, column))
+            base.append(context.event_means(start, stop)[0])
+            log_ratio, expected[:, at] = self._log_ratio(start, stop), context.probability(start, stop)
+            ratio[:, at] = log_ratio
+            if kept is not None and self._in_place:
+                self._odds_by_column[start, stop] = by_column[-1]
+        rates = torch.tensor(self._rates, device=data.device)
+        out = torch.zeros(n, rates.numel(), len(self._lengths), device=data.device)
+        if expected is None:
+            for rows in row_ranges(n, width, CELLS.likelihood_cells):
+                out[rows] += rate_likelihood(self._evidence(ratio[rows], rows, first, last).expm1_(), rates)[:, :, None]
+            return out
+        event, order = torch.cat(events).sort()
+        row, column = event // width, event % width
+        right = self._factors(torch.cat(by_column)[order])
+        starts = torch.searchsorted(row, torch.arange(n + 1, device=data.device)).tolist()
+        wrong = torch.empty_like(right)
+        for rows in row_ranges(n, width, CELLS.likelihood_cells):
+            some = slice(starts[rows.start], starts[rows.stop])
+            plain = self._evidence(ratio[rows], rows, first, last)
+            here = row[some] - rows.start, column[some]
+            wrong[some] = _event_if_wrong(plain[here][:, None], right[some])
+            plain[here] = 0.0
+            out[rows] += rate_likelihood(plain.expm1_(), rates)[:, :, None]
+        out += event_likelihood(n, row, right, wrong, rates)
         # An untouched cell without an event is likely by a factor exp(-(pi' - pi)).
-        base = self._context.event_means(first, last)[0].sum()
-        expected = self._context.probability(first, last).sum(dim=1)
+        by_context, whole = expected.sum(dim=1), torch.cat(base).sum()
         for m, (r, local) in enumerate(self._lengths):
-            likelihood[:, :, m] -= (r * (expected if local else base) - expected)[:, None]
-        return likelihood
+            out[:, :, m] -= (r * (by_context if local else whole) - by_context)[:, None]
+        return out
 
-    def _factors(self, first: int, last: int, row: Tensor, column: Tensor) -> list[Tensor]:
-        """By how much an event is more likely under each length, for some cells of a range of features."""
+    def _by_column(self, first: int, last: int, row: Tensor, column: Tensor) -> Tensor:
+        """By how much events are more likely in their column than in their context, for the events of a range of
+        features."""
+        if (first, last) in self._odds_by_column:
+            return self._odds_by_column[first, last]
         base = self._context.event_means(first, last)[0].clamp_min(1e-6)
-        by_column = base[column] / self._context.probability(first, last)[row, column]
-        return [r * (torch.ones_like(by_column) if local else by_column) for r, local in self._lengths]
+        return base[column] / self._context.probability(first, last)[row, column]
 
-    def _evidence(self, first: int, last: int) -> tuple[Tensor, Tensor]:
-        """Log ratios (0 where nothing is known, and in all but the first feature of a category), and the events of
-        bags."""
-        ratio = self._log_ratio(first, last).clamp(-CELLS.max_log_ratio, CELLS.max_log_ratio)
+    def _factors(self, by_column: Tensor) -> Tensor:
+        """By how much events are more likely under each length ``[events, lengths]``."""
+        return torch.stack([r * (torch.ones_like(by_column) if local else by_column) for r, local in self._lengths], 1)
+
+    def _evidence(self, log_ratio: Tensor, rows: slice, first: int, last: int) -> Tensor:
+        """Log ratios of some rows, 0 where nothing is known, and in all but the first feature of a category."""
+        ratio = log_ratio.clamp(-CELLS.max_log_ratio, CELLS.max_log_ratio)
         for _, at in self.data.categories(first, last):
             ratio[:, at.start + 1 : at.stop] = 0
         exempt = self.data.exempt(first, last)
-        if exempt is not None:
-            ratio = ratio.masked_fill(exempt, 0.0)
-        if not self.has_lengths:
-            return ratio, torch.zeros_like(ratio, dtype=torch.bool)
-        return ratio, self._context.events(first, last)[0] > 0
+        return ratio if exempt is None else ratio.masked_fill_(exempt[rows], 0.0)
 
     def _log_ratio(self, first: int, last: int) -> Tensor:
         """``log Lambda`` ``[n, c]``; all features of a category have that of the category that is there."""
-        if first in self._ratios:
-            return self._ratios[first].clone()
+        if self._kept is not None and not self._kept_is_probability:
+            return self._kept[:, first:last]
         data, context = self.data, self._context
         y, _ = context.events(first, last)
         pi = context.probability(first, last)
@@ -211,10 +282,7 @@ class CellModel:
             out = torch.where(numeric, self.numeric.log_ratio(first, last, pi), out)
         if not data.in_domain:
             out = out.masked_fill(data.out_of_domain(first, last), CELLS.impossible_log_ratio)
-        if not self._keeps:
-            return out
-        self._ratios[first] = out
-        return out.clone()
+        return out
 
     @property
     def has_lengths(self) -> bool:
@@ -233,20 +301,42 @@ class CellModel:
     @property
     def _keeps(self) -> bool:
         data = self.data
-        return data.matrix is None and not data.on_disk and data.num_nodes * data.num_features <= CELLS.cached_cells
+        fits = data.matrix is None and not data.on_disk and data.num_nodes * data.num_features <= CELLS.cached_cells
+        return fits and data.cluster is None
+
+    @property
+    def _in_place(self) -> bool:
+        """Whether one matrix holds the probabilities of a round, then the log ratios of the next, then its
+        probabilities: in bags of 0/1 words a range of features depends on its own probabilities alone."""
+        return self._keeps and self.has_lengths and all(kind == "binary" for kind in set(self.data.kinds))
 
     def free_memory(self) -> None:
         """Free what is kept of ranges of features; it is computed again when it is asked for."""
-        self._ratios.clear()
-        self._probabilities.clear()
+        self._kept, self._kept_is_probability = None, False
+        self._odds_by_column.clear()
         self._context.free_memory()
+        if self._in_place:
+            self._context.p_cell_wrong = None
 
     def probability(self, first: int, last: int) -> Tensor:
         """``P`` ``[n, c]``."""
-        if first in self._probabilities:
-            return self._probabilities[first]
-        ratio = self._log_ratio(first, last)
-        self._ratios.pop(first, None)  # not needed again
+        if self._keeps and self._kept is None:
+            if self._in_place:  # the log ratios were written over what they depend on
+                self._progress = False
+                self._fit()
+            else:
+                kept = self.data.empty(self.data.num_nodes, self.data.num_features)
+                for start, stop in self.data.narrow_ranges():
+                    kept[:, start:stop] = self._log_ratio(start, stop)
+                self._kept, self._kept_is_probability = kept, False
+        if self._kept is not None:
+            self._settle()
+            return self._kept[:, first:last]
+        return self._probability(first, last)
+
+    def _probability(self, first: int, last: int, ratio: Tensor | None = None) -> Tensor:
+        """``P`` ``[n, c]`` from log ratios (by default those of the context)."""
+        ratio = self._log_ratio(first, last) if ratio is None else ratio
         size = ratio.clamp(-CELLS.max_log_ratio, CELLS.max_log_ratio).exp()
         out = torch.zeros_like(ratio)
         by_rate = self._posterior.sum(dim=2)
@@ -255,7 +345,7 @@ class CellModel:
                 out[rows] += by_rate[rows, k : k + 1] * (e * size[rows] / (1 - e + e * size[rows]))
         if self.has_lengths:
             row, column = (self._context.events(first, last)[0] > 0).nonzero(as_tuple=True)
-            right = torch.stack(self._factors(first, last, row, column), dim=1)
+            right = self._factors(self._by_column(first, last, row, column))
             wrong = _event_if_wrong(ratio[row, column][:, None], right)
             for some in cached_rows(right):
                 posterior, total = self._posterior[row[some]], torch.zeros_like(right[some])
@@ -267,8 +357,6 @@ class CellModel:
         exempt = self.data.exempt(first, last)
         if exempt is not None:
             out = out.masked_fill(exempt, 0.0)
-        if self._keeps:
-            self._probabilities[first] = out
         return out
 
 

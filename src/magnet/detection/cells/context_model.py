@@ -191,14 +191,24 @@ class ContextModel:
         """``a`` ``[predictors]``, by expectation maximization over (a sample of) the cells where the event happened."""
         parts, generator = [], torch.Generator().manual_seed(0)
         for first, last in self.data.ranges():
-            y, _ = self.events(first, last)
-            row, column = y.nonzero(as_tuple=True)
+            inside = list(self.data.narrow_ranges(first, last))
+            found = [(self.events(*each)[0].nonzero(), each[0] - first) for each in inside]
+            row, column = torch.cat([torch.stack([at[:, 0], at[:, 1] + start], 1) for at, start in found]).unbind(1)
+            order = (row * (last - first) + column).argsort()
+            row, column = row[order], column[order]
             keep = max(1, int(CONTEXT.mixture_events * (last - first) / self.data.num_features))
             if row.numel() > keep:
                 chosen = torch.randperm(row.numel(), generator=generator)[:keep].to(row.device)
                 row, column = row[chosen], column[chosen]
-            base, *local = self._predictors(first, last)
-            parts.append(torch.stack([base[column], *(part[row, column] for part in local)], dim=1))
+            values: Tensor | None = None
+            for start, stop in inside:
+                here = ((column >= start - first) & (column < stop - first)).nonzero()[:, 0]
+                base, *local = self._predictors(start, stop)
+                at = row[here], column[here] + first - start
+                values = row.new_empty((row.numel(), 1 + len(local)), dtype=base.dtype) if values is None else values
+                values[here] = torch.stack([base[at[1]], *(part[at] for part in local)], dim=1)
+            assert values is not None
+            parts.append(values)
         a, least = mixing_weights(torch.cat(parts)), CONTEXT.min_base_weight
         if self.data.is_bag and float(a[0]) < least:
             a = torch.cat([a.new_tensor([least]), a[1:] * (1 - least) / a[1:].sum()])

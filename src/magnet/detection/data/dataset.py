@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import os
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -23,6 +25,7 @@ from magnet.detection.data.scales import Scales, asinh_units, nan_median, robust
 from magnet.detection.data.scratch import cached_rows, columns_on_disk, row_ranges, scratch
 from magnet.detection.options import DATA
 from magnet.graph import Graph
+from magnet.threads import threads_for
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -212,10 +215,28 @@ class DetectionData:
                 first = c.start
         yield first, self.num_features
 
-    def over_ranges(self, work: Callable[[int, int], T]) -> Iterator[tuple[int, int, T]]:
-        """``work(first, last)`` of every range, in order. On a cluster every range is a task, but for the first one:
-        what ``work`` computes once and keeps is then there when it is sent."""
-        ranges = list(self.ranges())
+    def narrow_ranges(self, first: int = 0, last: int | None = None) -> Iterator[tuple[int, int]]:
+        """The ranges (or a given range) in pieces of a sixteenth of the features, for work that makes a dozen matrices
+        of the size of a block: together they are then smaller than the features. Their width is a multiple of 64, so
+        that sums over rows, which are added in groups of columns, are those of the whole range to the last bit."""
+        width = max(DATA.min_work_width, self.num_features // DATA.work_pieces // 64 * 64)
+        starts = [c.start for c in self.columns]
+        for start, stop in self.ranges() if last is None else [(first, last)]:
+            while stop - start > width:
+                at = starts[bisect_right(starts, start + width) - 1]
+                if at <= start:  # a category that is wider
+                    at = starts[bisect_right(starts, start)] if starts[-1] > start else stop
+                if at >= stop:
+                    break
+                yield start, at
+                start = at
+            yield start, stop
+
+    def over_ranges(self, work: Callable[[int, int], T], narrow: bool = True) -> Iterator[tuple[int, int, T]]:
+        """``work(first, last)`` of every range, by default of the narrow ones, in order. On a cluster every range is a
+        task (the wide ones, for their number), but for the first one: what ``work`` computes once and keeps is then
+        there when it is sent."""
+        ranges = list(self.narrow_ranges() if narrow and self.cluster is None else self.ranges())
         yield *ranges[0], work(*ranges[0])
         rest = results_in_order(_work_on_range, work, ranges[1:], self.cluster)
         for (first, last), result in zip(ranges[1:], rest, strict=True):
@@ -345,6 +366,11 @@ class DetectionData:
                     part = robust_scales(block[:, at], unit[at + first], not is_numeric)
                     center[at + first], spread[at + first] = part
         return Scales(center, spread, unit)
+
+
+def stage_threads(data: DetectionData) -> AbstractContextManager[int]:
+    """Bound the threads by the largest dense arrays of detection: the rows on their singular vectors."""
+    return threads_for(data.num_nodes * min(data.num_features, 128))
 
 
 def block_width(nodes: int, least: int = DATA.min_block_width) -> int:

@@ -67,8 +67,8 @@ def columns(value: Any, name: str) -> Columns:
         raise ValueError(f"{name} has shape {list(value.shape)}; at least one node and one feature are needed")
     shape = (int(value.shape[0]), int(value.shape[1]))
     if given_tensor and value.layout == torch.strided:
-        tensor = value if value.is_floating_point() else value.to(torch.get_default_dtype())
-        return Columns(shape, tensor.dtype, value.device, True, lambda first, last: tensor[:, first:last])
+        kind = value.dtype if value.is_floating_point() else torch.get_default_dtype()
+        return Columns(shape, kind, value.device, True, lambda first, last: value[:, first:last].to(kind))
     device = value.device if given_tensor else torch.device("cpu")
     matrix = _to_scipy(value) if given_tensor else value.tocsc() if sp.issparse(value) else value
     # whole numbers and booleans become float32, as PyG features are
