@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from magnet.arrays import return_freed_memory
 from magnet.detection.base import Detector
 from magnet.detection.cells.bursts import BurstModel
 from magnet.detection.cells.cell import CellModel
@@ -37,6 +38,7 @@ class Auto(Detector):
 
     def _detect(self, data: DetectionData) -> Verdict:
         rows = judge_rows(self._without_wild_cells(data), seed=self.seed, progress=self.progress)
+        return_freed_memory()  # of the pairs of rows and nodes
         found_rows = _found(rows.p_row_swapped)
         rows = rows.gated()
         if data.edges_from_rows:  # every row is like neighbors that were chosen to be like it
@@ -44,6 +46,7 @@ class Auto(Detector):
             rows = replace(rows, p_row_swapped=nothing, ranking=nothing)
         weights = context_weights(rows.p_row_swapped, rows.duplicates)
         cells = CellModel(data, weights, context=rows.gate.cells, progress=self.progress)
+        return_freed_memory()
         bursts = BurstModel(data)
         stuck = StuckModel(cells.numeric, rows.duplicates, rows.gate.cells)
         p_stuck = stuck.row_probability

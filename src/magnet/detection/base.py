@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
+from magnet.arrays import return_freed_memory
 from magnet.cluster import connected
 from magnet.detection.data.columns import Column
 from magnet.detection.data.dataset import DetectionData, stage_threads
@@ -99,6 +100,7 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
             if prepared.device.type != "cpu":
                 raise ValueError(f"cluster is for features on the CPU; these are on {prepared.device}")
             prepared = replace(prepared, cluster=cluster)
+        return_freed_memory()  # of copies that were made to recognize the columns
         with stage_threads(prepared), connected(cluster):
             verdict = self._detect(prepared)
         self.verdict_: Verdict = replace(

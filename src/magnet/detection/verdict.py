@@ -176,9 +176,9 @@ class Verdict:
             doubt = probability if self.distrust is None else self.distrust(first, last)
             distrusted = doubt > self.threshold if limit is None else scores > limit
             if self._top_nodes is not None:
-                distrusted &= self._top_nodes.to(data.device)[:, None]
+                distrusted = distrusted & self._top_nodes.to(data.device)[:, None]
         if self.p_row_swapped is not None:
-            distrusted |= self.flagged_rows.to(data.device)[:, None]
+            distrusted = distrusted | self.flagged_rows.to(data.device)[:, None]
         exempt = data.exempt(first, last)
         return distrusted if exempt is None else distrusted & ~exempt
 

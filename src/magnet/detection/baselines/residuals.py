@@ -69,11 +69,12 @@ class _HeldOutResidual:
     data: DetectionData
     fold: Tensor
     max_iter: int
-    kept: dict[int, Tensor] = field(default_factory=dict)
+    kept: dict[tuple[int, int], Tensor] = field(default_factory=dict)
 
     def __call__(self, first: int, last: int) -> Tensor:
-        if first in self.kept:
-            return self.kept[first]
+        for (start, stop), distances in self.kept.items():
+            if start <= first and last <= stop:
+                return distances[:, first - start : last - start]
         data, fold = self.data, self.fold
         block = data.block(first, last).clone()
         out = torch.zeros_like(block)
@@ -87,7 +88,7 @@ class _HeldOutResidual:
         spread = data.scales.spread[first:last]
         out = torch.where(spread > 0, out.abs() / spread.clamp_min(1e-30), torch.zeros_like(out))
         if data.matrix is None:
-            self.kept[first] = out
+            self.kept[first, last] = out
         return out
 
 

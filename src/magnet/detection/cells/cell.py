@@ -14,7 +14,7 @@ from magnet.detection.cells.context_model import ContextModel
 from magnet.detection.cells.numeric import NumericModel
 from magnet.detection.cells.rates import event_likelihood, fit_rates, rate_likelihood
 from magnet.detection.data.dataset import DetectionData
-from magnet.detection.data.scratch import cached_rows, row_ranges
+from magnet.detection.data.scratch import cached_rows, over_cached_rows, row_ranges
 from magnet.detection.options import CELLS, DATA
 from magnet.detection.verdict import Verdict
 
@@ -142,7 +142,8 @@ class CellModel:
             return
         kept, self._kept = self._kept, None  # which is also what an interrupted loop leaves
         assert kept is not None
-        for first, last in self.data.narrow_ranges():
+        # in place, the odds of the events of these ranges are all that is left of the context
+        for first, last in list(self._odds_by_column if self._in_place else self.data.narrow_ranges()):
             kept[:, first:last] = self._probability(first, last, kept[:, first:last])
         self._kept, self._kept_is_probability = kept, True
         self._odds_by_column.clear()
@@ -340,9 +341,12 @@ class CellModel:
         size = ratio.clamp(-CELLS.max_log_ratio, CELLS.max_log_ratio).exp()
         out = torch.zeros_like(ratio)
         by_rate = self._posterior.sum(dim=2)
-        for rows in cached_rows(ratio):
+
+        def average(rows: slice) -> None:
             for k, e in enumerate(self._rates):
                 out[rows] += by_rate[rows, k : k + 1] * (e * size[rows] / (1 - e + e * size[rows]))
+
+        over_cached_rows(ratio, average)
         if self.has_lengths:
             row, column = (self._context.events(first, last)[0] > 0).nonzero(as_tuple=True)
             right = self._factors(self._by_column(first, last, row, column))

@@ -22,7 +22,7 @@ from magnet.cluster import results_in_order
 from magnet.detection.data.columns import Column, check_columns, feature_tensor, infer_columns, row_units
 from magnet.detection.data.edges import sparse_product
 from magnet.detection.data.scales import Scales, asinh_units, nan_median, robust_scales
-from magnet.detection.data.scratch import cached_rows, columns_on_disk, row_ranges, scratch
+from magnet.detection.data.scratch import columns_on_disk, over_cached_rows, row_ranges, scratch
 from magnet.detection.options import DATA
 from magnet.graph import Graph
 from magnet.threads import threads_for
@@ -150,8 +150,12 @@ class DetectionData:
         """Sums ``[n, c]`` over neighbors and over two-step walks that do not return, of values ``[n, c]``."""
         one = self._sums(values)
         two = self._sums(one)
-        for rows in cached_rows(values):
-            two[rows] -= self.return_weight[rows, None] * values[rows]
+        back = self.return_weight[:, None]
+
+        def without_return(rows: slice) -> None:
+            two[rows] -= back[rows] * values[rows]
+
+        over_cached_rows(values, without_return)
         return one, two
 
     def _sums(self, values: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import tempfile
+from collections.abc import Callable
 from math import prod
 
 import numpy as np
@@ -11,6 +12,7 @@ import torch
 from torch import Tensor
 
 from magnet.arrays import CELLS_PER_BLOCK
+from magnet.threads import CELLS_PER_THREAD, map_threads
 
 #: Cells of a matrix that stay in cache (512 kB).
 CACHED_CELLS = 1 << 17
@@ -46,6 +48,13 @@ def columns_on_disk(x: Tensor | np.ndarray) -> Tensor:
 def cached_rows(x: Tensor) -> list[slice]:
     """Consecutive ranges of rows of a matrix that stay in cache from one operation to the next; all on a GPU."""
     return row_ranges(x.shape[0], x.shape[1], CACHED_CELLS) if x.device.type == "cpu" else [slice(0, x.shape[0])]
+
+
+def over_cached_rows(x: Tensor, work: Callable[[slice], None]) -> None:
+    """``work(rows)`` of the ranges of :func:`cached_rows`, several at a time and each on one thread: a range is too
+    small for its operations to be split, and on a busy machine they would wait for each other."""
+    threads = max(1, min(torch.get_num_threads(), x.numel() // CELLS_PER_THREAD)) if x.device.type == "cpu" else 1
+    map_threads(work, cached_rows(x), threads)
 
 
 def row_ranges(rows: int, columns: int, cells: int | None = None) -> list[slice]:

@@ -14,7 +14,7 @@ from torch import Tensor
 from magnet.detection.base import track
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.data.row_vectors import duplicate_counts, low_rank_rows, unit_rows
-from magnet.detection.data.scratch import cached_rows
+from magnet.detection.data.scratch import over_cached_rows
 from magnet.detection.options import ROWS
 from magnet.detection.rows.gate import Gate, GateEvidence, judge_gate, power_and_error
 from magnet.detection.rows.local_fdr import FloatArray, local_fdr, null_overlap, null_proportion, without_overlap
@@ -288,9 +288,12 @@ def _pair_logits(model: CrossFit, features: Sequence[Tensor], amount: Tensor, ha
     plain = plain + near * amount[..., :1] + far * amount[..., 1:]
     constant = constant + (by_amount * amount).sum(dim=-1)
     out = torch.empty(features[0].shape, device=constant.device)
-    for rows in cached_rows(out):
+
+    def of_rows(rows: slice) -> None:
         own = rows if amount.shape[0] > 1 else slice(None)
         out[rows] = constant[own]
         for j, column in enumerate(features):
             out[rows] += (plain[own, :, j] + square[own, :, j] * column[rows]) * column[rows]
+
+    over_cached_rows(out, of_rows)
     return out

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from magnet.threads import map_threads
+
 Permuted = tuple[Tensor, Callable[[Tensor], Tensor]]
 
 #: Rows that a Newton step reads at a time: with two dozen features they stay in cache.
@@ -64,8 +66,8 @@ class CrossFit:
         them to use, and a function that gives the features of some; only known nodes count, and both sides have the
         same weight."""
         center, spread = real[known].mean(dim=0), real[known].std(dim=0).clamp_min(1e-6)
-        coefficients = []
-        for side in (0, 1):
+
+        def of_side(side: int) -> Tensor:
             train = known & (half != side)
             chosen = [use & train[:, None] for use, _ in permuted]
             x = torch.cat(
@@ -75,8 +77,11 @@ class CrossFit:
             count = x.shape[0] - w1.numel()
             w0 = torch.full((count,), float(w1.sum()) / max(1, count), device=real.device)
             y = torch.cat([torch.ones_like(w1), torch.zeros_like(w0)])
-            coefficients.append(fit_logistic(x.sub_(center).div_(spread), y, torch.cat([w1, w0])).float())
-        return cls(center, spread, torch.stack(coefficients))
+            return fit_logistic(x.sub_(center).div_(spread), y, torch.cat([w1, w0])).float()
+
+        # blocks are too small for their operations to be split: the halves at the same time, each on one thread
+        threads = torch.get_num_threads() if real.device.type == "cpu" else 1
+        return cls(center, spread, torch.stack(map_threads(of_side, (0, 1), threads)))
 
     def of_half(self, half: Tensor) -> tuple[Tensor, Tensor]:
         """Coefficients ``[..., f]`` and constants ``[...]`` of the models for nodes of these halves ``[...]``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +14,7 @@ from torch import Tensor
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.data.edges import nearest_neighbor, neighbor_max, over_rows, segment_max, sparse_contexts
 from magnet.detection.data.row_vectors import RowVectors
-from magnet.detection.data.scratch import cached_rows
+from magnet.detection.data.scratch import over_cached_rows
 from magnet.detection.options import DATA
 
 #: Words of all one-hop sums that are in memory at once (1 GB).
@@ -112,14 +113,21 @@ class PairFeatures:
         norms, home, away = torch.zeros(3, 2, data.num_nodes, device=data.device)
         for first, block in self.rows.blocks():
             center, weighted = mean[first : first + block.shape[1]], torch.empty_like(block)
-            for some in cached_rows(block):
-                weighted[some] = w[some, None] * (block[some] - center)
-            for hop, sums in enumerate(data.neighbor_sums(weighted)):
-                for some in cached_rows(block):
+
+            def weigh(some: slice, block: Tensor = block, center: Tensor = center, out: Tensor = weighted) -> None:
+                torch.mul(w[some, None], block[some] - center, out=out[some])
+
+            over_cached_rows(block, weigh)
+            both = data.neighbor_sums(weighted)
+
+            def compare(some: slice, block: Tensor = block, center: Tensor = center, both: Any = both) -> None:
+                for hop, sums in enumerate(both):
                     norms[hop, some] += (sums[some] * sums[some]).sum(dim=1)
                     home[hop, some] += (sums[some] * (block[some] - center)).sum(dim=1)
                     if partners is not None:
                         away[hop, some] += (sums[some] * (block[partners[some]] - center)).sum(dim=1)
+
+            over_cached_rows(block, compare)
         return norms, home, away
 
     def _sparse_contexts(self, w: Tensor, mean: Tensor) -> tuple[Tensor, Tensor, Tensor]:
