@@ -23,6 +23,10 @@ from magnet.recovery.candidates import AS_IT_IS, Candidate
 
 #: Of what is free on a GPU the feature matrices of one batch take at most this part: training makes several copies.
 FEATURE_SHARE = 48
+#: On a CPU the networks that are trained at once keep about this many numbers per node and hidden unit (outputs of
+#: layers, masks of dropout, gradients), and together at most this many times the features: more at once is hardly
+#: faster, and 12 networks of width 64 took six times the memory of Cora's features.
+ACTIVATIONS, TRAINING_SHARE = 12, 1.5
 #: Features are kept between the rungs of a committee while they take less than this part of the free memory.
 KEPT_SHARE = 6
 
@@ -174,6 +178,7 @@ class Committee:
             for group in shapes.values():
                 matrices = list(dict.fromkeys(id(self._candidate(job)) for job in group))
                 limit = self._most({id(self.problems[job.problem].candidates) for job in group}, self._width(group[0]))
+                limit = self._within_memory(limit, group)
                 for start in range(0, len(matrices), limit):
                     some = set(matrices[start : start + limit])
                     part = [job for job in group if id(self._candidate(job)) in some]
@@ -198,6 +203,16 @@ class Committee:
         size = 4 * first.graph.num_nodes * width
         return max(min(len(problems), 10), available(self.device) // FEATURE_SHARE // size)
 
+    def _within_memory(self, limit: int, jobs: Sequence[_Job]) -> int:
+        """How many feature matrices to train on at once, so that what the networks keep is not far larger than the
+        features of one problem."""
+        if self.device.type != "cpu" or len(self.problems) > 1:
+            return limit
+        problem, matrices = self.problems[0], len({job.candidate for job in jobs})
+        hidden = max(problem.recipes[job.recipe].settings.get("hidden") or 1 for job in jobs)
+        networks = TRAINING_SHARE * problem.inputs / (ACTIVATIONS * hidden)
+        return max(1, min(limit, int(networks * matrices / len(jobs))))
+
     def _until_it_fits(self, jobs: Sequence[_Job]) -> None:
         """All at once, or in halves where memory is not enough."""
         fits = True
@@ -215,6 +230,7 @@ class Committee:
 
     def _batch(self, jobs: Sequence[_Job]) -> None:
         groups = self._features(jobs)
+        return_freed_memory()
         ordered = [job for _, members in groups for job in members]
         bases = [made.basis for made, members in groups for _ in members]
         began = time.perf_counter()

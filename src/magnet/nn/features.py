@@ -272,8 +272,8 @@ def row_normalized(x: Any, in_place: bool = False) -> Any:
         scaled = (sp.diags(1.0 / np.where(total > 1, total, 1.0)) @ matrix).tocsr().astype(matrix.dtype)
         return csr_tensor(scaled, x.dtype, x.device) if isinstance(x, Tensor) else scaled
     values = torch.as_tensor(x)
-    total = values.abs().sum(dim=-1, keepdim=True).clamp(min=1.0)
-    return values.div_(total) if in_place else values / total
+    size = values.abs().sum(dim=-1, keepdim=True).clamp(min=1.0)
+    return values.div_(size) if in_place else values / size
 
 
 def unit_scaled(x: Any, in_place: bool = False) -> Any:
