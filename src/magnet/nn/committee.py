@@ -311,7 +311,8 @@ class Committee:
                 del scaled
                 return_freed_memory()
         same[key] = found
-        if any(len(problem.recipes) > 1 for problem in self.problems):
+        # networks of one shape are trained on a candidate together; others follow
+        if any(len({recipe.shape for recipe in problem.recipes}) > 1 for problem in self.problems):
             kept = sum(each.bytes for each in self._kept.values())
             if kept + found[1].bytes < available(self.device) / KEPT_SHARE:
                 self._kept[key] = found[1]

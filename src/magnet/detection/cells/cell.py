@@ -9,6 +9,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from magnet.arrays import return_freed_memory
 from magnet.detection.base import Detector, track
 from magnet.detection.cells.context_model import ContextModel
 from magnet.detection.cells.numeric import NumericModel
@@ -149,6 +150,7 @@ class CellModel:
         self._odds_by_column.clear()
         if self._in_place:
             self._context.free_memory()
+        return_freed_memory()
 
     def _suspicion(self) -> Tensor:
         """Which cell of a row ``[n, d]`` the others are no longer predicted from, if it is wrong: that with the largest
@@ -183,6 +185,7 @@ class CellModel:
         for _, _, part in data.over_ranges(partial(self._likelihood, kept), narrow=False):
             likelihood += part
         self._kept = kept
+        return_freed_memory()
         self._posterior, self.node_scores, self.share = fit_rates(likelihood)
         self.node_probability = torch.sigmoid(self.node_scores)
 

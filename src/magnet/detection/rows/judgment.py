@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from torch import Tensor
 
+from magnet.arrays import return_freed_memory
 from magnet.detection.base import track
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.data.row_vectors import duplicate_counts, low_rank_rows, unit_rows
@@ -137,6 +138,7 @@ class _PermutationNull:
             return candidates[torch.randperm(candidates.numel(), generator=generator)[:count]].to(data.device)
 
         representations = [rows for rows in (unit_rows(data), low_rank_rows(data, seed=seed)) if rows is not None]
+        return_freed_memory()  # of dense copies of the rows
         filled = representations[0].square > 0
         known = (data.num_neighbors > 0) & filled
         count = min(ROWS.max_probes, max(ROWS.min_probes, ROWS.max_pairs // data.num_nodes))
