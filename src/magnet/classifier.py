@@ -159,6 +159,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.weights_ = weight[weight > 0] / weight.sum()
         self.members_ = [member for member, share in zip(members, weight, strict=True) if share > 0]
         self.chosen_ = self.members_[self.weights_.argmax()].candidate
+        return_freed_memory()
         self.x_ = next(candidate for candidate in candidates if candidate.name == self.chosen_).make()
         probability = voting.average(self.members_, self.weights_)
         self.temperature_ = voting.calibration(probability[val], codes[val])

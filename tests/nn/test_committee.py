@@ -11,8 +11,9 @@ import torch
 
 from magnet.datasets import synthetic
 from magnet.graph import Graph
+from magnet.nn import committee
 from magnet.nn.committee import Committee
-from magnet.nn.features import principal, unit_scaled
+from magnet.nn.features import principal, row_normalized, unit_scaled
 from magnet.nn.members import Member, Problem
 from magnet.nn.recipes import COMMITTEE, DECAYS, MODELS, default_recipes, default_settings
 from magnet.nn.voting import (
@@ -186,3 +187,25 @@ def test_the_settings_of_every_network_build_it() -> None:
         assert settings["scaling"] == "unit"
         assert model(5, 2, hidden=settings["hidden"], dropout=settings["dropout"]).out_channels == 2
     assert [recipe.settings["weight_decay"] for recipe in default_recipes(("gcn",), {"weight_decay": 0.5})] == [0.5]
+
+
+def test_networks_in_small_batches_are_those_of_one_batch(small: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    scaled = [small.x * factor for factor in (1.0, 0.7, 0.4)]
+    candidates = [Candidate(f"scaled {k}", lambda x=x: x.clone(), is_new=True) for k, x in enumerate(scaled)]
+    wide = problem(small, candidates, default_recipes(("gcn",), {"epochs": 15, "hidden": 8}))
+    monkeypatch.setattr(Committee, "_most", lambda *_: 10)
+    found = []
+    for share in (0.0, 1e9):
+        monkeypatch.setattr(committee, "TRAINING_SHARE", share)
+        found.append(Committee([wide], torch.device("cpu"), teach=False).train().members[0])
+    assert [each.key for each in found[0]] == [each.key for each in found[1]]
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one.logits, other.logits, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [unit_scaled, row_normalized])
+def test_scaling_in_place_is_the_scaling_of_a_copy(scale: Any) -> None:
+    x = 3 * torch.rand(20, 7, generator=torch.Generator().manual_seed(0))
+    expected = scale(x.clone())
+    assert torch.equal(scale(x, in_place=True), expected)
+    assert torch.equal(x, expected)
