@@ -24,8 +24,8 @@ from magnet.recovery.candidates import AS_IT_IS, Candidate
 #: Of what is free on a GPU the feature matrices of one batch take at most this part: training makes several copies.
 FEATURE_SHARE = 48
 #: On a CPU the networks that are trained at once keep about this many numbers per node and hidden unit (outputs of
-#: layers, masks of dropout, gradients), and together at most this many times the features: more at once is hardly
-#: faster, and 12 networks of width 64 took six times the memory of Cora's features.
+#: layers, masks of dropout, gradients), and together at most this many times the features. 12 networks of width 64
+#: took six times the memory of Cora's features, which gives the first number; the second is set by memory.
 ACTIVATIONS, TRAINING_SHARE = 12, 1.5
 #: Features are kept between the rungs of a committee while they take less than this part of the free memory.
 KEPT_SHARE = 6
