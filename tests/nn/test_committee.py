@@ -209,3 +209,14 @@ def test_scaling_in_place_is_the_scaling_of_a_copy(scale: Any) -> None:
     expected = scale(x.clone())
     assert torch.equal(scale(x, in_place=True), expected)
     assert torch.equal(x, expected)
+
+
+def test_features_with_few_filled_cells_are_kept_sparse_without_loss_and_others_as_they_are() -> None:
+    device = torch.device("cpu")
+    dense = torch.rand(50, 40, generator=torch.Generator().manual_seed(0)) + 0.1
+    few = torch.zeros(50, 40)
+    few[3, 7], few[20, 0] = 1.5, -2.0
+    kept = committee._compact(few, device)
+    assert kept.layout == torch.sparse_csr
+    assert torch.equal(kept.to_dense(), few)
+    assert committee._compact(dense, device) is dense

@@ -11,7 +11,7 @@ import torch
 from magnet.corruption import inject_attributes
 from magnet.datasets import synthetic
 from magnet.detection import make
-from magnet.detection.data.scratch import columns_on_disk, row_ranges, scratch
+from magnet.detection.data.scratch import CACHED_CELLS, columns_on_disk, over_cached_rows, row_ranges, scratch
 
 
 def test_a_scratch_matrix_holds_what_is_written_and_leaves_no_file(tmp_path, monkeypatch):
@@ -21,6 +21,22 @@ def test_a_scratch_matrix_holds_what_is_written_and_leaves_no_file(tmp_path, mon
     assert x.sum() == 5
     assert list(tmp_path.iterdir()) == []
     assert scratch(0, 4).shape == (0, 4)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_ranges_of_rows_on_several_threads_give_what_one_operation_gives(monkeypatch, threads):
+    monkeypatch.setattr("magnet.detection.data.scratch.CELLS_PER_THREAD", 1)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    x = torch.rand(5 * CACHED_CELLS // 64 + 3, 64, generator=torch.Generator().manual_seed(0))
+    out, seen = torch.zeros_like(x), torch.zeros(len(x))
+
+    def work(rows: slice) -> None:
+        out[rows] = torch.log1p(x[rows])
+        seen[rows] += 1
+
+    over_cached_rows(x, work)
+    assert torch.equal(out, torch.log1p(x))
+    assert (seen == 1).all()
 
 
 def test_rows_are_copied_in_blocks_without_loss(monkeypatch):

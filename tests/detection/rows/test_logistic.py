@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from magnet.detection.rows.logistic import fit_logistic
+from magnet.detection.rows.logistic import CrossFit, fit_logistic
 
 
 def test_logistic_regression_is_scikit_learns():
@@ -18,3 +18,23 @@ def test_logistic_regression_is_scikit_learns():
     theirs = LogisticRegression(C=1 / (0.01 * w.sum()), tol=1e-10, max_iter=1000).fit(x, y, sample_weight=w)
     np.testing.assert_allclose(ours[:3].numpy(), theirs.coef_[0], atol=1e-4)
     assert abs(float(ours[3]) - theirs.intercept_[0]) < 1e-3
+
+
+def test_the_halves_fitted_at_the_same_time_are_those_fitted_one_by_one(monkeypatch):
+    generator = torch.Generator().manual_seed(0)
+    real, other = torch.randn(400, 3, generator=generator) + 0.7, torch.randn(400, 3, generator=generator)
+    weight, half = torch.rand(400, generator=generator) + 0.5, torch.arange(400) % 2
+    permuted = [(torch.ones(400, 1, dtype=torch.bool), lambda some: other[some[:, 0]])]
+    known = torch.arange(400) % 10 != 0
+    fits = []
+    for threads in (1, 2):
+        monkeypatch.setattr(torch, "get_num_threads", lambda count=threads: count)
+        fits.append(CrossFit.of(real, weight, permuted, known, half).coefficients)
+    assert torch.equal(*fits)
+    for side in (0, 1):
+        train = known & (half != side)
+        x = (torch.cat([real[train], other[train]]) - real[known].mean(dim=0)) / real[known].std(dim=0)
+        total = float(weight[train].sum())
+        w = torch.cat([weight[train], torch.full((int(train.sum()),), total / int(train.sum()))])
+        y = torch.cat([torch.ones(int(train.sum())), torch.zeros(int(train.sum()))])
+        assert torch.allclose(fits[0][side], fit_logistic(x, y, w).float(), atol=1e-5)
