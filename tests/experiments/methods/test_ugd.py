@@ -67,12 +67,14 @@ def wide() -> tuple[torch.Tensor, Graph]:
     return data.x.double(), Graph.from_edges(data.edge_index, data.num_nodes)
 
 
+@pytest.mark.parametrize("rows", [7, 4096])
 @pytest.mark.parametrize("share", [0.0, 1.0])
 @pytest.mark.parametrize("beta", [0.0, 0.5])
 def test_the_objective_is_the_published_one(
-    small: Any, beta: float, share: float, monkeypatch: pytest.MonkeyPatch
+    small: Any, beta: float, share: float, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ugd, "SPARSE_SHARE", share)
+    monkeypatch.setattr(ugd, "ROWS_AT_ONCE", rows)
     x, graph = small
     draw = torch.Generator().manual_seed(3)
     parts = [torch.randn(*size, generator=draw, dtype=x.dtype) for size in ((2, 40, 65), (2, 65, 12))]
@@ -90,6 +92,19 @@ def test_the_objective_is_the_published_one(
     torch.testing.assert_close(loss["short"], loss["dense"], rtol=1e-10, atol=1e-10)
     for short, dense_gradient in zip(gradients["short"], gradients["dense"], strict=True):
         torch.testing.assert_close(short, dense_gradient, rtol=1e-8, atol=1e-8)
+
+
+def test_products_in_ranges_of_rows_are_those_of_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = torch.Generator().manual_seed(0)
+    h, weights = (torch.randn(*size, generator=draw, dtype=torch.float64) for size in ((2, 40, 3), (2, 3, 5)))
+    monkeypatch.setattr(ugd, "ROWS_AT_ONCE", 7)
+    gradients = []
+    for product in (ugd._product, torch.bmm):
+        leaf = weights.clone().requires_grad_()
+        made = product(h, leaf)
+        torch.testing.assert_close(made, h @ weights)
+        gradients.append(torch.autograd.grad(made.square().sum(), leaf)[0])
+    torch.testing.assert_close(*gradients)
 
 
 def test_a_row_that_is_rebuilt_exactly_has_no_gradient(two_groups: Any) -> None:
