@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,27 @@ def test_a_fitted_table_is_saved_and_loaded(misspelled: tuple[pd.DataFrame, pd.D
         MAGnet.load(tmp_path / "model.npz")
     with pytest.raises(ValueError, match="only models whose detector is given by name can be saved"):
         MAGnet(torch.ones(400)).fit(synthetic(nodes=400, features=12)).save(tmp_path / "x.npz")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"parameters": [1]},
+        {"parameters": {"unknown": 1}},
+        {"cells": {"columns": [["a"]], "data": 3}},
+        {"share": None},
+        {"fingerprint": None, "share": "x"},
+    ],
+)
+def test_facts_of_the_wrong_kind_are_a_damaged_file(change: dict[str, object], tmp_path: Path) -> None:
+    path = tmp_path / "model.npz"
+    MAGnet().fit(tables.from_frames(pd.DataFrame({"a": list("abcab") * 4, "b": range(20)}))).save(path)
+    with np.load(path) as stored:
+        arrays = dict(stored)
+    facts = json.loads(arrays["magnet"].tobytes()) | change
+    np.savez(path, **(arrays | {"magnet": np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)}))
+    with pytest.raises(ValueError, match="damaged file"):
+        MAGnet.load(path)
 
 
 def test_a_fitted_graph_is_saved_and_loaded(tmp_path: Path) -> None:

@@ -42,8 +42,15 @@ def test_a_damaged_file_is_named_once(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"^damaged file .*x\.npz \(KeyError: 'attr_data'\); replace it") as error:
         read()
     assert str(error.value).count("damaged file") == 1
-    with pytest.raises(PermissionError), damaged(path):
-        raise PermissionError("no")
+    assert isinstance(error.value.__cause__, KeyError)
+
+
+@pytest.mark.parametrize(
+    "error", [PermissionError, MemoryError, AttributeError, NameError, AssertionError, ImportError]
+)
+def test_errors_of_the_code_or_the_machine_are_not_blamed_on_the_file(error: type[Exception], tmp_path: Path) -> None:
+    with pytest.raises(error, match="other"), damaged(tmp_path / "x.npz"):
+        raise error("other")
 
 
 def test_checksum_of_a_file(tmp_path: Path) -> None:

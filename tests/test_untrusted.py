@@ -73,6 +73,22 @@ def test_an_unpickled_matrix_is_checked_before_it_unfolds(tmp_path: Path) -> Non
         planetoid.read("cora", tmp_path, 0)
 
 
+@pytest.mark.parametrize("content", [{}, [1, 2], np.eye(3), sp.csr_matrix.__new__(sp.csr_matrix)])
+def test_a_pickle_of_another_object_is_a_damaged_file(content: object, tmp_path: Path) -> None:
+    text = pickle.dumps(content, protocol=2).replace(b"scipy.sparse._csr", b"scipy.sparse.csr")
+    for key in ("y", "tx", "allx", "ty", "ally", "graph"):
+        (tmp_path / f"ind.cora.{key}").write_bytes(text.replace(b"numpy._core", b"numpy.core"))
+    (tmp_path / "ind.cora.test.index").write_text("0\n1\n2\n")
+    with pytest.raises(ValueError, match="damaged file"):
+        planetoid.read("cora", tmp_path, 0)
+
+
+def test_only_a_json_object_is_read() -> None:
+    assert untrusted.read_object('{"a": [1]}') == {"a": [1]}
+    with pytest.raises(ValueError, match="it holds a JSON list, not an object"):
+        untrusted.read_object("[1]")
+
+
 def test_complex_features_are_refused() -> None:
     data = synthetic(nodes=60, features=4, seed=0)
     data.x = data.x.to(torch.complex64)

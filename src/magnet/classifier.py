@@ -30,7 +30,7 @@ from magnet.nn.members import Problem, restored
 from magnet.nn.recipes import MODELS, recipes_of
 from magnet.recovery import propagate
 from magnet.recovery.candidates import AS_IT_IS, LAMBDAS, Candidate, repair_candidates
-from magnet.untrusted import open_npz
+from magnet.untrusted import open_npz, read_object
 
 FORMAT = "magnet-classifier-5"
 #: Members of smaller weight do not change a probability in its third digit; they are not kept.
@@ -308,7 +308,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read what :meth:`save` wrote. (``x_`` and ``detector_``, the by-products of fitting, are not kept.)"""
         with damaged(Path(path)), open_npz(path) as arrays:
-            facts = json.loads(str(arrays["facts"]))
+            facts = read_object(str(arrays["facts"]))
             if facts.get("format") != FORMAT:
                 raise ValueError(f"its format is {facts.get('format')!r}, not {FORMAT!r}")
             parameters: dict[str, Any] = facts["parameters"]

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from magnet.files import damaged
-from magnet.untrusted import open_npz
+from magnet.untrusted import open_npz, read_object
 
 if TYPE_CHECKING:
     from magnet.cleaner import MAGnet
@@ -64,11 +64,11 @@ def load(path: Path, kind: type[MAGnet]) -> MAGnet:
     with damaged(path), open_npz(path) as arrays:
         facts = _content(arrays["magnet"])
         parameters: dict[str, Any] = {
-            name: tuple(v) if isinstance(v, list) else v for name, v in facts["parameters"].items()
+            name: tuple(v) if isinstance(v, list) else v for name, v in dict(facts["parameters"]).items()
         }
         model = kind(**parameters)
         model.share_, model.fingerprint_ = float(facts["share"]), str(facts["fingerprint"])
-        model.cells_ = pd.DataFrame(**facts["cells"])
+        model.cells_ = pd.DataFrame(facts["cells"]["data"], columns=list(map(str, facts["cells"]["columns"])))
         if "reference" in arrays.files:
             model.reference_ = {
                 str(name): [str(t) for t in column] for name, column in _content(arrays["reference"]).items()
@@ -106,8 +106,8 @@ def _bytes(content: Any) -> Any:
     return np.frombuffer(json.dumps(content, default=_plain).encode(), dtype=np.uint8)
 
 
-def _content(array: Any) -> Any:
-    return json.loads(array.astype(np.uint8).tobytes())
+def _content(array: Any) -> dict[str, Any]:
+    return read_object(array.astype(np.uint8).tobytes())
 
 
 def _with_tuples(f: dict[str, Any]) -> dict[str, Any]:

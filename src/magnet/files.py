@@ -5,8 +5,13 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
+import pickle
 import shutil
+import struct
 import tempfile
+import tokenize
+import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib import metadata
@@ -18,6 +23,12 @@ except ImportError:  # Windows has no such locks: there the unfinished work of a
     fcntl = None  # type: ignore[assignment]
 
 PART = ".part"
+#: What readers raise where the content of a file is not what it should be. Any other exception (``AttributeError``,
+#: ``NameError``, ``AssertionError`` ...) is an error in the code.
+CONTENT_ERRORS = (
+    *(ValueError, TypeError, LookupError, ArithmeticError, RuntimeError, OSError, EOFError, SyntaxError),
+    *(pickle.UnpicklingError, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
+)
 LONGEST_NAME = 200  # bytes; longer names are replaced by a hash, since file systems allow 255 and a prefix is added
 
 
@@ -142,13 +153,13 @@ def package_version(name: str) -> str | None:
 
 @contextmanager
 def damaged(path: Path) -> Iterator[None]:
-    """Turn any error while ``path`` is read into one clear message."""
+    """Turn an error about the content of ``path`` into one clear message, with the error as its cause."""
     try:
         yield
-    except (FileNotFoundError, PermissionError, MemoryError):
+    except (FileNotFoundError, PermissionError):
         raise
-    except Exception as error:
+    except CONTENT_ERRORS as error:
         if isinstance(error, ValueError) and str(error).startswith("damaged file"):
             raise
         reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise ValueError(f"damaged file {path} ({reason}); replace it by an intact copy") from None
+        raise ValueError(f"damaged file {path} ({reason}); replace it by an intact copy") from error

@@ -6,6 +6,7 @@ memory. Tiny compressed or sparse files can also expand to any size. Every reade
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import zipfile
@@ -71,6 +72,14 @@ def _check_header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
             raise ValueError(f"{member.filename} declares {promised} bytes but has {member.file_size}")
 
 
+def read_object(text: str | bytes) -> dict[str, Any]:
+    """The JSON object in a text."""
+    content = json.loads(text)
+    if not isinstance(content, dict):
+        raise ValueError(f"it holds a JSON {type(content).__name__}, not an object")
+    return content
+
+
 def read_csr(values: Any, indices: Any, indptr: Any, shape: Any) -> sp.csr_matrix:
     """A CSR matrix of arrays from a file, every index of it checked.
 
@@ -95,6 +104,8 @@ def read_csr(values: Any, indices: Any, indptr: Any, shape: Any) -> sp.csr_matri
 
 def checked_csr(matrix: sp.csr_matrix) -> sp.csr_matrix:
     """Check the index arrays of an unpickled CSR matrix."""
+    if not {"data", "indices", "indptr"} <= vars(matrix).keys():
+        raise ValueError("a sparse matrix lacks its values or its indices")
     _check_indices(len(matrix.data), matrix.indices, matrix.indptr, matrix.shape)
     matrix.check_format(full_check=True)
     return matrix

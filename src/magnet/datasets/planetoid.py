@@ -41,7 +41,8 @@ def read(name: str, folder: Path, split: int) -> Data:
 
     CiteSeer's test range has 15 ids without data: they get zero rows and class 0, and are in no mask.
     """
-    part = {key: _unpickle(folder / f"ind.{name}.{key}") for key in ("y", "tx", "allx", "ty", "ally", "graph")}
+    kinds = {"y": np.ndarray, "tx": sp.csr_matrix, "allx": sp.csr_matrix, "ty": np.ndarray, "ally": np.ndarray}
+    part = {key: _unpickle(folder / f"ind.{name}.{key}", kind) for key, kind in {**kinds, "graph": dict}.items()}
     path = folder / f"ind.{name}.test.index"
     with damaged(path):
         test = np.loadtxt(path, dtype=np.int64)
@@ -63,6 +64,12 @@ def read(name: str, folder: Path, split: int) -> Data:
         return make_data(torch.from_numpy(x), edges, y, masks)  # type: ignore[arg-type]
 
 
-def _unpickle(path: Path) -> Any:
+def _unpickle(path: Path, kind: type) -> Any:
     with damaged(path), path.open("rb") as file:
-        return _Unpickler(file, encoding="latin1").load()
+        try:
+            content = _Unpickler(file, encoding="latin1").load()
+        except AttributeError as error:  # an instruction that the object does not support
+            raise pickle.UnpicklingError(str(error)) from None
+        if not isinstance(content, kind):
+            raise ValueError(f"it holds a {type(content).__name__}, not a {kind.__name__}")
+        return content
