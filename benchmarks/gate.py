@@ -46,7 +46,7 @@ def one_graph(number: int) -> dict[str, Any]:
         bad = corruption.inject_attributes(data, ratio=ratio, select=select, seed=number)
         data, truth = bad.data, bad.cells.any(dim=1)
     fitted = detection.make("context", gated=False).fit(data)
-    flagged, gate = fitted.flagged_rows(), fitted.gate_
+    flagged, gate = fitted.swapped_rows_, fitted.gate_
     assert gate is not None
     return {
         "graph": number,

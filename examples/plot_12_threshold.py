@@ -21,7 +21,7 @@ bad = magnet.corruption.inject_attributes(data, ratio=0.3, select="random", seed
 
 for wish in ({}, {"fdr": 0.05}, {"contamination": 0.1}):
     detector = magnet.detection.make("context", seed=0, **wish).fit(bad.data)
-    found = detector.flagged_rows()
+    found = detector.swapped_rows_
     precision = float(bad.nodes[found].float().mean()) if found.any() else float("nan")
     recall = float(found[bad.nodes].float().mean())
     name = str(wish or "probability above 1/2")

@@ -40,16 +40,16 @@ def test_a_wild_cell_does_not_make_its_row_look_swapped(town_table):
     wild.x[0, 4] = 1e6
     found = detection.make("auto").fit(wild, columns)
     assert bool(found.flagged_[0, 4])
-    assert not bool(found.flagged_rows()[0])
+    assert not bool(found.swapped_rows_[0])
     assert float(found.trust_[0, 0]) == 1.0
 
 
 def test_rows_are_not_judged_by_neighbors_that_were_chosen_to_be_like_them():
     data = datasets.load("digits")
     bad = corruption.corrupt(data, "inject-random", seed=0, ratio=0.3).data
-    assert int(detection.make("auto").fit(bad).flagged_rows().sum()) > 100
+    assert int(detection.make("auto").fit(bad).swapped_rows_.sum()) > 100
     bad.edges_from_rows = True
-    assert int(detection.make("auto").fit(bad).flagged_rows().sum()) == 0
+    assert int(detection.make("auto").fit(bad).swapped_rows_.sum()) == 0
 
 
 def test_a_row_with_wrong_cells_that_follows_its_neighbors_is_not_swapped():
@@ -58,7 +58,7 @@ def test_a_row_with_wrong_cells_that_follows_its_neighbors_is_not_swapped():
     rows, own = rows_and_own(flipped.data)
     assert own.max() > 0.9
     found = detection.make("auto").fit(flipped.data)
-    torch.testing.assert_close(found.row_probability(), rows.p_row_swapped * (1 - own))
+    torch.testing.assert_close(found.swapped_probability_, rows.p_row_swapped * (1 - own))
     replaced = corruption.corrupt(graph, "inject-random", ratio=0.3)
     assert rows_and_own(replaced.data)[1][replaced.nodes].mean() < 0.05
 
@@ -75,7 +75,7 @@ def test_probabilities_stay_within_their_bounds():
     """Sums of many float32 products round above 1, and the recovery refuses a trust that is not in [0, 1]."""
     graph = datasets.synthetic(400, 150, 4, 8.0, 0.9, signal=0.7, seed=0)
     found = detection.make("auto").fit(corruption.corrupt(graph, "cells-flip", node_share=0.9, ratio=0.2).data)
-    for value in (found.probability_, found.soft_trust_, found.row_probability()):
+    for value in (found.probability_, found.soft_trust_, found.swapped_probability_):
         assert float(value.min()) >= 0
         assert float(value.max()) <= 1
 
@@ -89,7 +89,7 @@ def test_no_rows_are_flagged_where_the_graph_carries_no_information(homophily, r
     found = detection.make("auto").fit(data)
     assert not found.gate_.open
     assert "AUROC" in found.gate_.reason
-    assert not bool(found.flagged_rows().any())
+    assert not bool(found.swapped_rows_.any())
     assert float(found.flagged_.float().mean()) < 0.001
     if ratio:  # without the gate many of the right rows would be gone
         assert detection.make("context", gated=False).fit(data).share_ > 0.1

@@ -68,7 +68,7 @@ def test_detectors_of_cells_flag_the_wild_cell_and_not_the_constant_column(name,
 @pytest.mark.parametrize("name", ["context", "cosine", "cosine-centered", "rowsum", "row-residual", "duplicates"])
 def test_detectors_of_rows_distrust_whole_rows(name, odd_graph, fitted):
     det = fitted(name, odd_graph, contamination=0.1)
-    flagged = det.flagged_rows()
+    flagged = det.swapped_rows_
     assert int(flagged.sum()) == (0 if name == "duplicates" else 6)  # no row occurs twice
     assert torch.equal(det.trust_ == 0, flagged[:, None].expand(60, 5))
     isolated = torch.ones(60, dtype=torch.bool)

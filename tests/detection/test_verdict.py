@@ -49,10 +49,10 @@ def test_sparse_input_gives_the_dense_answer_and_stays_sparse(name, replaced, fi
 
 
 def test_thresholds(replaced, fitted):
-    rows = {c: fitted("context", replaced.data, contamination=c).flagged_rows().float().mean() for c in (0.05, 0.2)}
+    rows = {c: fitted("context", replaced.data, contamination=c).swapped_rows_.float().mean() for c in (0.05, 0.2)}
     assert abs(float(rows[0.05]) - 0.05) < 0.02
     assert abs(float(rows[0.2]) - 0.2) < 0.05
-    strict, loose = (fitted("context", replaced.data, fdr=q).flagged_rows() for q in (0.02, 0.3))
+    strict, loose = (fitted("context", replaced.data, fdr=q).swapped_rows_ for q in (0.02, 0.3))
     assert bool((loose | ~strict).all())
     assert int(strict.sum()) < int(loose.sum())
     wrong = float((~replaced.nodes[loose]).float().mean())

@@ -215,13 +215,15 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
     def scales_(self) -> Scales:
         return self._fitted.data.scales
 
-    def row_probability(self) -> Tensor:
-        """Probability ``[n]`` that the whole row is swapped; 0 for detectors of cells."""
-        return self._fitted.row_probability
+    @property
+    def swapped_probability_(self) -> Tensor:
+        """Probability ``[n]`` that the whole row is that of another node; 0 for detectors of cells."""
+        return self._fitted.swapped_probability
 
-    def flagged_rows(self) -> Tensor:
-        """Bool ``[n]``: rows judged to be swapped."""
-        return self._fitted.flagged_rows
+    @property
+    def swapped_rows_(self) -> Tensor:
+        """Bool ``[n]``: rows judged to be those of other nodes; :attr:`flagged_nodes_` adds rows with a wrong cell."""
+        return self._fitted.swapped_rows
 
     def explain(self, limit: int | None = None) -> pd.DataFrame:
         """Flagged rows and cells with evidence, by decreasing probability.

@@ -25,8 +25,8 @@ def explain(verdict: Verdict, limit: int | None = None) -> pd.DataFrame:
 
 def _rows(verdict: Verdict) -> pd.DataFrame:
     """The flagged rows; ``unusual`` is the log10 of the odds that they are swapped."""
-    node = verdict.flagged_rows.cpu().nonzero().flatten().numpy()
-    probability = verdict.row_probability.cpu().numpy()[node]
+    node = verdict.swapped_rows.cpu().nonzero().flatten().numpy()
+    probability = verdict.swapped_probability.cpu().numpy()[node]
     odds = np.log10(np.clip(probability, 1e-9, 1 - 1e-9) / (1 - np.clip(probability, 1e-9, 1 - 1e-9)))
     neighbors = verdict.data.num_neighbors.cpu().numpy()[node]
     return _frame(node, -1, "row", np.nan, np.nan, neighbors, odds, probability)

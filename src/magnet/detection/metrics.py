@@ -29,7 +29,7 @@ def metrics(detector: Detector, cells: Any, nodes: Any = None) -> dict[str, floa
     for first, last in verdict.data.ranges():
         block = verdict.block(first, last)
         scores[:, first:last], flagged[:, first:last] = block.scores.to(device), block.flagged.to(device)
-    flagged_nodes = flagged.any(dim=1) | detector.flagged_rows()
+    flagged_nodes = flagged.any(dim=1) | detector.swapped_rows_
     node_auroc, node_auprc = areas(rows, detector.node_scores_)
     cell_auroc, cell_auprc = areas(truth.flatten(), scores.flatten())
     return {

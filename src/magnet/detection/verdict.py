@@ -102,7 +102,7 @@ class Verdict:
         """What the context expects in each cell, with suspicious rows counting less."""
         weights = self.context_weights
         if weights is None:
-            weights = (1 - self.row_probability).to(self.data.device).clamp_min(ROWS.min_row_weight)
+            weights = (1 - self.swapped_probability).to(self.data.device).clamp_min(ROWS.min_row_weight)
         return ContextModel(self.data, weights)
 
     @cached_property
@@ -178,7 +178,7 @@ class Verdict:
             if self._top_nodes is not None:
                 distrusted = distrusted & self._top_nodes.to(data.device)[:, None]
         if self.p_row_swapped is not None:
-            distrusted = distrusted | self.flagged_rows.to(data.device)[:, None]
+            distrusted = distrusted | self.swapped_rows.to(data.device)[:, None]
         exempt = data.exempt(first, last)
         return distrusted if exempt is None else distrusted & ~exempt
 
@@ -217,7 +217,7 @@ class Verdict:
     @cached_property
     def trust(self) -> Tensor:
         if self._is_row_only:
-            return 1 - self.flagged_rows.float()[:, None].expand(-1, self.data.num_features)
+            return 1 - self.swapped_rows.float()[:, None].expand(-1, self.data.num_features)
         out = self._empty()
         with stage_threads(self.data):
             for first, last, distrusted in self.data.over_ranges(self._distrusted_alone):
@@ -227,7 +227,7 @@ class Verdict:
     @cached_property
     def soft_trust(self) -> Tensor:
         if self._is_row_only:
-            return (1 - self.row_probability).square()[:, None].expand(-1, self.data.num_features)
+            return (1 - self.swapped_probability).square()[:, None].expand(-1, self.data.num_features)
         out = self._empty()
         with stage_threads(self.data):
             for first, last, right in self.data.over_ranges(self._right_alone):
@@ -238,7 +238,7 @@ class Verdict:
         """Both for every cell, the first as bool, which takes a quarter of the memory; computed together and not
         kept."""
         if self._is_row_only:
-            return (~self.flagged_rows)[:, None].expand(-1, self.data.num_features), self.soft_trust
+            return (~self.swapped_rows)[:, None].expand(-1, self.data.num_features), self.soft_trust
         trust, soft = self._empty(torch.bool), self._empty()
         with stage_threads(self.data):
             for first, last, (distrusted, right) in self.data.over_ranges(self._distrusted_and_right):
@@ -284,16 +284,16 @@ class Verdict:
         return self.cells is None and self.data.missing is None and self.data.trusted is None
 
     @cached_property
-    def row_probability(self) -> Tensor:
+    def swapped_probability(self) -> Tensor:
         """Probability ``[n]`` that the whole row is swapped; 0 for detectors of cells."""
         if self.p_row_swapped is None:
             return torch.zeros(self.data.num_nodes, device=self.device)
         return self.p_row_swapped.to(self.device)
 
     @cached_property
-    def flagged_rows(self) -> Tensor:
+    def swapped_rows(self) -> Tensor:
         """Bool ``[n]``: rows judged to be swapped."""
-        swapped = self.row_probability > self.row_threshold
+        swapped = self.swapped_probability > self.row_threshold
         if self._top_nodes is None:
             return swapped
         if self.cells is None:
@@ -307,8 +307,8 @@ class Verdict:
     def flagged_nodes(self) -> Tensor:
         """Bool ``[n]``: rows judged to be swapped, and rows with a cell judged wrong."""
         if self.cells is None:  # every flagged cell is one of a flagged row
-            return self.flagged_rows
-        flagged = self.flagged_rows.to(self.data.device)
+            return self.swapped_rows
+        flagged = self.swapped_rows.to(self.data.device)
         for _, _, block in self.data.over_ranges(self.block):
             flagged = flagged | block.flagged.any(dim=1)
         return flagged.to(self.device)

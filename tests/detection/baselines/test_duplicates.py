@@ -16,4 +16,4 @@ def test_equal_rows_are_flagged_pairs_too():
     expected = torch.zeros(50)
     expected[[3, 7, 9]], expected[[20, 21]] = 3 / 4, 2 / 3
     torch.testing.assert_close(found.node_probability_, expected)
-    assert found.flagged_rows().nonzero().flatten().tolist() == [3, 7, 9, 20, 21]
+    assert found.swapped_rows_.nonzero().flatten().tolist() == [3, 7, 9, 20, 21]

@@ -13,4 +13,4 @@ def test_long_rows_are_suspicious_and_missing_values_count_nothing():
     x[5], x[6, 1:] = 20.0, float("nan")
     found = RowSum().fit(Data(x=x, edge_index=torch.tensor([[0], [1]])))
     torch.testing.assert_close(found.node_scores_, x.nansum(dim=1))
-    assert found.flagged_rows().nonzero().flatten().tolist() == [5]
+    assert found.swapped_rows_.nonzero().flatten().tolist() == [5]

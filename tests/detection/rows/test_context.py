@@ -20,7 +20,7 @@ def test_replaced_rows_are_found(kind, ratio):
     assert found.gate_.open
     # a tenth to a fifth of replaced rows come from the same class: no context can tell them
     assert detection.areas(bad.nodes, found.node_scores_)[0] > 0.85
-    flagged = found.flagged_rows()
+    flagged = found.swapped_rows_
     assert float(bad.nodes[flagged].float().mean()) > 0.9
     assert abs(found.share_ - float(bad.nodes.float().mean())) < 0.12
 
@@ -28,7 +28,7 @@ def test_replaced_rows_are_found(kind, ratio):
 def test_clean_graphs_are_left_alone():
     for seed in range(3):
         data = datasets.synthetic(1200, 100, 5, 8.0, 0.85, signal=0.7, seed=seed)
-        assert float(Context().fit(data).flagged_rows().float().mean()) <= 0.02
+        assert float(Context().fit(data).swapped_rows_.float().mean()) <= 0.02
 
 
 def test_isolated_and_empty_rows_are_trusted():
@@ -39,7 +39,7 @@ def test_isolated_and_empty_rows_are_trusted():
     found = Context().fit(data)
     assert found.node_probability_[5] == 0
     assert found.node_probability_[9] == 0
-    assert not found.flagged_rows()[[5, 9]].any()
+    assert not found.swapped_rows_[[5, 9]].any()
 
 
 @pytest.mark.data
@@ -69,10 +69,10 @@ def test_two_wrong_rows_in_a_hundred_are_found_among_rows_that_fit_badly():
     data = datasets.synthetic(2500, 150, 6, 8.0, 0.85, signal=0.8, seed=4)
     bad = corruption.inject_attributes(data, ratio=0.02, candidates=1, select="random", seed=0)
     found = detection.make("context").fit(bad.data)
-    flagged = found.flagged_rows()
+    flagged = found.swapped_rows_
     assert float(bad.nodes[flagged].float().mean()) > 0.75
     assert float(flagged[bad.nodes].float().mean()) > 0.5
-    assert not bool(detection.make("context").fit(data).flagged_rows().float().mean() > 0.002)
+    assert not bool(detection.make("context").fit(data).swapped_rows_.float().mean() > 0.002)
 
 
 def test_trusted_rows_count_as_evidence(replaced, fitted):

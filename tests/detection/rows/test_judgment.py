@@ -56,11 +56,11 @@ def test_few_probes_do_not_mean_less_power(as_if_large, monkeypatch):
     assert abs(large.share_ - small.share_) < 0.02
     area = {found: detection.areas(bad.nodes, found.node_scores_)[0] for found in (large, small)}
     assert area[large] > area[small] - 0.01
-    flagged = large.flagged_rows()
+    flagged = large.swapped_rows_
     assert float(bad.nodes[flagged].float().mean()) > 0.8
     assert float(flagged[bad.nodes].float().mean()) > 0.5
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_clean_rows_are_left_alone(as_if_large, seed):
-    assert float(detection.make("context", seed=seed).fit(_graph(0.0, seed)).flagged_rows().float().mean()) < 0.005
+    assert float(detection.make("context", seed=seed).fit(_graph(0.0, seed)).swapped_rows_.float().mean()) < 0.005
