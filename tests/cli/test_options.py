@@ -13,11 +13,27 @@ import typer
 from typer.testing import CliRunner
 
 from magnet.cli import app
-from magnet.cli.options import Output, command
+from magnet.cli.options import Output, command, seed_number
 
 runner = CliRunner()
 
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_shows_every_word_of_every_option(name: str) -> None:
+    shown = runner.invoke(app, [name, "--help"], env={"COLUMNS": "400", "TERM": "dumb"}).output
+    for parameter in COMMANDS[name].params:
+        words = [getattr(parameter, "help", None), getattr(parameter, "show_default", None)]
+        for text in (word for word in words if isinstance(word, str)):
+            assert text in shown, f"{parameter.name}: {text!r} is taken for markup"
+
+
+def test_a_seed_is_a_number_that_torch_accepts() -> None:
+    assert [seed_number(text) for text in (0, "7", str(2**63 - 1))] == [0, 7, 2**63 - 1]
+    for text in (-1, "x", "", "1.5", str(2**63), "9" * 5000):
+        with pytest.raises(typer.BadParameter, match="is not a whole number from 0 to"):
+            seed_number(text)
 
 
 def test_options_have_one_name_in_all_commands() -> None:

@@ -22,7 +22,7 @@ FORMAT = "magnet decisions"
 @command
 def apply(
     out: Output,
-    decisions: Annotated[Path, typer.Argument(help="The file that the report exported.")],
+    decisions: Annotated[Path, typer.Argument(help="The decisions.json of a review or an exported report.")],
     nodes: Annotated[
         Path | None, typer.Argument(help="The table that was cleaned; by default the recorded path.")
     ] = None,

@@ -39,7 +39,8 @@ def clean(
         typer.Option(
             "--output",
             "-o",
-            help="Output folder; must be new or empty unless --force is given.  [default: NAME-cleaned]",
+            help="Output folder; must be new or empty unless --force is given.",
+            show_default="NAME-cleaned",
         ),
     ] = None,
     edges: Edges = None,
@@ -69,7 +70,8 @@ def clean(
         str, typer.Option(help="Source of suggestions with a graph detector: regression, propagate, framelet.")
     ] = "auto",
     threshold: Annotated[
-        float | None, typer.Option(help="Minimum probability of being wrong for a cell to be listed; default 1/2.")
+        float | None,
+        typer.Option(help="Minimum probability of being wrong for a cell to be listed.", show_default="1/2"),
     ] = None,
     fdr: Annotated[float | None, typer.Option(help="Target false discovery rate, instead of a threshold.")] = None,
     trusted: Annotated[

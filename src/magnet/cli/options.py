@@ -18,6 +18,14 @@ from magnet.cli.errors import clear_errors
 if TYPE_CHECKING:
     from rich.console import Console
 
+
+def seed_number(text: str | int) -> int:
+    """A seed that numpy and torch accept."""
+    if not str(text).isdecimal() or len(str(text)) > 19 or int(text) >= 2**63:
+        raise typer.BadParameter(f"{str(text)[:40]} is not a whole number from 0 to 2^63 - 1")
+    return int(text)
+
+
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors (and JSON with --json).")]
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Print details, and the traceback of an unexpected error.")
@@ -34,7 +42,7 @@ Label = Annotated[
 ]
 Exclude = Annotated[str | None, typer.Option(help="Do not judge these columns (comma-separated).")]
 Schema = Annotated[Path | None, typer.Option(help="TOML file with column roles, patterns, ranges and rules.")]
-Seed = Annotated[int, typer.Option(min=0, max=2**63 - 1, metavar="<int>", help="Random seed.")]  # as far as torch goes
+Seed = Annotated[int, typer.Option(parser=seed_number, metavar="<int>", help="Random seed.")]
 Device = Annotated[str | None, typer.Option(help="cpu or cuda.")]
 Root = Annotated[Path | None, typer.Option(help="Folder to search first for raw files.")]
 Folder = Annotated[Path | None, typer.Option(help="Cache folder of corrupted graphs.")]

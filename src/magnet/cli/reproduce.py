@@ -21,21 +21,23 @@ NAMES = (
 def reproduce(
     out: Output,
     name: Annotated[str, typer.Argument(help=f"One or more of, comma-separated: {NAMES}.")],
-    datasets: Annotated[str | None, typer.Option(help="Only these, comma-separated.")] = None,
-    methods: Annotated[str | None, typer.Option(help="Only these, comma-separated.")] = None,
-    corruptions: Annotated[str | None, typer.Option(help="Only these, comma-separated.")] = None,
-    repeats: Annotated[int | None, typer.Option(min=1, help="Repetitions.  [default: 10; 2 with --quick]")] = None,
+    datasets: Annotated[str | None, typer.Option(help="Only these datasets, comma-separated.")] = None,
+    methods: Annotated[str | None, typer.Option(help="Only these methods, comma-separated.")] = None,
+    corruptions: Annotated[str | None, typer.Option(help="Only these corruptions, comma-separated.")] = None,
+    repeats: Annotated[
+        int | None, typer.Option(min=1, help="Number of repetitions.", show_default="10; 2 with --quick")
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A small version on built-in data.")] = False,
-    show: Annotated[bool, typer.Option("--show", help="Only show finished runs.")] = False,
+    show: Annotated[bool, typer.Option("--show", help="Show finished runs without starting others.")] = False,
     settings: Annotated[
         Path | None,
-        typer.Option(help="File of settings that --search writes.  [default: settings.toml beside the store]"),
+        typer.Option(help="File of settings that --search writes.", show_default="settings.toml beside the store"),
     ] = None,
     defaults: Defaults = False,
     store: Annotated[Path, typer.Option(help="SQLite file of finished runs.")] = Path("results/runs.sqlite"),
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Folder for Markdown, CSV and figures.  [default: the store's]"),
+        typer.Option("--output", "-o", help="Folder for Markdown, CSV and figures.", show_default="the store's folder"),
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     ray: Annotated[str | None, typer.Option(help="Address of a Ray cluster to run on.")] = None,
