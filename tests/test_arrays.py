@@ -1,5 +1,10 @@
 from __future__ import annotations
 
+import os
+import platform
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -48,3 +53,35 @@ def test_binary_and_density() -> None:
     assert not is_binary(0.5 * x)
     assert not is_binary((2 * x).to_sparse_csr())
     assert density(x) == density(x.to_sparse_csr()) == pytest.approx(float(x.mean()))
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="of glibc's allocator")
+def test_memory_of_large_arrays_is_used_again_and_returned_in_the_end() -> None:
+    """In a process of its own, whose page faults can be counted: 64 MB are 16 384 pages."""
+    code = """
+import resource
+import numpy as np
+from magnet.arrays import reuse_freed_memory
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(3):
+        np.full(1 << 26, 1, np.int8)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize() >> 20
+
+before = resident()
+with reuse_freed_memory(1 << 26):
+    np.full(1 << 26, 1, np.int8)
+    print(faults(), resident() - before)
+print(faults(), resident() - before)
+"""
+    environment = os.environ | {"NUMPY_MADVISE_HUGEPAGE": "0"}
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    (reused, held), (mapped, left) = (map(int, line.split()) for line in run.stdout.splitlines())
+    assert reused < 100
+    assert held > 60
+    assert mapped > 3 * 16_000
+    assert left < 20

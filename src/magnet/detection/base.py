@@ -16,7 +16,7 @@ from torch import Tensor
 from magnet.arrays import return_freed_memory
 from magnet.cluster import connected
 from magnet.detection.data.columns import Column
-from magnet.detection.data.dataset import DetectionData, stage_threads
+from magnet.detection.data.dataset import DetectionData, stage_resources
 from magnet.detection.data.scales import Scales
 from magnet.detection.rows.gate import Gate
 from magnet.detection.thresholds import FlagRule, Reference
@@ -101,7 +101,7 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
                 raise ValueError(f"cluster is for features on the CPU; these are on {prepared.device}")
             prepared = replace(prepared, cluster=cluster)
         return_freed_memory()  # of copies that were made to recognize the columns
-        with stage_threads(prepared), connected(cluster):
+        with stage_resources(prepared), connected(cluster):
             verdict = self._detect(prepared)
         self.verdict_: Verdict = replace(
             verdict,

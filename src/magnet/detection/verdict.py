@@ -13,7 +13,7 @@ from torch import Tensor
 
 from magnet.arrays import csr_tensor
 from magnet.detection.cells.context_model import ContextModel
-from magnet.detection.data.dataset import DetectionData, stage_threads
+from magnet.detection.data.dataset import DetectionData, stage_resources
 from magnet.detection.options import DATA, ROWS
 from magnet.detection.rows.gate import Gate
 from magnet.detection.thresholds import FlagRule, flag_threshold, top_share_score
@@ -188,7 +188,7 @@ class Verdict:
         data = self.data
         # the scores of cells that are trusted or missing are the least of their range
         whole = data.trusted is not None or data.missing is not None
-        with stage_threads(data):
+        with stage_resources(data):
             if data.matrix is None or dtype == torch.bool:
                 out = self._empty(dtype)
                 for first, last, block in data.over_ranges(self.block, narrow=not whole):
@@ -219,7 +219,7 @@ class Verdict:
         if self._is_row_only:
             return 1 - self.swapped_rows.float()[:, None].expand(-1, self.data.num_features)
         out = self._empty()
-        with stage_threads(self.data):
+        with stage_resources(self.data):
             for first, last, distrusted in self.data.over_ranges(self._distrusted_alone):
                 out[:, first:last] = (1 - distrusted.float()).to(out.device)
         return self._without_missing(out)
@@ -229,7 +229,7 @@ class Verdict:
         if self._is_row_only:
             return (1 - self.swapped_probability).square()[:, None].expand(-1, self.data.num_features)
         out = self._empty()
-        with stage_threads(self.data):
+        with stage_resources(self.data):
             for first, last, right in self.data.over_ranges(self._right_alone):
                 out[:, first:last] = right.square().to(out.device)
         return self._without_missing(out)
@@ -240,7 +240,7 @@ class Verdict:
         if self._is_row_only:
             return (~self.swapped_rows)[:, None].expand(-1, self.data.num_features), self.soft_trust
         trust, soft = self._empty(torch.bool), self._empty()
-        with stage_threads(self.data):
+        with stage_resources(self.data):
             for first, last, (distrusted, right) in self.data.over_ranges(self._distrusted_and_right):
                 trust[:, first:last] = ~distrusted.to(trust.device)
                 soft[:, first:last] = right.square().to(soft.device)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch_geometric.data import Data
 
@@ -9,6 +11,7 @@ from magnet import corruption, datasets, detection
 from magnet.detection.cells.cell import Cell, CellModel
 from magnet.detection.cells.rates import fit_rates
 from magnet.detection.data.dataset import DetectionData
+from magnet.detection.options import CELLS
 
 
 def test_rows_share_their_rate_of_wrong_cells():
@@ -62,3 +65,20 @@ def test_an_event_that_says_nothing_is_wrong_at_the_rate_of_its_row():
     probability = Cell().fit(data).probability_[row, column]
     expected = model._posterior.sum(dim=2) @ torch.tensor(model._rates)  # the rate of wrong cells in each row
     torch.testing.assert_close(probability, expected[row], rtol=1e-4, atol=1e-8)
+
+
+def test_rounds_of_a_narrow_table_are_the_same_where_nothing_is_kept_between_passes(monkeypatch):
+    """Where ratios are kept, the regression and the densities of a round are freed before the next one."""
+    data = datasets.synthetic(600, 12, kind="continuous", seed=0)
+    data.x[::20, 3] += 8
+    data.x[5, 5] = float("nan")
+    for x in (data.x.nan_to_num(), data.x):
+        prepared = DetectionData.from_data(Data(x=x, edge_index=data.edge_index))
+        assert prepared.is_narrow
+        kept = CellModel(prepared)
+        with monkeypatch.context() as patch:
+            patch.setattr("magnet.detection.cells.cell.CELLS", replace(CELLS, cached_cells=0))
+            again = CellModel(prepared)
+            expected = again.probability(0, 12)
+        assert torch.equal(kept.probability(0, 12), expected)
+        assert kept.share == again.share > 0

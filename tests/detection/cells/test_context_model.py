@@ -31,6 +31,16 @@ def test_probability_is_the_mixture_of_column_one_hop_and_two_hop_means():
         assert likelihood(a) >= likelihood(torch.tensor(other, dtype=torch.float32).clamp_min(1e-6)) - 0.05
 
 
+def test_means_written_row_by_row_are_the_means(small_data):
+    weights = torch.rand(small_data.num_nodes, generator=torch.Generator().manual_seed(0)) + 0.1
+    y = torch.randn(small_data.num_nodes, 5, generator=torch.Generator().manual_seed(1))
+    context = ContextModel(small_data, weights)
+    _, *expected = context.means(y)
+    found = torch.empty(2, *y.shape)
+    context._write_means(y, None, *found)
+    assert torch.equal(found, torch.stack(expected))
+
+
 def test_mixing_weights_maximize_the_likelihood():
     values = torch.rand(500, 3, generator=torch.Generator().manual_seed(0))
     a = mixing_weights(values)

@@ -78,3 +78,15 @@ def test_features_of_any_type_give_the_same_answer(make_x, replaced):
         expected = detection.make("cell").fit(replaced.data)
     torch.testing.assert_close(found.node_probability_, expected.node_probability_, atol=2e-3, rtol=0)
     assert [c.kind for c in found.columns_] == ["binary"] * replaced.data.num_features
+
+
+def test_sums_over_two_hops_row_by_row_are_those_of_all_rows(small_data):
+    values = torch.randn(small_data.num_nodes, 7, generator=torch.Generator().manual_seed(0))
+    one, two = small_data.neighbor_sums(values)
+    assert torch.equal(small_data.neighbor_sum(values), one)
+    for rows in (slice(0, 3), slice(3, small_data.num_nodes)):
+        assert torch.equal(small_data.far_sums(one, values, rows), two[rows])
+    dense = torch.from_numpy(small_data.graph.adjacency.toarray()).float()
+    square = dense @ dense
+    square.fill_diagonal_(0)
+    torch.testing.assert_close(two, square @ values, atol=1e-3, rtol=1e-4)

@@ -113,17 +113,20 @@ class CellModel:
             if self.has_lengths:
                 support = w * (1 - self.node_probability)
             if data.matrix is None:
-                narrow = data.is_narrow and self._context.regression is not None
-                suspicion = self._suspicion() if narrow else None
+                regression = self._context.regression if data.is_narrow else None
+                if regression is None:
+                    p_cell_wrong = self._all_probabilities()
+                    continue
+                expected = regression[0].clamp(-DATA.max_standardized, DATA.max_standardized)
+                regression = p_cell_wrong = None
+                if self._kept is not None:  # the rest of this round is not read again
+                    self._context.forget()
+                    self.numeric.forget()
+                suspicion = self._suspicion()
                 p_cell_wrong = self._all_probabilities()
-                if suspicion is not None and self._context.regression is not None:
-                    limit = DATA.max_standardized
-                    expected = self._context.regression[0].clamp(-limit, limit)
-                    candidates = p_cell_wrong > 0.5 if doubted is None else (p_cell_wrong > 0.5) & ~doubted
-                    suspicion.masked_fill_(~candidates, -torch.inf)
-                    joins = candidates & (suspicion == suspicion.amax(dim=1, keepdim=True))
-                    doubted = joins if doubted is None else joins | doubted
-                    p_cell_wrong = p_cell_wrong.mul_(doubted)
+                doubted = self._with_next_cell(doubted, p_cell_wrong, suspicion)
+                del suspicion
+                p_cell_wrong.mul_(doubted)
 
     def _all_probabilities(self) -> Tensor:
         """``P`` ``[n, d]``; where log ratios are kept, in their place."""
@@ -161,6 +164,19 @@ class CellModel:
         for first, last in data.ranges():
             z = data.scales.standardize(data.block(first, last), first).nan_to_num()
             out[:, first:last] = self._log_ratio(first, last) + z.square().log1p()
+        return out
+
+    def _with_next_cell(self, doubted: Tensor | None, p_cell_wrong: Tensor, suspicion: Tensor) -> Tensor:
+        """Bool ``[n, d]``: the cells doubted so far, and the most suspicious of the others of each row, if it is
+        probably wrong."""
+        out = self.data.empty(*p_cell_wrong.shape, dtype=torch.bool)
+        for rows in row_ranges(*out.shape):
+            candidates = p_cell_wrong[rows] > 0.5
+            if doubted is not None:
+                candidates &= ~doubted[rows]
+            left = suspicion[rows].masked_fill_(~candidates, -torch.inf)
+            joins = candidates & (left == left.amax(dim=1, keepdim=True))
+            out[rows] = joins if doubted is None else joins | doubted[rows]
         return out
 
     def judge(self, first: int, last: int) -> tuple[Tensor, Tensor]:

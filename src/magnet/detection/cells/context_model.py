@@ -14,7 +14,7 @@ from magnet.detection.cells.opinion_pool import LogOpinionPool, fit_pools
 from magnet.detection.cells.ridge import leave_one_out_ridge
 from magnet.detection.data.columns import Column
 from magnet.detection.data.dataset import DetectionData
-from magnet.detection.data.scratch import row_ranges
+from magnet.detection.data.scratch import over_cached_rows, row_ranges
 from magnet.detection.options import CONTEXT, DATA, POOL
 
 Means = tuple[Tensor, Tensor, Tensor]
@@ -75,6 +75,12 @@ class ContextModel:
         self._recent_probability: tuple[tuple[int, int], Tensor] | None = None
         self._recent_events: tuple[tuple[int, int], Tensor, Tensor | None] | None = None
 
+    def forget(self) -> None:
+        """Free the regression and what is known about the cells; nothing may be asked after this."""
+        self.free_memory()
+        self.__dict__.pop("regression", None)
+        self.p_cell_wrong = None
+
     @cached_property
     def _amounts(self) -> tuple[Tensor, Tensor]:
         """Total weights ``[n, 1]`` of the one-hop and two-hop neighbors."""
@@ -116,6 +122,23 @@ class ContextModel:
         s = shrinkages[-1]
         return out | {s: (base, one.add_(s * base).div_(near + s), two.add_(s * base).div_(far + s))}
 
+    def _write_means(self, y: Tensor, observed: Tensor | None, one: Tensor, two: Tensor) -> None:
+        """:meth:`means` over one and two hops into given matrices ``[n, c]``; the sums over two hops are never all in
+        memory where all cells are observed."""
+        if observed is not None or not self.uses_neighbors:
+            _, one[:], two[:] = self.means(y, observed)
+            return
+        data, s, (near, far) = self.data, CONTEXT.shrinkage, self._amounts
+        weighted = self.weights[:, None] * y
+        base = s * (weighted.sum(dim=0) / self.weights.sum().clamp_min(1e-9))
+        sums = data.neighbor_sum(weighted)
+
+        def write(rows: slice) -> None:
+            one[rows] = (sums[rows] + base).div_(near[rows] + s)
+            two[rows] = data.far_sums(sums, weighted, rows).add_(base).div_(far[rows] + s)
+
+        over_cached_rows(weighted, write)
+
     def event_means(self, first: int, last: int, shrinkage: float | None = None) -> Means:
         """The means of the events of a range of features; those of the latest range are kept."""
         if self._recent_range != (first, last):
@@ -127,9 +150,10 @@ class ContextModel:
         return self._recent[CONTEXT.shrinkage if shrinkage is None else shrinkage]
 
     @cached_property
-    def regression(self) -> tuple[Tensor, Tensor] | None:
-        """Every column predicted from the neighbors and the rest of the row, on the common scale ``[n, d]``, and by
-        how much the deviations of the residuals exceed those of the noise; None for wide tables and few rows."""
+    def regression(self) -> tuple[Tensor, Tensor, Tensor | None] | None:
+        """Every column predicted from the neighbors and the rest of the row, on the common scale ``[n, d]``, by how
+        much the deviations of the residuals exceed those of the noise, and a matrix of this size beside them that is
+        free for other use, if there is one; None for wide tables and few rows."""
         data, limit = self.data, DATA.max_standardized
         if not self.uses_row:
             return None
@@ -141,11 +165,11 @@ class ContextModel:
         for first, last in data.ranges(DATA.product_width):
             at = slice(first, last)
             observed = None if data.missing is None else ~data.missing[:, at]
-            _, one[:, at], two[:, at] = self.means(z[:, at], observed)
+            self._write_means(z[:, at], observed, one[:, at], two[:, at])
         unclipped = partial(self._believed, limit=torch.inf) if data.is_narrow else None
-        found = leave_one_out_ridge(both, data.columns, unclipped=unclipped, empty=data.empty, missing=data.missing)
+        found = leave_one_out_ridge(both, data.columns, unclipped=unclipped, missing=data.missing, empty=data.empty)
         self.expected = torch.zeros((), device=data.device)  # as large as the features, and not needed again
-        return found
+        return *found, two if data.missing is None else None
 
     def _believed(self, rows: slice | Tensor, limit: float) -> Tensor:
         """Standardized values ``[rows, d]`` within a limit, those that are probably wrong replaced by their

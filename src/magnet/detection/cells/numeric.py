@@ -53,8 +53,7 @@ class NumericModel:
     def _fit(self) -> tuple[Tensor, Tensor, Tail]:
         """Of the columns without a spike: prediction and spread ``[n, c]`` on the common scale, and the tails."""
         data, options = self.data, NUMERIC
-        shape = (data.num_nodes, self.smooth.numel())
-        prediction, relative, spread = (data.empty(*shape) for _ in range(3))
+        prediction, relative, spread = self._matrices()
         degree = torch.bucketize(
             data.num_neighbors.contiguous(), torch.tensor(options.degree_edges, device=data.device)
         )
@@ -86,6 +85,21 @@ class NumericModel:
             torch.cat(parts, dim=1) for parts in zip(*((t.log_weight, t.scale) for t in tails), strict=True)
         )
         return prediction, spread, Tail(weights, scales)
+
+    def forget(self) -> None:
+        """Free the matrices; nothing but ``is_heavy`` may be asked after this."""
+        self.__dict__.pop("_fit", None)
+
+    def _matrices(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Matrices for the predictions, residuals and spreads; the first two are those of the regression, where these
+        are the same or free."""
+        data, joint = self.data, self.context.regression
+        shape = (data.num_nodes, self.smooth.numel())
+        prediction, relative = None, None
+        if joint is not None and self.smooth.numel() == data.num_features:
+            prediction, relative = None if bool(self.is_heavy.any()) else joint[0], joint[2]
+        prediction = data.empty(*shape) if prediction is None else prediction
+        return prediction, data.empty(*shape) if relative is None else relative, data.empty(*shape)
 
     def _column_blocks(self) -> list[slice]:
         """Ranges of the columns without a spike that fit in a block."""

@@ -23,8 +23,8 @@ def leave_one_out_ridge(
     columns: Sequence[Column],
     ridge: float | None = None,
     unclipped: Callable[[slice | Tensor], Tensor] | None = None,
-    empty: Callable[..., Tensor] | None = None,
     missing: Tensor | None = None,
+    empty: Callable[..., Tensor] | None = None,
 ) -> tuple[Tensor, Tensor]:
     r"""Ridge regression of every column (every category as a whole) on everything but itself, without the row that is
     predicted: in a small table a single wrong cell would otherwise draw the prediction to itself.
@@ -41,21 +41,22 @@ def leave_one_out_ridge(
 
     Args:
         F: values ``z`` on the common scale, clipped so that no single one has much weight, and their means over one and
-            two hops, side by side ``[n, 3 d]``. Missing values are filled in.
+            two hops, side by side ``[n, 3 d]``. Missing values are filled in; where there are none, the results take
+            the place of the values and of the means over one hop.
         columns: which features belong together.
         ridge: (default: ``CONTEXT.ridge``)
         unclipped: gives some rows ``[rows, d]`` of the same values before clipping, for tables of few columns. In rows
             that are extreme throughout, a number is predicted from these if that is nearer to it. In other rows they do
             not count: one outlier does not make the rest of its row look wrong, and several outliers in one row
             cannot explain one another.
-        empty: makes the matrices. (default: in memory)
         missing: bool ``[n, d]``. (default: none)
+        empty: makes matrices. (default: in memory)
 
     Returns:
         predictions ``[n, d]`` and by how much the deviation of their residuals exceeds that of the noise ``[n, d]``.
     """
     n, d = F.shape[0], F.shape[1] // 3
-    z, empty = F[:, :d], empty or F.new_empty
+    z = F[:, :d]
     blocks = [slice(start, start + CONTEXT.ridge_block_rows) for start in range(0, n, CONTEXT.ridge_block_rows)]
     penalty = CONTEXT.ridge if ridge is None else ridge
     unknown = torch.zeros(d, d, dtype=torch.float64, device=F.device)  # covariance of the missing cells
@@ -72,8 +73,12 @@ def leave_one_out_ridge(
             for rows in blocks:
                 F[rows], covariance, _ = _fill(F[rows] - center, missing[rows], theta, center)
                 unknown += covariance
-    out, widening = empty(n, d), empty(n, d)
-    added = empty(n, d) if missing is not None else None
+    numeric = [c.start for c in columns if c.kind in ("continuous", "count")]
+    extreme = _extreme_rows(z, unclipped, missing, numeric) if unclipped is not None and numeric else None
+    extreme_part = None if extreme is None else F[extreme[0]] - center
+    out, widening, added = z, F[:, d : 2 * d], None
+    if missing is not None:
+        out, widening, added = ((empty or F.new_empty)(n, d) for _ in range(3))
     inverses = {c: torch.linalg.inv(theta[c.start : c.stop, c.start : c.stop]).float() for c in columns}
     # columns of one feature all at once
     single = [c for c in columns if c.stop == c.start + 1]
@@ -100,26 +105,32 @@ def leave_one_out_ridge(
         # what is added to the variance, relative to the residuals themselves: theirs in theta contains the ridge
         noise = NORMAL_MAD * nan_median((z - out).abs().masked_fill(missing, torch.nan)).nan_to_num()
         widening *= (1 + added / noise.clamp_min(NUMERIC.min_spread).square()).sqrt()
-    numeric = [c.start for c in columns if c.kind in ("continuous", "count")]
-    if unclipped is not None and numeric:
-
-        def values_of(rows: slice | Tensor) -> Tensor:
-            values = unclipped(rows)
-            return values if missing is None else torch.where(missing[rows], z[rows], values)
-
-        found = []
-        for rows in row_ranges(n, d):
-            values = values_of(rows)
-            clipped = (values != z[rows]).any(dim=1)
-            found.append(clipped & (median_size(values[:, numeric]) > CONTEXT.extreme_row_value))
-        chosen = torch.cat(found).nonzero().flatten()
-        values, part = values_of(chosen), F[chosen] - center
-        part[:, :d] = values - center[:d]
-        residual = (part @ theta[:, numeric].float()) / theta[numeric, numeric].float()
+    if extreme is not None and extreme_part is not None:
+        chosen, values = extreme
+        extreme_part[:, :d] = values - center[:d]
+        residual = (extreme_part @ theta[:, numeric].float()) / theta[numeric, numeric].float()
         at = (chosen[:, None], torch.tensor(numeric, dtype=torch.long, device=z.device)[None])
         nearer = residual.abs() < (values[:, numeric] - out[at]).abs()
         out[at] = torch.where(nearer, values[:, numeric] - residual, out[at])
     return out, widening
+
+
+def _extreme_rows(
+    z: Tensor, unclipped: Callable[[slice | Tensor], Tensor], missing: Tensor | None, numeric: Sequence[int]
+) -> tuple[Tensor, Tensor]:
+    """Numbers of the rows that are extreme throughout and were clipped, and their values before ``[rows, d]``."""
+
+    def values_of(rows: slice | Tensor) -> Tensor:
+        values = unclipped(rows)
+        return values if missing is None else torch.where(missing[rows], z[rows], values)
+
+    found = []
+    for rows in row_ranges(*z.shape):
+        values = values_of(rows)
+        clipped = (values != z[rows]).any(dim=1)
+        found.append(clipped & (median_size(values[:, numeric]) > CONTEXT.extreme_row_value))
+    chosen = torch.cat(found).nonzero().flatten()
+    return chosen, values_of(chosen)
 
 
 def _fill(part: Tensor, missing: Tensor, theta: Tensor, center: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -6,7 +6,7 @@ import math
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,10 +17,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from magnet.arrays import csr_tensor, is_sparse, to_scipy
+from magnet.arrays import csr_tensor, is_sparse, reuse_freed_memory, to_scipy
 from magnet.cluster import results_in_order
 from magnet.detection.data.columns import Column, check_columns, feature_tensor, infer_columns, row_units
-from magnet.detection.data.edges import sparse_product
+from magnet.detection.data.edges import rows_of_product, sparse_product
 from magnet.detection.data.scales import Scales, asinh_units, nan_median, robust_scales
 from magnet.detection.data.scratch import columns_on_disk, over_cached_rows, row_ranges, scratch
 from magnet.detection.options import DATA
@@ -148,8 +148,8 @@ class DetectionData:
 
     def neighbor_sums(self, values: Tensor) -> tuple[Tensor, Tensor]:
         """Sums ``[n, c]`` over neighbors and over two-step walks that do not return, of values ``[n, c]``."""
-        one = self._sums(values)
-        two = self._sums(one)
+        one = self.neighbor_sum(values)
+        two = self.neighbor_sum(one)
         back = self.return_weight[:, None]
 
         def without_return(rows: slice) -> None:
@@ -158,10 +158,19 @@ class DetectionData:
         over_cached_rows(values, without_return)
         return one, two
 
-    def _sums(self, values: Tensor) -> Tensor:
+    def neighbor_sum(self, values: Tensor) -> Tensor:
+        """Sums ``[n, c]`` over neighbors."""
         if self.device.type != "cpu":
             return self.adjacency @ values
         return torch.from_numpy(sparse_product(self.links, values.numpy()))
+
+    def far_sums(self, one: Tensor, values: Tensor, rows: slice) -> Tensor:
+        """Some rows of the sums over two-step walks that do not return, from those over neighbors: where they are used
+        at once, there is no such matrix of all nodes."""
+        if self.device.type != "cpu":
+            return (self.adjacency @ one)[rows] - self.return_weight[rows, None] * values[rows]
+        two = torch.from_numpy(rows_of_product(self.links, one.numpy(), rows))
+        return two.sub_(self.return_weight[rows, None] * values[rows])
 
     @cached_property
     def links(self) -> sp.csr_matrix:
@@ -372,9 +381,13 @@ class DetectionData:
         return Scales(center, spread, unit)
 
 
-def stage_threads(data: DetectionData) -> AbstractContextManager[int]:
-    """Bound the threads by the largest dense arrays of detection: the rows on their singular vectors."""
-    return threads_for(data.num_nodes * min(data.num_features, 128))
+@contextmanager
+def stage_resources(data: DetectionData) -> Iterator[None]:
+    """Bound the threads by the largest dense arrays of detection, the rows on their singular vectors, and keep the
+    memory of blocks of columns for the next ones."""
+    block = 4 * data.num_nodes * min(data.num_features, block_width(data.num_nodes))
+    with threads_for(data.num_nodes * min(data.num_features, 128)), reuse_freed_memory(block):
+        yield
 
 
 def block_width(nodes: int, least: int = DATA.min_block_width) -> int:

@@ -170,6 +170,14 @@ def sparse_product(matrix: sp.csr_matrix, dense: NDArray[np.float32]) -> NDArray
     return out
 
 
+def rows_of_product(matrix: sp.csr_matrix, dense: NDArray[np.float32], rows: slice) -> NDArray[np.float32]:
+    """Some rows of :func:`sparse_product`, on this thread; ``dense`` is contiguous."""
+    out = np.empty((rows.stop - rows.start, dense.shape[1]), np.float32)
+    indptr = matrix.indptr[rows.start : rows.stop + 1]
+    _add_rows(indptr, matrix.indices, matrix.data, dense, out, 0, out.shape[0])
+    return out
+
+
 def over_rows(work: Callable[[int, int], None], indptr: NDArray[Any], columns: int) -> None:
     """``work(first, last)`` of ranges of rows with about the same number of entries, on as many threads as ``columns``
     numbers for each of them are worth."""

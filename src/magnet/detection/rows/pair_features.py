@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -118,14 +117,16 @@ class PairFeatures:
                 torch.mul(w[some, None], block[some] - center, out=out[some])
 
             over_cached_rows(block, weigh)
-            both = data.neighbor_sums(weighted)
+            near = data.neighbor_sum(weighted)
 
-            def compare(some: slice, block: Tensor = block, center: Tensor = center, both: Any = both) -> None:
-                for hop, sums in enumerate(both):
-                    norms[hop, some] += (sums[some] * sums[some]).sum(dim=1)
-                    home[hop, some] += (sums[some] * (block[some] - center)).sum(dim=1)
+            def compare(
+                some: slice, block: Tensor = block, center: Tensor = center, w_z: Tensor = weighted, near: Tensor = near
+            ) -> None:
+                for hop, sums in enumerate((near[some], data.far_sums(near, w_z, some))):
+                    norms[hop, some] += (sums * sums).sum(dim=1)
+                    home[hop, some] += (sums * (block[some] - center)).sum(dim=1)
                     if partners is not None:
-                        away[hop, some] += (sums[some] * (block[partners[some]] - center)).sum(dim=1)
+                        away[hop, some] += (sums * (block[partners[some]] - center)).sum(dim=1)
 
             over_cached_rows(block, compare)
         return norms, home, away
@@ -158,12 +159,14 @@ class PairFeatures:
             out[:, :, hop] = dots / (sums.norm(dim=1).clamp_min(1e-9) * length[:, None])
         a, width = data.graph.adjacency, max(1, DATA.cells_per_block // data.num_nodes)
         for place, node in enumerate(nodes.tolist()):
-            nearest = []
+            nearest: Tensor | None = None
             neighbors = torch.from_numpy(a.indices[a.indptr[node] : a.indptr[node + 1]].astype(np.int64))
             for near in neighbors.to(data.device).split(width):
                 dots = self.rows.times(self.rows.select(near).T.contiguous()) - along[:, None] - along[near] + offset
-                nearest.append((w[near] * dots / (length[:, None] * length[near])).amax(dim=1))
-            out[:, place, 2] = torch.stack(nearest).amax(dim=0)
+                cosine = (w[near] * dots / (length[:, None] * length[near])).amax(dim=1)
+                nearest = cosine if nearest is None else torch.maximum(nearest, cosine)
+            assert nearest is not None  # the nodes have neighbors
+            out[:, place, 2] = nearest
         return out
 
     def _neighbor_max(self, values: Tensor) -> Tensor:
