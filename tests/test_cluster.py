@@ -101,7 +101,7 @@ def test_clean_equals_one_process_when_a_node_is_lost(monkeypatch):
         assert len(seen) > 10
         data = synthetic(nodes=80, features=40, seed=0)
         trust = (torch.rand(80, 40, generator=torch.Generator().manual_seed(0)) > 0.1).float()
-        shared = MAGnet(detector=trust, cluster=machines.address, options={"block_columns": 16}).fit(data)
+        shared = MAGnet(detector=trust, cluster=machines.address, recovery_options={"block_columns": 16}).fit(data)
         assert torch.equal(shared.x_, MAGnet(detector=trust).fit(data).x_)
     finally:
         ray.shutdown()

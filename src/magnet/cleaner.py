@@ -54,7 +54,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         threshold: minimum probability of being wrong for a cell to be flagged. (default: ``"posterior"``, which is 1/2)
         fdr: instead, target false discovery rate.
         contamination: instead, share to flag (not for tables judged by ``"auto"``).
-        options: further arguments of :func:`magnet.propagate` or :func:`magnet.recover`.
+        recovery_options: further arguments of :func:`magnet.propagate` or :func:`magnet.recover`.
         seed: random seed. (default: ``0``)
         device: device of the computation. (default: that of ``data.x``)
         progress: show a progress bar; or a function called with the current stage and the completed share.
@@ -101,7 +101,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         threshold: float | Literal["posterior"] = "posterior",
         fdr: float | None = None,
         contamination: float | None = None,
-        options: dict[str, Any] | None = None,
+        recovery_options: dict[str, Any] | None = None,
         seed: int = 0,
         device: Any = None,
         progress: bool | Callable[[str, float], None] = False,
@@ -118,7 +118,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         self.threshold = threshold
         self.fdr = fdr
         self.contamination = contamination
-        self.options = options
+        self.recovery_options = recovery_options
         self.seed = seed
         self.device = device
         self.progress = progress
@@ -234,7 +234,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         shared.edge_index, shared.edge_weight = graph, None
         verdict = judge_features(shared, self._make_detector(int(data.x.shape[0])), None, trusted, fitted, self.cluster)
         self._read(verdict)
-        self.x_ = recover_features(data.x, verdict.trust, graph, self.recovery, self.options, self.cluster)
+        self.x_ = recover_features(data.x, verdict.trust, graph, self.recovery, self.recovery_options, self.cluster)
         self.cells_, self.fields_ = None, None
         self._observed = data.x
 
@@ -284,7 +284,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
             table,
             self._make_detector(table.num_nodes),
             recovery=self.recovery,
-            options=self.options,
+            options=self.recovery_options,
             trusted=trusted,
             reference=None if reference is None else reference.detector_,
             fields=None if reference is None else reference.fields_,
