@@ -30,24 +30,24 @@ def draw(seed):
     return z, t, rng
 
 
-def assert_minimises(found, z, t, exponent):
+def assert_minimizes(found, z, t, exponent):
     for x, z_i, t_i in zip(found.numpy(), z, t, strict=True):
         value = 0.5 * (x - z_i) ** 2 + t_i * size(np.array(x), exponent)
         assert value <= brute_force(z_i, t_i, exponent) + 1e-9 * (1 + z_i**2)
 
 
 @pytest.mark.parametrize("p", [0.0, 0.01, 0.25, 0.5, 0.6, 2 / 3, 0.9, 0.999, 1.0, None])
-def test_lp_minimises(p):
+def test_lp_minimizes(p):
     z, t, rng = draw(0)
     p = rng.uniform() if p is None else p
-    assert_minimises(prox.lp(torch.tensor(z), torch.tensor(t), p), z, t, p)
+    assert_minimizes(prox.lp(torch.tensor(z), torch.tensor(t), p), z, t, p)
 
 
 @pytest.mark.parametrize("q", [1.0, 1.001, 1.05, 1.3, 1.5, 1.8, 1.99, 2.0, None])
-def test_lq_minimises(q):
+def test_lq_minimizes(q):
     z, t, rng = draw(1)
     q = rng.uniform(1, 2) if q is None else q
-    assert_minimises(prox.lq(torch.tensor(z), torch.tensor(t), q), z, t, q)
+    assert_minimizes(prox.lq(torch.tensor(z), torch.tensor(t), q), z, t, q)
 
 
 def test_closed_forms_agree_with_newton():

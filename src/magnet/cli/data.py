@@ -17,7 +17,7 @@ def datasets(
     root: Root = None,
 ) -> None:
     """List the datasets with the location of their files, or how to get them."""
-    from magnet.datasets.catalogue import DATASETS
+    from magnet.datasets.catalog import DATASETS
 
     out.result([_as_json(entry, root) for entry in DATASETS.values()])
     if out.talks:
@@ -32,7 +32,7 @@ def _show(root: Path | None) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from magnet.datasets.catalogue import DATASETS
+    from magnet.datasets.catalog import DATASETS
     from magnet.datasets.download import bases
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))

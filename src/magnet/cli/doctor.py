@@ -93,7 +93,7 @@ def _machine() -> dict[str, Any]:
 def _folders() -> dict[str, Any]:
     import os
 
-    from magnet.datasets.catalogue import DATASETS
+    from magnet.datasets.catalog import DATASETS
     from magnet.files import cache_folder
 
     folder = os.environ.get("MAGNET_DATA")

@@ -2,7 +2,7 @@
 
 from magnet.datasets.bsd68 import graph_image, image_graph
 from magnet.datasets.build import homophily, random_split
-from magnet.datasets.catalogue import DATASETS, DatasetInfo
+from magnet.datasets.catalog import DATASETS, DatasetInfo
 from magnet.datasets.registry import info, load, names
 from magnet.datasets.synthetic import synthetic
 

@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 
 from magnet.arrays import dense_x, is_sparse, to_scipy, to_torch_csr
 from magnet.datasets import download
-from magnet.datasets.catalogue import DATASETS, DatasetInfo, bsd68_source
+from magnet.datasets.catalog import DATASETS, DatasetInfo, bsd68_source
 
 
 def names() -> list[str]:

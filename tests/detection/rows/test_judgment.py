@@ -22,8 +22,8 @@ def test_logits_of_pairs_are_those_of_the_products_of_their_features():
     features, amount = torch.randn(n, m, f, generator=generator), torch.rand(n, 2, generator=generator)
     half = torch.randint(0, 2, (n,), generator=generator)
     size = 4 * f + 2
-    centre, spread = torch.randn(size, generator=generator), torch.rand(size, generator=generator) + 0.5
-    model = CrossFit(centre, spread, torch.randn(2, size + 1, generator=generator))
+    center, spread = torch.randn(size, generator=generator), torch.rand(size, generator=generator) + 0.5
+    model = CrossFit(center, spread, torch.randn(2, size + 1, generator=generator))
     columns = list(features.unbind(dim=2))
     at_nodes = _pair_logits(model, columns, amount[:, None], half[:, None])
     at_places = _pair_logits(model, columns, amount[None, :m], half[None, :m])

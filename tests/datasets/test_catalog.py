@@ -1,4 +1,4 @@
-"""The catalogue agrees with itself; its counts are compared with the files in ``test_registry.py``."""
+"""The catalog agrees with itself; its counts are compared with the files in ``test_registry.py``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from magnet.datasets import DATASETS
-from magnet.datasets.catalogue import bsd68_source
+from magnet.datasets.catalog import bsd68_source
 
 
 @pytest.mark.parametrize("name", DATASETS)

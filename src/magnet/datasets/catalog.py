@@ -1,4 +1,4 @@
-"""The catalogue: sizes, kinds and sources of the datasets.
+"""The catalog: sizes, kinds and sources of the datasets.
 
 To add a dataset: write a file with ``read(name, folder, split) -> Data`` (``webkb.py`` is a short one) and
 add an entry here.
