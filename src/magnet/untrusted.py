@@ -9,8 +9,11 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
+import struct
+import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -54,15 +57,49 @@ def open_npz(path: str | os.PathLike[str]) -> Iterator[Any]:
     with zipfile.ZipFile(path) as archive:
         check_size(sum(member.file_size for member in archive.infolist()), f"the arrays in {Path(path).name}")
         for member in archive.infolist():
-            _check_header(archive, member)
+            if member.filename.endswith(".npy"):
+                _check_header(archive, member)
     with np.load(path, allow_pickle=False) as arrays:
         yield arrays
 
 
-def _check_header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
-    """Refuse an array whose header promises more than is there: numpy would reserve memory for all of it."""
-    if not member.filename.endswith(".npy"):
-        return
+def map_npz(path: str | os.PathLike[str], names: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """Arrays of an ``.npz`` file as memory maps, which may be larger than memory. Compressed ones are unpacked to
+    temporary files (in ``TMPDIR``), which are gone when the arrays are.
+
+    Example:
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     np.savez(Path(folder) / "a.npz", x=np.arange(3))
+        ...     map_npz(Path(folder) / "a.npz", ["x"])["x"].tolist()
+        [0, 1, 2]
+    """
+    with zipfile.ZipFile(path) as archive:
+        return {name: _map_member(Path(path), archive, archive.getinfo(f"{name}.npy")) for name in names}
+
+
+def _map_member(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
+    shape, dtype, header = _check_header(archive, member)
+    if dtype.hasobject or len(shape) > 1:
+        raise ValueError(f"{member.filename} has shape {list(shape)} and holds {dtype}; it must be a list of numbers")
+    if not math.prod(shape):
+        return np.zeros(shape, dtype)
+    if member.compress_type == zipfile.ZIP_STORED:
+        with path.open("rb") as file:  # the array follows the names and its own header
+            file.seek(member.header_offset + 26)
+            names = sum(struct.unpack("<HH", file.read(4)))
+        return np.memmap(path, dtype, "r", member.header_offset + 30 + names + header, shape)
+    free = shutil.disk_usage(tempfile.gettempdir()).free
+    if member.file_size > free:
+        needed = f"{member.file_size / 2**30:.3g} GiB of temporary files"
+        raise ValueError(f"{member.filename} needs {needed}; {free / 2**30:.3g} GiB are free (set TMPDIR)")
+    with archive.open(member) as packed, tempfile.TemporaryFile() as file:
+        shutil.copyfileobj(packed, file, 1 << 20)
+        return np.memmap(file, dtype, "r", header, shape)
+
+
+def _check_header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[tuple[int, ...], np.dtype[Any], int]:
+    """Shape and type of an array, and where it begins. One whose header promises more than is there is refused: numpy
+    would reserve memory for all of it."""
     with archive.open(member) as file:
         version = np.lib.format.read_magic(file)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
@@ -70,6 +107,7 @@ def _check_header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
         promised = math.prod(shape) * dtype.itemsize
         if not dtype.hasobject and promised > member.file_size:
             raise ValueError(f"{member.filename} declares {promised} bytes but has {member.file_size}")
+        return shape, dtype, file.tell()
 
 
 def read_object(text: str | bytes) -> dict[str, Any]:
@@ -90,6 +128,14 @@ def read_csr(values: Any, indices: Any, indptr: Any, shape: Any) -> sp.csr_matri
         ValueError: a sparse matrix of shape [1, 3] has column indices from 7 to 7
     """
     values, indices, indptr, shape = (np.asarray(part) for part in (values, indices, indptr, shape))
+    size = check_csr(values, indices, indptr, shape)
+    return sp.csr_matrix((values, indices.astype(np.int64), indptr.astype(np.int64)), shape=size)
+
+
+def check_csr(
+    values: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: NDArray[Any]
+) -> tuple[int, int]:
+    """The shape of a CSR matrix of arrays from a file (or memory maps), every index of which is checked."""
     if shape.shape != (2,) or shape.dtype.kind not in "iu" or (shape < 0).any() or (shape > 2**40).any():
         raise ValueError(f"the shape of a sparse matrix is {str(shape.tolist())[:80]}; it must be two whole numbers")
     for name, part, kinds in (("data", values, "biuf"), ("indices", indices, "iu"), ("indptr", indptr, "iu")):
@@ -99,7 +145,7 @@ def read_csr(values: Any, indices: Any, indptr: Any, shape: Any) -> sp.csr_matri
             )
     size = (int(shape[0]), int(shape[1]))
     _check_indices(len(values), indices, indptr, size)
-    return sp.csr_matrix((values, indices.astype(np.int64), indptr.astype(np.int64)), shape=size)
+    return size
 
 
 def checked_csr(matrix: sp.csr_matrix) -> sp.csr_matrix:

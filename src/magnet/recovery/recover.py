@@ -66,7 +66,8 @@ def recover(
 
     Args:
         x: observed features ``[n, d]``: tensor (dense or sparse), array, memory map, SciPy sparse matrix or the
-            path of a ``.npy`` file. Cells with trust 0 may be NaN.
+            path of a ``.npy`` file or of an ``.npz`` file of ``scipy.sparse.save_npz``. Files may be larger than memory
+            (with ``out``, as the result is dense). Cells with trust 0 may be NaN.
         trust: ``M`` in [0, 1], 1 = trusted; any of the same types, or ``[n]`` for whole rows, or ``None`` for all
             ones. Unstored cells of a sparse trust are 0.
         transform: the framelet transform of the graph.

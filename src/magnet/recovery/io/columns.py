@@ -6,11 +6,14 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeGuard
+from zipfile import BadZipFile
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
+
+from magnet.recovery.io.sparse import SparseFile, open_sparse
 
 #: Bytes of one array of a range of columns. On a CPU the temporaries of torch should stay in cache; the kernels have
 #: blocks of their own, and only the preparation needs temporaries. Files should be read few times, CUDA launches should
@@ -50,12 +53,14 @@ def is_path(value: Any) -> TypeGuard[str | os.PathLike[str]]:
 
 
 def columns(value: Any, name: str) -> Columns:
-    """Wrap a tensor (dense or sparse), array, memory map, SciPy sparse matrix or path of a ``.npy`` file."""
+    """Wrap a tensor (dense or sparse), array, memory map, SciPy sparse matrix or path of a ``.npy`` file or of an
+    ``.npz`` file with a sparse matrix."""
     if is_path(value):
+        suffix = ".npz" if os.fspath(value).endswith(".npz") else ".npy"
         try:
-            value = np.load(value, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError) as error:
-            raise ValueError(f"{name}: {os.fspath(value)!r} cannot be read as a .npy file ({error})") from None
+            value = open_sparse(value) if suffix == ".npz" else np.load(value, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError, KeyError, BadZipFile) as error:
+            raise ValueError(f"{name}: {os.fspath(value)!r} cannot be read as a {suffix} file ({error})") from None
     elif not isinstance(value, Tensor | np.ndarray) and not sp.issparse(value):
         value = np.asarray(value)
     given_tensor = isinstance(value, Tensor)
@@ -70,11 +75,13 @@ def columns(value: Any, name: str) -> Columns:
         kind = value.dtype if value.is_floating_point() else torch.get_default_dtype()
         return Columns(shape, kind, value.device, True, lambda first, last: value[:, first:last].to(kind))
     device = value.device if given_tensor else torch.device("cpu")
-    matrix = _to_scipy(value) if given_tensor else value.tocsc() if sp.issparse(value) else value
+    matrix: Any = _to_scipy(value) if given_tensor else value.tocsc() if sp.issparse(value) else value
     # whole numbers and booleans become float32, as PyG features are
     dtype = torch.from_numpy(np.zeros(1, matrix.dtype)).dtype if matrix.dtype.kind == "f" else torch.float32
 
     def read(first: int, last: int) -> Tensor:
+        if isinstance(matrix, SparseFile):
+            return torch.from_numpy(matrix.dense(first, last)).to(dtype=dtype)
         block = matrix[:, first:last]
         dense = block.toarray(order="C") if sp.issparse(block) else np.array(block, order="C")
         return torch.from_numpy(dense).to(device=device, dtype=dtype)
