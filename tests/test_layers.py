@@ -74,3 +74,27 @@ def test_what_a_table_without_links_needs_imports_no_torch():
     code = f"import sys, {modules}; print(sorted({{'torch', 'numba'}} & {{*sys.modules}}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+#: A named tuple's method; Numba's cache, which has no public key; votes of the class that ``brackets`` extends.
+PRIVATE_BY_NEED = {"_replace", "_cache", "_cache_file", "_source_stamp", "_count"}
+
+
+def test_no_class_reads_private_attributes_of_another():
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+        attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+        of_self = [a for a in attributes if isinstance(a.value, ast.Name) and a.value.id in ("self", "cls")]
+        own |= {attribute.attr for attribute in of_self}
+        for attribute in attributes:
+            private = attribute.attr.startswith("_") and not attribute.attr.startswith("__")
+            if private and attribute.attr not in own | PRIVATE_BY_NEED:
+                found.append(f"{path.relative_to(PACKAGE)} line {attribute.lineno}: {ast.unparse(attribute)}")
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+        names = [alias.name for node in imports if node.module.startswith("magnet") for alias in node.names]
+        found += [
+            f"{path.relative_to(PACKAGE)} imports {name}" for name in names if name.startswith("_") and name[1] != "_"
+        ]
+    assert found == []
