@@ -48,11 +48,14 @@ def to_scipy(x: Any) -> sp.csr_matrix:
         import torch
 
         x = x.detach().cpu()
-        if x.layout == torch.sparse_csr:
+        if x.layout == torch.strided:
+            x = x.numpy()
+        elif x.layout == torch.sparse_csr:
             parts = (x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy())
             x = sp.csr_matrix(parts, shape=tuple(x.shape), copy=True)
         else:
-            x = dense(x).numpy()
+            cells = x.to_sparse_coo().coalesce()
+            x = sp.csr_matrix((cells.values().numpy(), tuple(cells.indices().numpy())), shape=tuple(x.shape))
     matrix = sp.csr_matrix(x, copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
@@ -142,6 +145,8 @@ def density(x: Any) -> float:
     nodes, columns = x.shape
     if is_sparse(x):
         return to_scipy(x).nnz / max(1, nodes * columns)
+    if is_tensor(x):
+        return int(x.count_nonzero()) / max(1, x.numel())
     return sum(int(np.count_nonzero(block)) for _, block in row_blocks(x)) / max(1, nodes * columns)
 
 

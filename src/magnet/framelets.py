@@ -116,7 +116,7 @@ def _recorded(value: torch.Tensor) -> bool:
 def _twice_minus(matrix: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """``2 matrix x - y``, in one pass where no gradient is wanted."""
     if _recorded(x) or _recorded(y):
-        return 2 * symmetric_product(matrix, x) - y
+        return 2 * sparse_product(matrix, matrix, x) - y
     return torch.addmm(y, matrix, x, beta=-1.0, alpha=2.0)
 
 
@@ -225,7 +225,7 @@ class FrameletTransform:
             return vectors @ (g.unsqueeze(-1) * (vectors.T @ x))
         c = torch.as_tensor(self.coefficients, dtype=x.dtype, device=x.device)
         shifted = self.graph.operator("shifted", x)
-        before, current = x, symmetric_product(shifted, x)
+        before, current = x, sparse_product(shifted, shifted, x)
         bands = c[:, 0, None, None] * before + c[:, 1, None, None] * current
         for k in range(2, self.degree + 1):
             before, current = current, _twice_minus(shifted, current, before)
@@ -252,7 +252,7 @@ class FrameletTransform:
         later, current = torch.zeros_like(coefficients[0]), mixed(self.degree)
         for k in range(self.degree - 1, 0, -1):
             later, current = current, mixed(k) + _twice_minus(shifted, current, later)
-        return mixed(0) + symmetric_product(shifted, current) - later
+        return mixed(0) + sparse_product(shifted, shifted, current) - later
 
     def frame_bounds(self) -> tuple[float, float]:
         """The largest A and smallest B found with ``A |x|^2 <= |W x|^2 <= B |x|^2``; (1, 1) is tight.
@@ -296,21 +296,21 @@ class FrameletTransform:
         )
 
 
-class _SymmetricProduct(torch.autograd.Function):
-    """``S @ x`` for a symmetric sparse ``S``: its own transpose carries the gradient back."""
+class _Product(torch.autograd.Function):
+    """``S @ x`` for a fixed sparse ``S``, whose transpose carries the gradient back."""
 
     @staticmethod
-    def forward(ctx: Any, matrix: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-        ctx.matrix = matrix
+    def forward(ctx: Any, matrix: torch.Tensor, transposed: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        ctx.matrix, ctx.transposed = matrix, transposed
         return matrix @ x
 
     @staticmethod
-    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[None, torch.Tensor]:
-        return None, symmetric_product(ctx.matrix, grads[0].contiguous())
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[None, None, torch.Tensor]:
+        return None, None, sparse_product(ctx.transposed, ctx.matrix, grads[0].contiguous())
 
 
-def symmetric_product(matrix: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """Differentiable ``matrix @ x`` for a symmetric sparse matrix and dense ``x`` ``[n, d]``."""
+def sparse_product(matrix: torch.Tensor, transposed: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """``matrix @ x`` for a fixed sparse matrix with a known transpose, differentiable in the dense ``x`` ``[n, d]``."""
     if torch.is_grad_enabled() and x.requires_grad:
-        return _SymmetricProduct.apply(matrix, x)  # type: ignore[no-untyped-call]
+        return _Product.apply(matrix, transposed, x)  # type: ignore[no-untyped-call]
     return matrix @ x

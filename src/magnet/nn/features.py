@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 
 from magnet.arrays import csr_tensor, density, is_sparse, to_scipy
+from magnet.framelets import sparse_product
 from magnet.nn.dropout import Dropout
-from magnet.nn.sparse import Sparse, product
+from magnet.nn.sparse import Sparse
 
 #: Features with a smaller share of non-zeros are multiplied as sparse matrices: where that is faster.
 SPARSE_BELOW = {"cpu": 0.2, "cuda": 0.05}
@@ -197,7 +198,7 @@ class _Blocks:
     def product(self, weight: Tensor, dropout: Dropout) -> Tensor:
         values = self.values * dropout.mask_of(self.cells, self.values)
         flat = weight.transpose(0, 1).reshape(-1, weight.shape[2])
-        out = product(_csr(self.forward, values), _csr(self.backward, values[self.turned]), flat)
+        out = sparse_product(_csr(self.forward, values), _csr(self.backward, values[self.turned]), flat)
         return out.view(self.models, self.nodes, -1).transpose(0, 1)
 
 
@@ -242,13 +243,7 @@ def unweave(woven: sp.csr_matrix, count: int) -> list[sp.csr_matrix]:
 
 def stays_sparse(x: Any, device: torch.device) -> bool:
     """Whether so few cells are not zero that a sparse product is faster."""
-    return _density(x) < SPARSE_BELOW.get(device.type, 0.05)
-
-
-def _density(x: Any) -> float:
-    if isinstance(x, Tensor) and x.layout == torch.strided:
-        return int(torch.count_nonzero(x)) / max(1, x.numel())
-    return density(x)
+    return density(x) < SPARSE_BELOW.get(device.type, 0.05)
 
 
 def _dense(x: Any, like: Tensor) -> Tensor:

@@ -8,29 +8,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import torch
 from torch import Tensor
 
 from magnet.arrays import csr_tensor
+from magnet.framelets import sparse_product
 from magnet.graph import Graph
-
-
-class _Product(torch.autograd.Function):
-    """``S @ h`` for a fixed sparse ``S`` with a known transpose."""
-
-    @staticmethod
-    def forward(ctx: Any, matrix: Tensor, transposed: Tensor, h: Tensor) -> Tensor:
-        ctx.transposed = transposed
-        return matrix @ h
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[None, None, Tensor]:
-        return None, None, ctx.transposed @ grads[0].contiguous()
-
-
-def product(matrix: Tensor, transposed: Tensor, h: Tensor) -> Tensor:
-    """``matrix @ h``, differentiable in ``h``."""
-    return _Product.apply(matrix, transposed, h)  # type: ignore[no-untyped-call]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +47,7 @@ class Sparse:
 
     def __matmul__(self, h: Tensor) -> Tensor:
         flat = h.reshape(h.shape[0], math.prod(h.shape[1:]))
-        return product(self.matrix, self.transposed, flat).view(self.shape[0], *h.shape[1:])
+        return sparse_product(self.matrix, self.transposed, flat).view(self.shape[0], *h.shape[1:])
 
 
 def incidence(graph: Graph) -> sp.csr_matrix:
