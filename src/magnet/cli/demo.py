@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-SHOWN = 10
+SHOWN = 10  # damaged digits in the picture
 LEVELS = 16  # the pixels are whole numbers from 0 to this
 
 

@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 
 import typer
 
+# the codes of the table above
 FAILED = 1
 USAGE = 2
 TOO_MUCH = 3

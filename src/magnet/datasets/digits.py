@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from magnet.datasets.build import make_data, random_split
 
-NEIGHBORS = 8
+NEIGHBORS = 8  # images that each one is linked to
 
 
 def read(name: str, folder: Path, split: int) -> Data:

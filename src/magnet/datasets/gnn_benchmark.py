@@ -13,6 +13,7 @@ from magnet.files import damaged
 from magnet.untrusted import open_npz, read_csr
 
 FILES = {"coauthor-cs": "ms_academic_cs.npz", "amazon-computers": "amazon_electronics_computers.npz"}
+#: Validation nodes: as in the paper for Coauthor-CS, as for the Planetoid graphs for Amazon-Computers.
 VALIDATION = {"coauthor-cs": 200, "amazon-computers": 500}
 
 

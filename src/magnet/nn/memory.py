@@ -10,7 +10,7 @@ import torch
 
 from magnet.nn.model import Model
 
-GIB = 1 << 30
+GIB = 1 << 30  # bytes
 #: How torch and its libraries say that memory is not enough.
 SIGNS = ("out of memory", "allocate memory", "not enough memory", "alloc_failed")
 

@@ -16,12 +16,12 @@ from magnet.tables.fields import numbers
 from magnet.tables.review import LIST_FROM, CleaningRecord
 from magnet.tables.values import cell_text, json_value, texts
 
-MOST_CELLS = 50_000
-MAX_NEIGHBORS = 24
-MAX_ROWS, MAX_COLUMNS = 40, 40
+MOST_CELLS = 50_000  # in the list: as many as the page scrolls through without delay
+MAX_NEIGHBORS = 24  # values of linked rows, for each cell
+MAX_ROWS, MAX_COLUMNS = 40, 40  # of the table before and after
 MAX_PAIRS = 8  # examples of observed and suggested values, for each column and error type
 DIGITS = 9  # of probabilities, rounded alike in the list and in the counts
-BINS = 50
+BINS = 50  # of the histogram of probabilities
 ACTIONS = ("corrected", "filled", "kept")
 
 

@@ -18,6 +18,7 @@ from magnet.experiments.exhibits.classification import (
 )
 from magnet.experiments.exhibits.fig_detection import LOSSES
 
+#: Ratios of injected rows, methods and datasets of the first figure; datasets of the second.
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
 LEVEL_METHODS = ("gcn", "magnet-gae", "magnet-gcn")
 LEVEL_DATASETS = ("cora", "citeseer")

@@ -15,6 +15,7 @@ from magnet.experiments.store.jobs import Config
 
 LOSSES = {"mae": "MAE", "mse": "MSE"}
 DETECTORS = {**LOSSES, "auto": "ours"}
+#: Datasets and thresholds on the score |x - x'| in the tables.
 SPARSITY_DATASETS, SPARSITY_TAUS = ("cora", "citeseer", "pubmed"), (0.02, 0.1, 0.2, 0.3, 0.5, 0.9)
 ERRORS_DATASETS = ("cora", "citeseer", "pubmed", "wiki-cs", "coauthor-cs", "wisconsin", "texas")
 ERRORS_TAUS = (0.1, 0.3, 0.5)

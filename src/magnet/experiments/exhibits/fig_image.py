@@ -15,6 +15,7 @@ from magnet.experiments.exhibits.paper import printed
 from magnet.experiments.protocol.image import METHODS, PATCH, noisy_picture
 from magnet.experiments.store.jobs import Config
 
+#: The image that is drawn.
 SHOWN = 12
 #: The images on which the settings of the pixel graph were chosen.
 CHOSEN_ON = range(1, 9)

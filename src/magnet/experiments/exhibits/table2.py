@@ -23,6 +23,7 @@ TRUST: dict[str, tuple[str, dict[str, Any]]] = {
     "ours": ("magnet-gae", {"detector": "auto", "detector_options": {}}),
     "true": ("magnet-true", {}),
 }
+#: Exponents (p, q) that the paper compares, and further ones.
 PAPERS = [(p, q) for p in (0.0, 1.0) for q in (1.0, 2.0)]
 FURTHER = [(0.5, 1.0), (0.5, 2.0), (0.0, 1.5), (0.5, 1.5), (1.0, 1.5)]
 

@@ -51,6 +51,7 @@ def _gadc(repetition: Repetition, config: Config) -> RepairCandidates:
     return RepairCandidates([Candidate("diffused", lambda: diffused(repetition.x, repetition.graph, *amounts))])
 
 
+#: Settings of the diffusion, as published for citation graphs.
 _DIFFUSED: dict[str, Any] = {"lam": 64.0, "epsilon": 1e-5, "degree": 32}
 
 GADC = Method(

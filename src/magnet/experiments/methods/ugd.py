@@ -257,6 +257,7 @@ def _ugd(runs: Sequence[tuple[Repetition, Config]]) -> list[RepairCandidates]:
     ]
 
 
+#: Settings of the refinement, as published.
 _REFINED: dict[str, Any] = {"threshold": 0.7, "beta": 0.0, "gamma": 1e-3, "refining_rate": 1e-3}
 
 UGD = Method(

@@ -25,8 +25,8 @@ Picture = NDArray[np.float64]
 Wrong = NDArray[np.bool_]
 Repair = Callable[[Picture, Wrong], Picture]
 
-PATCH = 8
-SIGMA = 50 / 255
+#: Side of a patch in pixels and deviation of the noise, as in the paper.
+PATCH, SIGMA = 8, 50 / 255
 
 #: The graph of pixels: side of the compared windows, how far to look for like ones, how many to link.
 RADIUS, REACH, LINKS = 3, 24, 20
