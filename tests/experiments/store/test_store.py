@@ -24,12 +24,12 @@ def test_a_row_is_there_once_and_stays_as_it_was(tmp_path: Path) -> None:
     with Store(tmp_path / "a.sqlite") as store:
         assert store.add(config(0), {"test_accuracy": 0.5, "seconds": 2.0, "device": "cpu"})
         assert not store.add(config(0), {"test_accuracy": 0.9})
-        with pytest.raises(sqlite3.DatabaseError, match="never changed"):
-            store._connection.execute("UPDATE runs SET result = '{}'")
-        with pytest.raises(sqlite3.DatabaseError, match="never deleted"):
-            store._connection.execute("DELETE FROM runs")
     assert not (tmp_path / "a.sqlite-wal").exists()
     with sqlite3.connect(tmp_path / "a.sqlite") as plain:
+        with pytest.raises(sqlite3.DatabaseError, match="never changed"):
+            plain.execute("UPDATE runs SET result = '{}'")
+        with pytest.raises(sqlite3.DatabaseError, match="never deleted"):
+            plain.execute("DELETE FROM runs")
         rows = plain.execute("SELECT key, finished_at, dataset, seed, seconds, code FROM runs").fetchall()
     assert len(rows) == 1
     assert rows[0][0] == run_key(config(0))
@@ -72,9 +72,9 @@ def test_a_claimed_run_is_left_to_its_owner_until_that_dies(tmp_path: Path) -> N
 
 def test_a_claim_from_another_machine_ends_when_it_falls_silent(tmp_path: Path) -> None:
     with Store(tmp_path / "a.sqlite") as store:
-        for key, age in (("fresh", 0.0), ("stale", PATIENCE + 1)):
-            values = (key, "elsewhere", 1, time.time() - age)
-            store._connection.execute("INSERT INTO claims VALUES (?, ?, ?, ?)", values)
+        with sqlite3.connect(tmp_path / "a.sqlite") as plain:
+            for key, age in (("fresh", 0.0), ("stale", PATIENCE + 1)):
+                plain.execute("INSERT INTO claims VALUES (?, ?, ?, ?)", (key, "elsewhere", 1, time.time() - age))
         assert store.claim(["fresh", "stale"]) == ["stale"]
 
 
