@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from magnet import FrameletTransform, propagate, recover
-from magnet.recovery.io.output import File
+from magnet.recovery.io.output import FileOutput
 
 ray = pytest.importorskip("ray")
 
@@ -38,7 +38,7 @@ def test_equal_to_one_process_when_a_node_is_lost(cluster, data, tmp_path, monke
     nodes, second = cluster
     W, x, trust = data
     written = []
-    original = File.write
+    original = FileOutput.write
 
     def write(self, first, values, record):
         original(self, first, values, record)
@@ -47,7 +47,7 @@ def test_equal_to_one_process_when_a_node_is_lost(cluster, data, tmp_path, monke
             threading.Thread(target=nodes.remove_node, args=(second,), kwargs={"allow_graceful": False}).start()
             time.sleep(1)
 
-    monkeypatch.setattr(File, "write", write)
+    monkeypatch.setattr(FileOutput, "write", write)
     options = {"max_iter": 300, "tol": 0.0}
     out = tmp_path / "u.npy"
     r = recover(x, trust, W, block_columns=16, out=out, cluster=nodes.address, **options)

@@ -54,7 +54,7 @@ def reproduce(
     from rich.console import Console
 
     from magnet.experiments.exhibits import EXHIBITS, Options
-    from magnet.experiments.exhibits.make import Where, make_exhibits
+    from magnet.experiments.exhibits.make import Execution, make_exhibits
     from magnet.experiments.exhibits.render import show as show_document
     from magnet.experiments.exhibits.render import write_page
     from magnet.experiments.protocol.measure import chosen_device
@@ -85,7 +85,7 @@ def reproduce(
         settings=settings_file if search or settings_file.is_file() else None,
         defaults=defaults,
     )
-    where = Where(jobs=jobs, ray=ray, device=device, folder=None if folder is None else str(folder))
+    where = Execution(jobs=jobs, ray=ray, device=device, folder=None if folder is None else str(folder))
     target = store.parent if output is None else output
     chosen_device(device)
     if not store.exists() and exported.is_file():

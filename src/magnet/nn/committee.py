@@ -42,7 +42,7 @@ class _Job:
 
 
 @dataclass(frozen=True, eq=False)
-class _Made:
+class _CandidateFeatures:
     """Network inputs, and the basis they were multiplied with (None: not reduced)."""
 
     x: Any
@@ -81,7 +81,7 @@ class Committee:
     progress: bool = False
     members: list[list[Member]] = field(default_factory=list)
     make_seconds: list[float] = field(default_factory=list)
-    _kept: dict[Any, _Made] = field(default_factory=dict, repr=False)
+    _kept: dict[Any, _CandidateFeatures] = field(default_factory=dict, repr=False)
 
     def train(self) -> Committee:
         self.members = [[] for _ in self.problems]
@@ -278,10 +278,10 @@ class Committee:
             member.temperature = calibration(member.probability_of(member.logits[nodes]), problem.y.cpu()[nodes])
             self.members[job.problem].append(member)
 
-    def _features(self, jobs: Sequence[_Job]) -> list[tuple[_Made, list[_Job]]]:
+    def _features(self, jobs: Sequence[_Job]) -> list[tuple[_CandidateFeatures, list[_Job]]]:
         """Features, and the jobs on them; problems with the same matrix share it."""
-        groups: dict[int, tuple[_Made, list[_Job]]] = {}
-        same: dict[Any, tuple[Any, _Made]] = {}  # as long as a matrix is here no other can get its id
+        groups: dict[int, tuple[_CandidateFeatures, list[_Job]]] = {}
+        same: dict[Any, tuple[Any, _CandidateFeatures]] = {}  # as long as a matrix is here no other can get its id
         for job in jobs:
             began = time.perf_counter()
             made = self._made(job, same)
@@ -289,7 +289,7 @@ class Committee:
             groups.setdefault(id(made), (made, []))[1].append(job)
         return list(groups.values())
 
-    def _made(self, job: _Job, same: dict[Any, tuple[Any, _Made]]) -> _Made:
+    def _made(self, job: _Job, same: dict[Any, tuple[Any, _CandidateFeatures]]) -> _CandidateFeatures:
         """The features of a job; kept for the networks that follow as far as memory allows."""
         candidate, recipe = self._candidate(job), self.problems[job.problem].recipes[job.recipe]
         scaling, width = recipe.settings["scaling"], self._width(job)
@@ -303,11 +303,11 @@ class Committee:
         if found is None:
             scaled = SCALINGS[scaling](x, in_place=candidate.is_new)
             if width == scaled.shape[1]:
-                found = same[id(x), scaling, width] = (x, _Made(_compact(scaled, self.device)))
+                found = same[id(x), scaling, width] = (x, _CandidateFeatures(_compact(scaled, self.device)))
             else:
                 del x  # as large as the features
                 basis = principal(scaled, width)
-                found = (None, _Made(scaled @ basis, basis))
+                found = (None, _CandidateFeatures(scaled @ basis, basis))
                 del scaled
                 return_freed_memory()
         same[key] = found
@@ -327,7 +327,7 @@ def _compact(x: Any, device: torch.device) -> Any:
     return csr_tensor(to_scipy(x), x.dtype, x.device)
 
 
-def _together(groups: Sequence[tuple[_Made, list[_Job]]]) -> Any:
+def _together(groups: Sequence[tuple[_CandidateFeatures, list[_Job]]]) -> Any:
     """One matrix, or several that serve equal numbers of models, as :func:`magnet.nn.fit` takes them."""
     if len(groups) == 1:
         return groups[0][0].x

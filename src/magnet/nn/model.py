@@ -17,8 +17,7 @@ from magnet.graph import Graph
 from magnet.nn.dropout import Dropout
 from magnet.nn.features import Features
 from magnet.nn.layers import Linear
-from magnet.nn.sparse import Sparse
-from magnet.nn.sparse import field as field_of
+from magnet.nn.sparse import Sparse, receptive_field
 
 Numbers = float | Sequence[float]
 Nodes = np.ndarray[Any, Any]
@@ -200,7 +199,7 @@ class Model(nn.Module):
         fields: list[Nodes | None] = [nodes]
         for _ in range(hops):
             last = fields[-1]
-            fields.append(None if last is None else field_of(matrix, last))
+            fields.append(None if last is None else receptive_field(matrix, last))
         parts = [_submatrix(matrix, to, source) for to, source in pairwise(fields)]
         parts.reverse()
         taken = features.take(fields[-1])

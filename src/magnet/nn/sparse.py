@@ -65,6 +65,6 @@ def incidence(graph: Graph) -> sp.csr_matrix:
     return sp.csr_matrix((values, places), shape=(upper.nnz, graph.num_nodes))
 
 
-def field(matrix: sp.csr_matrix, nodes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def receptive_field(matrix: sp.csr_matrix, nodes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The nodes, in order, whose values ``(matrix @ h)[nodes]`` depends on."""
     return np.unique(matrix[nodes].indices)

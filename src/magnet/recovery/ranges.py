@@ -19,7 +19,7 @@ from magnet.recovery.result import Record, RecoveryResult
 Solved: TypeAlias = Sequence[tuple[Tensor, Record]]
 
 
-class Job(Protocol):
+class RangeSolver(Protocol):
     """The computation for a range of columns."""
 
     @property
@@ -28,12 +28,12 @@ class Job(Protocol):
     def solve(self, x: Tensor, trust: Tensor, first: int) -> Solved:
         """The columns ``first`` to ``first + x.shape[1]`` of every result."""
 
-    def for_workers(self) -> Job:
+    def for_workers(self) -> RangeSolver:
         """The same for processes that use one core each, with shared values precomputed."""
 
 
 def run_ranges(
-    job: Job,
+    job: RangeSolver,
     x: Columns,
     trust: Columns,
     *,
@@ -78,7 +78,7 @@ def run_ranges(
 
 
 def solve_on_cluster(
-    job: Job, x: Columns, trust: Columns, starts: Sequence[int], width: int, address: str
+    job: RangeSolver, x: Columns, trust: Columns, starts: Sequence[int], width: int, address: str
 ) -> Iterator[tuple[int, Solved]]:
     """The graph and the settings go into the object store once, a task gets the columns of its range."""
 
@@ -93,7 +93,9 @@ def solve_on_cluster(
         yield first, [(torch.from_numpy(values.copy()), record) for values, record in solved]
 
 
-def _solve_range(job: Job, x: NDArray[Any], trust: NDArray[Any], first: int) -> list[tuple[NDArray[Any], Record]]:
+def _solve_range(
+    job: RangeSolver, x: NDArray[Any], trust: NDArray[Any], first: int
+) -> list[tuple[NDArray[Any], Record]]:
     block, weights = torch.from_numpy(x.copy()), torch.from_numpy(trust.copy())
     return [(_array(values), record) for values, record in job.solve(block, weights.expand_as(block), first)]
 

@@ -14,7 +14,7 @@ from magnet.experiments.exhibits.classification import Setting, comparable, conf
 from magnet.experiments.store import RESULT_VERSIONS, Store
 from magnet.experiments.store.jobs import execute
 from magnet.experiments.tuning import settings
-from magnet.experiments.tuning.search import Batch, Trial, ask, best, choose, plan, race, trials_in
+from magnet.experiments.tuning.search import SearchBatch, Trial, ask, best, choose, plan, race, trials_in
 
 PLACE = {"kind": "classify", "seed": 0, "dataset": "cora", "corruption": "meta", "method": "magnet-one"}
 
@@ -37,7 +37,7 @@ def test_the_search_finds_the_best_setting_and_tries_each_once() -> None:
 
 
 def test_scores_are_mean_validation_accuracies() -> None:
-    batch = Batch("gcn", "digits", "none", [{"epochs": 10}, {"epochs": 10, "learning_rate": 0.05}])
+    batch = SearchBatch("gcn", "digits", "none", [{"epochs": 10}, {"epochs": 10, "learning_rate": 0.05}])
     slow, fast = race([batch], seeds=[0, 1], device="cpu")[0]
     assert (slow.pruned, fast.pruned) == (True, False)  # ten epochs are too few for the default learning rate
     common = {"dataset": "digits", "corruption": "none", "method": "gcn", "epochs": 10, "learning_rate": 0.05}
@@ -117,7 +117,9 @@ def test_the_worse_half_is_dropped_after_the_first_repetition(monkeypatch: pytes
             yield number, {"val_accuracy": each["hidden"] / 100 + each["seed"]}
 
     monkeypatch.setattr("magnet.experiments.tuning.search.run_many", rows)
-    batches = [Batch("gcn", "cora", "none", [{"hidden": h} for h in sizes]) for sizes in ((10, 40, 20, 30), (90, 80))]
+    batches = [
+        SearchBatch("gcn", "cora", "none", [{"hidden": h} for h in sizes]) for sizes in ((10, 40, 20, 30), (90, 80))
+    ]
     first, second = race(batches, seeds=(0, 1, 2))
     assert [trial.pruned for trial in first] == [True, False, True, False]
     assert [trial.score for trial in first] == pytest.approx([0.1, 1.4, 0.2, 1.3])

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 import torch
 
 from magnet import FrameletTransform, Graph, propagate, recover
-from magnet.recovery.io.output import File
+from magnet.recovery.io.output import FileOutput
 
 SETUP = """
 import sys
@@ -129,7 +129,7 @@ def test_bad_files_are_named(files):
 def interrupted(monkeypatch, after, *arguments, **options):
     """Run ``recover`` until so many ranges are written, then fail as a lost machine would."""
     written = []
-    original = File.write
+    original = FileOutput.write
 
     def write(self, first, values, record):
         if len(written) == after:
@@ -138,7 +138,7 @@ def interrupted(monkeypatch, after, *arguments, **options):
         original(self, first, values, record)
 
     with monkeypatch.context() as patch:
-        patch.setattr(File, "write", write)
+        patch.setattr(FileOutput, "write", write)
         with pytest.raises(KeyboardInterrupt):
             recover(*arguments, **options)
     return written

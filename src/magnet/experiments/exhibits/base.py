@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from magnet.experiments.exhibits.paper import Printed
+from magnet.experiments.exhibits.paper import PaperValue
 from magnet.experiments.store import Run, Store, canonical_key
 from magnet.experiments.store.jobs import Config
 
@@ -167,7 +167,7 @@ class Cell:
     row: str
     column: str
     ours: Summary | None = None
-    paper: Printed | None = None
+    paper: PaperValue | None = None
     planned: int = 0
     score: float | None = None
     digits: int = 2

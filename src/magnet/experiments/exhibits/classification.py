@@ -8,7 +8,7 @@ from typing import Any
 
 from magnet.datasets import DATASETS
 from magnet.experiments.exhibits.base import Options, Results, Summary
-from magnet.experiments.exhibits.paper import Printed, printed
+from magnet.experiments.exhibits.paper import PaperValue, printed
 from magnet.experiments.methods import METHODS, get
 from magnet.experiments.store.jobs import Config
 from magnet.experiments.tuning.settings import tuned, tuned_under
@@ -105,7 +105,7 @@ class Setting:
         """The paper's name of the corruption. Its text injects far rows; its code injected random ones."""
         return "meta" if self.corruption == "meta" else "injection"
 
-    def paper(self, exhibit: str, method: str, quantity: str = "accuracy", **more: Any) -> Printed | None:
+    def paper(self, exhibit: str, method: str, quantity: str = "accuracy", **more: Any) -> PaperValue | None:
         if self.corruption == "none":  # the paper's values on clean data are in the row of the clean GCN
             return None
         value = printed(exhibit, quantity, setting=self.papers, dataset=self.dataset, method=method, **more)

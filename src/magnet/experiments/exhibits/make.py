@@ -22,7 +22,7 @@ from magnet.experiments.tuning import search as tuning
 
 
 @dataclass(frozen=True)
-class Where:
+class Execution:
     """Where runs are executed; none of it changes the results.
 
     Args:
@@ -43,7 +43,7 @@ class Where:
 
 
 @dataclass(frozen=True)
-class Made:
+class RenderedExhibits:
     """Rendered exhibits, the keys of the runs that they show, and the planned runs that failed, with the reason."""
 
     documents: list[Document]
@@ -56,13 +56,13 @@ def make_exhibits(
     store: str | os.PathLike[str],
     output: str | os.PathLike[str] | None = None,
     options: Options | None = None,
-    where: Where | None = None,
+    where: Execution | None = None,
     show_only: bool = False,
     any_version: bool = False,
     search: int = 0,
     run: Runner | None = None,
     say: Callable[[str], None] | None = print,
-) -> Made:
+) -> RenderedExhibits:
     """Run the missing runs of some exhibits, and render the finished ones.
 
     Args:
@@ -78,7 +78,7 @@ def make_exhibits(
         run: computes configs. (default: :func:`magnet.experiments.protocol.registry.compute`)
         say: called with progress messages if there is no terminal; ``None`` for none. (default: ``print``)
     """
-    options, where = options or Options(), where or Where()
+    options, where = options or Options(), where or Execution()
     exhibits = [EXHIBITS[name] for name in (EXHIBITS if "all" in names else dict.fromkeys(names))]
     planned: list[Job] = []
     with Store(store, read_only=show_only) as opened:
@@ -109,10 +109,10 @@ def make_exhibits(
                 write(documents[-1], Path(output), f"Made by `magnet reproduce {exhibit.name}` {versions}.")
         keys = {opened.key(config) for job in planned for config in job.configs}
         failed = {key: message for key, message in opened.failed().items() if key in keys}
-    return Made(documents, results.shown, failed)
+    return RenderedExhibits(documents, results.shown, failed)
 
 
-def _run(store: Store, jobs: list[Job], run: Runner, where: Where, say: Callable[[str], None] | None) -> None:
+def _run(store: Store, jobs: list[Job], run: Runner, where: Execution, say: Callable[[str], None] | None) -> None:
     if not missing(store, jobs):
         return
     with progress(store, jobs, say):

@@ -9,7 +9,7 @@ from importlib import resources
 
 
 @dataclass(frozen=True)
-class Printed:
+class PaperValue:
     """A number in the paper (NaN: the paper reports that memory ran out), and its deviation if there is one."""
 
     value: float
@@ -22,7 +22,7 @@ def _lines() -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def printed(exhibit: str, quantity: str, **where: object) -> Printed | None:
+def printed(exhibit: str, quantity: str, **where: object) -> PaperValue | None:
     """What the paper prints for a quantity in one of its tables or figures, None where it prints nothing.
 
     Args:
@@ -43,7 +43,7 @@ def printed(exhibit: str, quantity: str, **where: object) -> Printed | None:
         if all(line[name] == value for name, value in wanted.items()):
             missing = float("nan")
             value = missing if line["value"] == "OOM" else float(line["value"])
-            return Printed(value, float(line["std"]) if line["std"] else missing)
+            return PaperValue(value, float(line["std"]) if line["std"] else missing)
     return None
 
 

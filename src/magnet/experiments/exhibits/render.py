@@ -23,9 +23,9 @@ def cell_text(cell: Cell, lines: str = "<br>") -> str:
     """A cell as text: mean and deviation, interval, the paper's value and the difference to it.
 
     Example:
-        >>> from magnet.experiments.exhibits.paper import Printed
+        >>> from magnet.experiments.exhibits.paper import PaperValue
         >>> from magnet.experiments.exhibits.base import Summary
-        >>> cell_text(Cell("a", "b", Summary(80, 1, 79.3, 80.7, 10), Printed(79, 0.5), planned=10), "; ")
+        >>> cell_text(Cell("a", "b", Summary(80, 1, 79.3, 80.7, 10), PaperValue(79, 0.5), planned=10), "; ")
         '80.00 ± 1.00; [79.30, 80.70]; paper 79.00 (+1.00)'
     """
     if cell.text:

@@ -40,11 +40,11 @@ def search(configs: Sequence[Config], device: str | None, folder: str | None) ->
     from dataclasses import asdict
 
     from magnet.experiments.protocol.measure import device_name
-    from magnet.experiments.tuning.search import Batch, race
+    from magnet.experiments.tuning.search import SearchBatch, race
 
     for group in _alike(configs, ("dataset", "repeats", "corruption_options", "fixed_corruption")):
         began, first = time.perf_counter(), group[0]
-        batches = [Batch(c["method"], c["dataset"], c["corruption"], c["trials"]) for c in group]
+        batches = [SearchBatch(c["method"], c["dataset"], c["corruption"], c["trials"]) for c in group]
         more = {name: first[name] for name in ("corruption_options", "fixed_corruption") if name in first}
         raced = race(batches, range(first["repeats"]), device=device, folder=folder, **more)
         seconds = (time.perf_counter() - began) / len(group)

@@ -43,7 +43,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Batch:
+class SearchBatch:
     """Settings of a method to be evaluated on a dataset under a corruption."""
 
     method: str
@@ -110,7 +110,7 @@ def best(trials: Sequence[Trial]) -> Trial:
     return max(finished, key=lambda trial: trial.score)
 
 
-def race(batches: Sequence[Batch], seeds: Sequence[int], **options: Any) -> list[list[Trial]]:
+def race(batches: Sequence[SearchBatch], seeds: Sequence[int], **options: Any) -> list[list[Trial]]:
     """Mean validation accuracy of every setting over some repetitions, with pruning: after the first repetition the
     worse half of each batch is dropped, and only the rest gets the other repetitions.
 

@@ -24,7 +24,7 @@ from magnet.recovery.result import Record
 HASHED_AT_ONCE = 1 << 24
 
 
-class Memory:
+class MemoryOutput:
     """Collects the columns in one tensor or array."""
 
     def __init__(self, x: Columns):
@@ -49,7 +49,7 @@ class Memory:
         return self._whole if self._x.is_tensor else self._whole.detach().cpu().numpy()
 
 
-class Given:
+class ArrayOutput:
     """Fills an array or memory map that the user gave."""
 
     def __init__(self, array: NDArray[Any], shape: tuple[int, int]) -> None:
@@ -73,7 +73,7 @@ class Given:
         return self._array
 
 
-class File(Given):
+class FileOutput(ArrayOutput):
     """Writes a ``.npy`` file range by range.
 
     ``PATH.partial`` holds the columns and ``PATH.journal`` one line for each finished range, written only
@@ -162,17 +162,17 @@ def _line(entry: dict[str, Any]) -> bytes:
     return json.dumps(entry).encode() + b"\n"
 
 
-Output: TypeAlias = Memory | File | Given
+Output: TypeAlias = MemoryOutput | FileOutput | ArrayOutput
 
 
 def output_for(out: Any, x: Columns, fingerprint: str) -> Output:
     """Where the result for ``x`` goes: a file, the user's array, or (``None``) memory."""
     if out is None:
-        return Memory(x)
+        return MemoryOutput(x)
     if is_path(out):
-        return File(out, x.shape, torch.zeros(0, dtype=x.dtype).numpy().dtype, fingerprint)
+        return FileOutput(out, x.shape, torch.zeros(0, dtype=x.dtype).numpy().dtype, fingerprint)
     if isinstance(out, np.ndarray):
-        return Given(out, x.shape)
+        return ArrayOutput(out, x.shape)
     raise ValueError(f"out is a {type(out).__name__}; it must be the path of a .npy file or an array")
 
 
