@@ -30,9 +30,10 @@ demo: $(STAMP)
 test: $(STAMP)
 	@$(PYTEST)
 
-# under 90 seconds: the mathematics, files and tables on tiny data, without what compiles kernels
+# under 90 seconds: the mathematics, files and tables on tiny data, without kernels and whole tables with links
 test-fast: $(STAMP)
 	@$(PYTEST) -m 'not slow and not data' --ignore tests/recovery/kernels --ignore tests/recovery/io \
+		--ignore tests/tables/numbers/test_small_tables.py --ignore tests/tables/test_graph_findings.py \
 		tests/test_prox.py tests/test_framelets.py tests/test_graph.py tests/test_arrays.py tests/test_files.py \
 		tests/recovery tests/datasets tests/tables tests/docs/test_packaging.py
 
