@@ -85,3 +85,31 @@ print(faults(), resident() - before)
     assert held > 60
     assert mapped > 3 * 16_000
     assert left < 20
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="of glibc's allocator")
+def test_memory_of_arrays_is_returned_as_soon_as_they_are_deleted() -> None:
+    """Sixteen arrays of 4 MB, which glibc would keep once it has seen such a size freed."""
+    code = """
+import resource
+import numpy as np
+from magnet.arrays import return_memory_at_once
+
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize() >> 20
+
+def left():
+    arrays = [np.ones(1 << 22, np.int8) for _ in range(16)]
+    last = np.ones(1 << 19, np.int8)  # behind the others
+    del arrays
+    return resident() - before
+
+before = resident()
+with return_memory_at_once():
+    print(left())
+print(left())
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    at_once, kept = map(int, run.stdout.split())
+    assert at_once < 16
+    assert kept > 48

@@ -196,17 +196,32 @@ def reuse_freed_memory(size: int) -> Iterator[None]:
     glibc maps arrays beyond 32 MB anew each time, and the system clears every page of them: that takes five times as
     long as adding two of them. It keeps smaller ones itself. No effect on other systems.
     """
-    longer = size > MAPPED_BYTES
-    if longer:
-        _glibc("mallopt", M_MMAP_THRESHOLD, min(size + 4096, MAX_INT))
-        _glibc("mallopt", M_TRIM_THRESHOLD, min(16 * size, MAX_INT))  # a dozen temporaries of that size
+    if size <= MAPPED_BYTES:
+        yield
+        return
+    with _mapping_beyond(size + 4096, kept=16 * size):  # a dozen temporaries of that size
+        yield
+
+
+@contextmanager
+def return_memory_at_once(size: int = 1 << 20) -> Iterator[None]:
+    """Return the memory of arrays of more than so many bytes as soon as they are deleted, as long as the block runs:
+    less memory, but clearing new pages takes time. No effect on other systems than glibc's. (default: 1 MB)"""
+    with _mapping_beyond(size, kept=size):
+        yield
+
+
+@contextmanager
+def _mapping_beyond(size: int, kept: int) -> Iterator[None]:
+    """Let glibc map arrays of more than so many bytes, and keep so much freed memory at the end of its heap."""
+    _glibc("mallopt", M_MMAP_THRESHOLD, min(size, MAX_INT))
+    _glibc("mallopt", M_TRIM_THRESHOLD, min(kept, MAX_INT))
     try:
         yield
     finally:
-        if longer:
-            _glibc("mallopt", M_MMAP_THRESHOLD, MAPPED_BYTES)
-            _glibc("mallopt", M_TRIM_THRESHOLD, 2 * MAPPED_BYTES)
-            return_freed_memory()
+        _glibc("mallopt", M_MMAP_THRESHOLD, MAPPED_BYTES)
+        _glibc("mallopt", M_TRIM_THRESHOLD, 2 * MAPPED_BYTES)
+        return_freed_memory()
 
 
 def _glibc(function: str, *arguments: int) -> None:

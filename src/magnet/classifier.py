@@ -18,7 +18,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from magnet import detection
-from magnet.arrays import dense_x, return_freed_memory
+from magnet.arrays import dense_x, return_freed_memory, return_memory_at_once
 from magnet.datasets.npz import save_arrays
 from magnet.detection.data.scratch import row_ranges
 from magnet.features import fingerprint
@@ -145,7 +145,8 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         train, val = self._parts(data, codes >= 0)
         settings = {name: getattr(self, name) for name in SETTINGS if getattr(self, name) is not None}
         recipes = recipes_of(self.model, settings, self.model_options, int(train.sum()))
-        x, candidates = self._candidates(data, graph)
+        with return_memory_at_once():
+            x, candidates = self._candidates(data, graph)
         self.n_features_in_, classes = int(x.shape[1]), len(self.classes_)
         problem = Problem(graph, codes, train, val, self.n_features_in_, classes, self.seed, candidates, recipes)
         committee = Committee([problem], self._place(), self.initializations, keep_models=True, progress=self.progress)
@@ -159,8 +160,8 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.weights_ = weight[weight > 0] / weight.sum()
         self.members_ = [member for member, share in zip(members, weight, strict=True) if share > 0]
         self.chosen_ = self.members_[self.weights_.argmax()].candidate
-        return_freed_memory()
-        self.x_ = next(candidate for candidate in candidates if candidate.name == self.chosen_).make()
+        with return_memory_at_once():
+            self.x_ = next(candidate for candidate in candidates if candidate.name == self.chosen_).make()
         probability = voting.average(self.members_, self.weights_)
         self.temperature_ = voting.calibration(probability[val], codes[val])
         self.probability_ = voting.calibrated(probability, self.temperature_).numpy()

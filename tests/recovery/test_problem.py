@@ -68,3 +68,23 @@ def test_objective_of_known_coefficients(path):
     assert problem.penalty(coefficients).tolist() == [4 * 2 * 2 + 1 * 1 * 5]  # nu d |c|
     moved = x + column(1, 2, 0, 7)
     assert problem.fidelity(moved).tolist() == pytest.approx([0.5 * (1 * 1 + 2 * 0.25 * 4)])  # d M^2 (U - X)^2
+
+
+def test_spreads_are_those_of_the_trusted_coefficients(path):
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(path.num_nodes, 5, generator=generator)
+    trust = torch.rand(path.num_nodes, 5, generator=generator)
+    trust[:, 4] = 0
+    given = x.clone()
+    found = penalty_weights(Settings(strength=2.0), path, x, trust)
+    assert torch.equal(x, given)
+    coefficients = path.analysis(x)
+    for b in range(1, path.num_bands):
+        for j in range(5):
+            trusted = coefficients[b, trust[:, j] > 0.5, j]
+            if not trusted.numel():
+                assert found[b, j] == 0
+                continue
+            mad = 1.4826 * (trusted - trusted.median()).abs().median()
+            rms = trusted.square().mean().sqrt()
+            torch.testing.assert_close(found[b, j], 2 * (mad if mad >= 0.01 * rms else rms), rtol=1e-4, atol=1e-6)

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from magnet.arrays import csr_tensor, is_sparse, return_freed_memory, to_scipy
+from magnet.arrays import csr_tensor, is_sparse, return_freed_memory, return_memory_at_once, to_scipy
 from magnet.nn.features import principal, stays_sparse
 from magnet.nn.members import SCALINGS, SIDE_BY_SIDE, TRAINING, Member, Problem, single
 from magnet.nn.memory import NotEnoughMemory, available
@@ -229,8 +229,8 @@ class Committee:
             self._until_it_fits(jobs[half:])
 
     def _batch(self, jobs: Sequence[_Job]) -> None:
-        groups = self._features(jobs)
-        return_freed_memory()
+        with return_memory_at_once():
+            groups = self._features(jobs)
         ordered = [job for _, members in groups for job in members]
         bases = [made.basis for made, members in groups for _ in members]
         began = time.perf_counter()

@@ -266,11 +266,11 @@ def _spreads(transform: FrameletTransform, x: Tensor, trust: Tensor) -> Tensor:
     """Robust standard deviation ``[bands, d]`` of the coefficients of some columns at trusted cells: 1.4826 MAD, or the
     rms where that is tiny."""
     bands, trusted = transform.analysis(x.contiguous()), trust > 0.5
-    hidden = torch.where(trusted, bands, torch.nan)
-    center = hidden.nanmedian(dim=1, keepdim=True).values
-    mad = NORMAL_MAD * (hidden - center).abs_().nanmedian(dim=1).values
     count = trusted.sum(0)
-    rms = torch.sqrt(torch.where(trusted, bands**2, 0.0).sum(1) / count.clamp(min=1))
+    rms = torch.sqrt(bands.square().masked_fill_(~trusted, 0.0).sum(1) / count.clamp(min=1))
+    bands.masked_fill_(~trusted, torch.nan)  # in place: the coefficients are several times as large as x
+    center = bands.nanmedian(dim=1, keepdim=True).values
+    mad = NORMAL_MAD * bands.sub_(center).abs_().nanmedian(dim=1).values
     return torch.where((count > 0) & (mad >= 0.01 * rms), mad, rms)
 
 
