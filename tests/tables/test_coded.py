@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from magnet.tables.coded import CodedColumn, CodedTable, distinct, joint
+from magnet.tables.coded import DENSE, CodedColumn, CodedTable, distinct, joint, row_counts
 
 
 def test_a_column_is_its_distinct_texts_and_their_places() -> None:
@@ -59,3 +61,32 @@ def test_pairs_of_codes_get_one_code_each() -> None:
     codes, count = distinct(np.array([7, 3, 7]))
     assert (codes.tolist(), count) == ([0, 1, 0], 2)
     assert joint(np.array([0, 0, 1, 0]), np.array([0, 5, 0, 0])).tolist() == [0, 1, 2, 0]
+
+
+@pytest.mark.parametrize("keys", [30, 30 * DENSE * 1000])
+def test_rows_are_counted_by_key(keys: int) -> None:
+    key = np.random.default_rng(0).integers(6, size=200) * (keys // 6)
+    assert row_counts(key, keys).tolist() == [int((key == k).sum()) for k in key]
+
+
+def test_what_is_kept_of_a_column_is_computed_again_after_a_change() -> None:
+    column = CodedColumn.of("x", ["a", "b", "b"])
+    assert (column.levels(), column.repairs) == (2, 0)
+    column.repair(np.array([0, 1, 1]))  # nothing changes
+    assert (column.levels(), column.repairs) == (2, 0)
+    assert column.keep("levels", lambda: -1) == 2
+    column.repair(np.array([1, 1, 1]))
+    assert (column.levels(), column.repairs) == (1, 1)
+    column.rewrite(0, "new")
+    assert column.levels() == 2
+    assert column.values[column.read[0]] == column.values[column.current[0]] == "new"
+    assert pickle.loads(pickle.dumps(column)).keep("levels", lambda: -1) == -1  # tasks compute their own
+
+
+def test_a_row_has_no_vote_of_its_own() -> None:
+    links = sp.csr_array(np.array([[5.0, 2.0, 0.0], [2.0, 0.0, 1.0], [0.0, 1.0, 3.0]]))
+    table = CodedTable.of({"x": ["a", "b", "c"]}, links=links)
+    assert table.voters is not None
+    assert table.voters.toarray().tolist() == [[0, 2, 0], [2, 0, 1], [0, 1, 0]]
+    assert table.voters.nnz == 4
+    assert CodedTable.of({"x": ["a"]}).voters is None

@@ -14,12 +14,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 
 from magnet.arrays import Bools, Floats, Ints
 from magnet.tables.roles.base import ROLES, Role
 from magnet.tables.roles.patterns import blank, decimal_commas, exchange_marks
 
 Codes = Ints
+DENSE = 16  # keys per row up to which counting in an array takes less time than renumbering them
 K = TypeVar("K")
 
 
@@ -36,6 +38,7 @@ class CodedColumn:
         read: codes after rewrites (units, formats, disguised blanks), which the channels take as observed.
         current: codes of the repaired column, which the contexts use.
         commas: the file has decimal commas in this column; all texts here have points instead.
+        repairs: how often the repaired column has changed.
     """
 
     name: str
@@ -46,6 +49,29 @@ class CodedColumn:
     read: Codes
     current: Codes
     commas: bool = False
+    repairs: int = 0
+    _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_kept": {}}
+
+    def rewrite(self, row: int, text: str) -> None:
+        """Replace a text as read."""
+        self.read[row] = self.current[row] = self.code(text)
+        self._kept.clear()
+
+    def repair(self, current: Codes) -> None:
+        """Replace the codes of the repaired column."""
+        if not np.array_equal(current, self.current):
+            self.current = current
+            self.repairs += 1
+            self._kept.clear()
+
+    def keep(self, key: Any, compute: Callable[[], K]) -> K:
+        """What ``compute`` makes of the repaired column, computed once for all columns that ask for it."""
+        if key not in self._kept:
+            self._kept[key] = compute()
+        return self._kept[key]
 
     @classmethod
     def of(cls, name: str, texts: Sequence[str]) -> CodedColumn:
@@ -77,6 +103,10 @@ class CodedColumn:
     def read_counts(self) -> Codes:
         """How often each value occurs in the column as read."""
         return np.bincount(self.read, minlength=len(self.values)).astype(np.int64)
+
+    def levels(self) -> int:
+        """How many different values the repaired column has."""
+        return self.keep("levels", lambda: int(np.count_nonzero(np.bincount(self.current))))
 
     def texts(self, repaired: bool = False) -> Texts:
         """The distinct filled texts of the column as read, or of the repaired column."""
@@ -190,6 +220,15 @@ class CodedTable:
     def num_rows(self) -> int:
         return len(self.columns[0].read) if self.columns else 0
 
+    @cached_property
+    def voters(self) -> sp.csr_array | None:
+        """The links without those of a row to itself."""
+        if self.links is None:
+            return None
+        links = sp.csr_array(self.links, dtype=np.float64).tocoo()
+        kept = (links.row != links.col) & (links.data != 0)
+        return sp.csr_array((links.data[kept], (links.row[kept], links.col[kept])), shape=links.shape)
+
     def judged(self, roles: Collection[str] = ROLES) -> Iterator[tuple[int, CodedColumn]]:
         """Positions and columns of some roles, without those that are left out or empty."""
         for j, column in enumerate(self.columns):
@@ -207,6 +246,22 @@ def distinct(codes: Codes) -> tuple[Codes, int]:
     """Codes renumbered 0..count-1 in order of appearance, and how many there are."""
     new, values = pd.factorize(codes)
     return new.astype(np.int64), len(values)
+
+
+def row_counts(key: Codes, keys: int) -> Codes:
+    """For each row, how many rows have its key.
+
+    Args:
+        key: of each row, 0..keys-1.
+        keys: how many there may be; where that is many times the number of rows, they are renumbered.
+
+    Example:
+        >>> row_counts(np.array([2, 0, 2]), 3)
+        array([2, 1, 2])
+    """
+    if keys > DENSE * len(key):
+        key = distinct(key)[0]
+    return np.bincount(key)[key]
 
 
 def ordered_pairs(counts: Floats | Codes) -> float:

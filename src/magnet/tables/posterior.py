@@ -213,8 +213,7 @@ def _apply(table: CodedTable, cells: Cells, found: Iterable[tuple[int, Finding]]
             continue
         _add(cells, [(j, finding)], _both)
         if finding.suggested is not None and finding.confidence >= options.learn_from:
-            column = table.columns[j]
-            column.read[finding.row] = column.current[finding.row] = column.code(finding.suggested)
+            table.columns[j].rewrite(finding.row, finding.suggested)
 
 
 def _add(cells: Cells, found: Iterable[tuple[int, Finding]], merge: Callable[[Finding, Finding], Finding]) -> None:
@@ -267,10 +266,10 @@ def _passes(
             own = (result.misspelled + options.rate_rows * wrong / seen) / (result.identifiable + options.rate_rows)
             rates[j] = min(max(own, 0.5 * wrong / seen, options.rate_floor), options.rate_cap)
         for j in active:
-            column = table.columns[j]
-            column.current = column.read.copy()
+            repaired = table.columns[j].read.copy()
             for row, code in judged[j].repairs.items():
-                column.current[row] = code
+                repaired[row] = code
+            table.columns[j].repair(repaired)
         typo.learn(decided.lessons + [pair for result in judged.values() for pair in result.lessons])
         if step >= options.passes - 1:
             active = [j for j in active if rates[j] > RISING * before[j]]

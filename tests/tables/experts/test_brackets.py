@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
-from magnet.tables.posterior import judge_table
+from magnet.tables.coded import CodedTable
+from magnet.tables.experts.brackets import _agreement, _best, _kept_groups
+from magnet.tables.posterior import _set_roles, judge_table
 
 
 def taxes(rows: int = 1200) -> dict[str, list[str]]:
@@ -35,3 +39,34 @@ def test_brackets_that_overlap_have_no_exceptions() -> None:
     grade = rng.integers(1, 6, size=400)
     pay = np.exp(0.18 * grade + rng.normal(0, 0.06, size=400))
     assert judge_table({"grade": [f"G{k}" for k in grade], "pay": [f"{x:.4f}" for x in pay]}).cells == []
+
+
+def test_the_number_and_the_group_are_those_with_most_equal_neighbors() -> None:
+    table = CodedTable.of(taxes() | {"noise": [str(k * k % 997) for k in range(1200)]})
+    _set_roles(table, None)
+    state, salary, rate, noise = (np.array(c.values, dtype=object)[c.current] for c in table.columns)
+
+    def equal_neighbors(number: np.ndarray, group: np.ndarray) -> float:
+        order = sorted(range(1200), key=lambda i: (group[i], float(number[i])))
+        pairs = [(i, j) for i, j in pairwise(order) if group[i] == group[j]]
+        return float(np.mean([rate[i] == rate[j] for i, j in pairs]))
+
+    everywhere = np.zeros(1200, dtype=object)
+    shares = {
+        (number, group): equal_neighbors(*columns)
+        for (number, group), columns in {
+            (1, 0): (salary, state),
+            (1, -1): (salary, everywhere),
+            (3, 0): (noise, state),
+            (3, -1): (noise, everywhere),
+        }.items()
+    }
+    assert _best(table, 2) == max(shares, key=lambda each: shares[each]) == (1, 0)
+
+
+def test_agreement_is_the_share_of_equal_pairs() -> None:
+    table = CodedTable.of({"group": list("aabbb"), "value": list("xxyyz")})
+    group, value = (c.current for c in table.columns)
+    pairs = [(i, j) for i in range(5) for j in range(5) if i != j and group[i] == group[j]]
+    expected = np.mean([value[i] == value[j] for i, j in pairs])
+    assert _agreement(_kept_groups(table, 0, np.arange(5)), value) == expected == 0.5

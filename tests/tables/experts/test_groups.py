@@ -1,9 +1,11 @@
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 from magnet.tables.coded import CodedTable
 from magnet.tables.experts.base import ColumnContext
-from magnet.tables.experts.groups import Groups, choose_contexts
+from magnet.tables.experts.groups import MAX_GROUPS, MIN_GAIN, SMOOTHING, UNSEEN, Groups, choose_contexts
 
 
 def table() -> CodedTable:
@@ -52,3 +54,58 @@ def test_a_context_with_many_mixed_groups_determines_nothing() -> None:
         people = CodedTable.of({"sex": sex, "height": height})
         said = Groups(people, 0, (1,), 0.2).agreement()[0][3]
         assert (None if said < 0 else people.columns[0].values[said]) == voice
+
+
+def slow_fit(group: np.ndarray, value: np.ndarray, frequency: np.ndarray) -> tuple[float, float]:
+    """The best mean log-likelihood and its smoothing, pair by pair."""
+    same = np.array([((group == g) & (value == v)).sum() for g, v in zip(group, value, strict=True)])
+    size = np.array([(group == g).sum() for g in group])
+    return max((float(np.log((same - 1 + k * frequency) / (size - 1 + k)).mean()), k) for k in SMOOTHING)
+
+
+def slow_choice(table: CodedTable, j: int) -> list[tuple[tuple[int, ...], float]]:
+    codes = [np.unique(c.current, return_inverse=True)[1] for c in table.columns]
+    value, n = codes[j], table.num_rows
+    frequency = np.maximum((np.bincount(value)[value] - 1) / (n - 1), UNSEEN / n)
+    scored = []
+    for k, group in enumerate(codes):
+        if k != j and 2 <= group.max() + 1 <= MAX_GROUPS * n:
+            fit, kappa = slow_fit(group, value, frequency)
+            if fit > np.log(frequency).mean() + MIN_GAIN:
+                scored.append((fit, -int(group.max() + 1), k, kappa))
+    scored.sort(reverse=True)
+    pairs = [
+        (*slow_fit(codes[a] * n + codes[b], value, frequency), (a, b))
+        for (_, _, a, _), (_, _, b, _) in combinations(scored[:5], 2)
+    ]
+    found = [((k,), kappa) for _, _, k, kappa in scored[:3]]
+    best = max(pairs, default=None)
+    return found + ([(best[2], best[1])] if best and best[0] > scored[0][0] + 0.05 else [])
+
+
+def test_contexts_are_those_of_a_plain_search_also_after_repairs() -> None:
+    rng = np.random.default_rng(4)
+    a, b, noise = rng.integers(6, size=(3, 150))
+    columns = {
+        "a": a,
+        "b": b,
+        "both": 10 * a + b,
+        "of a": a // 2,
+        "mostly a": np.where(rng.random(150) < 0.2, rng.integers(6, size=150), a),
+        "noise": noise,
+        "key": np.arange(150),
+        "few pairs": np.arange(150) // 2,
+        "halves": 2 * (b > 2) + (noise > 2),
+    }
+    table = CodedTable.of({name: [f"v{k}" for k in codes.tolist()] for name, codes in columns.items()})
+    memory: list[dict[str, object]] = [{} for _ in columns]
+
+    def chosen() -> list[list[tuple[tuple[int, ...], float]]]:
+        return [choose_contexts(ColumnContext(table, j, memory[j])) for j in range(len(columns))]
+
+    before = chosen()
+    assert before == [slow_choice(table, j) for j in range(len(columns))]
+    assert {1, 5} in [set(at) for at, _ in before[8]]  # neither of the two alone determines the halves
+    table.columns[0].repair(table.columns[5].current.copy())
+    assert chosen() == [slow_choice(table, j) for j in range(len(columns))]
+    assert chosen() != before

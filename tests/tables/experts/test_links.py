@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -42,7 +44,7 @@ def test_several_linked_rows_that_agree_speak_with_one_voice() -> None:
 def test_a_row_is_not_its_own_neighbor_and_no_links_make_no_expert() -> None:
     table = CodedTable.of({"x": TEXTS})
     assert fit(ColumnContext(table, 0)) == []
-    table.links = sp.csr_array(EDGES + sp.eye_array(4))
+    table = replace(table, links=sp.csr_array(EDGES + sp.eye_array(4)))
     assert fit(ColumnContext(table, 0))[0].own()[2] == pytest.approx(0.0)
 
 
@@ -52,7 +54,7 @@ def test_links_that_tell_no_more_than_frequency_make_no_expert() -> None:
     table = CodedTable.of({"x": ["abcd"[g % 4] for g in groups]})
     same = sp.csr_array((groups[:, None] == groups[None]).astype(float))
     order = rng.permutation(200)
-    table.links = same
+    table = replace(table, links=same)
     assert len(fit(ColumnContext(table, 0))) == 1
-    table.links = sp.csr_array(same[order][:, order])
+    table = replace(table, links=sp.csr_array(same[order][:, order]))
     assert fit(ColumnContext(table, 0)) == []

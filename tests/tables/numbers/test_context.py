@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from magnet.tables.numbers.context import Category, Context, group_means, link_means, order_means
+from magnet.tables.numbers.context import MAX_RELATED, Category, Context, group_means, link_means, order_means
 
 
 def test_means_do_not_change_with_the_own_value() -> None:
@@ -61,3 +61,21 @@ def test_rows_between_unknown_ones_take_the_nearest_known() -> None:
         for step in (1, 2):
             expected = np.mean([value[order[p]] for p in rows[step] or before + after])
             assert means[order[place], step - 1] == pytest.approx(expected)
+
+
+def test_of_many_groups_and_orders_the_informative_ones_are_offered() -> None:
+    rng = np.random.default_rng(5)
+    group, order = rng.integers(5, size=100), rng.permutation(100)
+    cells = np.column_stack([group + 0.1 * rng.normal(size=100), np.argsort(order) / 30, rng.normal(size=100)])
+    noise = [Category(f"noise{k}", rng.integers(5, size=100)) for k in range(3 * MAX_RELATED)]
+    known = rng.random((100, 3)) < 0.9
+    context = Context(
+        cells, cells, known, np.zeros((100, 3)), [*noise, Category("group", group)], None, [("time", order)]
+    )
+    offered = [context.blocks(j) for j in range(3)]
+    assert "group:group" in offered[0]
+    assert "order:time" in offered[1]
+    assert all(len(blocks) == 2 + MAX_RELATED for blocks in offered)
+    assert not any(name.startswith("order:") for name in context.blocks(1, orders=False))
+    few = Context(cells, cells, known, np.zeros((100, 3)), noise[:MAX_RELATED])
+    assert few.blocks(0) == ["row", "squares", *(f"group:{c.name}" for c in noise[:MAX_RELATED])]

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from magnet.tables.numbers.scales import Scale, fit_scale
+from magnet.scales import NORMAL_MAD
+from magnet.tables.numbers.scales import Scale, fit_scale, mad, mads
 
 
 @pytest.mark.parametrize("kind", ["linear", "log", "asinh"])
@@ -24,3 +25,12 @@ def test_scales_follow_the_data() -> None:
 
 def test_a_column_without_spread_has_no_scale() -> None:
     assert fit_scale(np.full(10, 3.0)) is None
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 40])
+def test_the_median_size_is_that_of_numpy(count: int) -> None:
+    values = np.random.default_rng(count).normal(size=(5, count))
+    expected = [NORMAL_MAD * np.median(np.abs(row)) for row in values]
+    assert mads(values).tolist() == expected
+    assert [mad(np.append(row, np.nan)) for row in values] == expected
+    assert mad(np.array([np.nan])) == 0.0

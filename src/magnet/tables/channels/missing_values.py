@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -61,10 +62,10 @@ def audit(table: CodedTable) -> Iterator[tuple[int, Finding]]:
 
 def _determines(other: CodedColumn, column: CodedColumn, empty: Bools) -> tuple[float, Codes] | None:
     """Agreement within the groups of another column, and the leading value of each row's group (-1: unknown)."""
-    group, groups = distinct(other.current)
-    n, full = len(group), ~empty
-    if not 2 <= groups <= 0.5 * n:
+    n, full = len(empty), ~empty
+    if not 2 <= other.levels() <= 0.5 * n:
         return None
+    group, groups = other.keep("groups", partial(distinct, other.current))
     width = len(column.values)
     keys, held = np.unique(group[full] * width + column.current[full], return_counts=True)
     leading = np.zeros(groups, dtype=np.int64)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import scipy.sparse as sp
 
-from magnet.arrays import Floats
-from magnet.tables.coded import CodedColumn, CodedTable, Codes, distinct, ordered_pairs
+from magnet.arrays import Bools, Floats
+from magnet.tables.coded import CodedColumn, CodedTable, Codes, distinct, ordered_pairs, row_counts
 from magnet.tables.experts.base import ColumnContext, Expert
 from magnet.tables.experts.groups import SMOOTHING
 from magnet.tables.experts.links import Links
@@ -81,34 +83,55 @@ def _best(table: CodedTable, position: int) -> tuple[int, int] | None:
     n = table.num_rows
     rows = np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64)
     value = table.columns[position].current[rows]
-    levels = [int(np.count_nonzero(np.bincount(c.current))) for c in table.columns]
+    levels = [c.levels() for c in table.columns]
     numbers = {  # whole numbers of one length are called codes and identifiers, but may be salaries
-        k: _numbers(c, rows)
+        k: c.keep("sorted numbers", partial(_sorted_numbers, c, rows))
         for k, c in enumerate(table.columns)
         if k != position and c.role.name in ("quantity", "unit", "code", "identifier") and levels[k] > 2 * FEW_NUMBERS
     }
     groups = [-1, *(k for k in range(len(levels)) if k != position and 2 <= levels[k] <= 0.5 * n)]
-    agreement = {group: _agreement(_groups(table, group, rows), value) for group in groups}
+    agreement = {group: _agreement(_kept_groups(table, group, rows), value) for group in groups}
     without = max(agreement.values())
     best, chosen = max(MIN_AGREEMENT, 1 - (1 - MIN_GAIN) * (1 - without)), None
     large = [group for group in groups[1:] if levels[group] <= MAX_GROUPS * n]
     for group in (-1, *sorted(large, key=lambda g: -agreement[g])[:TRIED]):
-        codes = _groups(table, group, rows)
-        for number, x in numbers.items():
+        codes = _kept_groups(table, group, rows)[0].astype(np.uint16)  # sorted faster; there are at most SAMPLE
+        for number, (by_size, finite) in numbers.items():
             if number == group:
                 continue
-            order = np.lexsort((x, codes))
-            near = (codes[order[1:]] == codes[order[:-1]]) & np.isfinite(x[order[1:]])
-            same = float((value[order[1:]] == value[order[:-1]])[near].mean()) if near.sum() > 0.5 * len(rows) else 0.0
+            sorted_codes = codes[by_size]
+            place = np.argsort(sorted_codes, kind="stable")  # by group, then by number
+            held, sorted_codes = value[by_size[place]], sorted_codes[place]
+            near = (sorted_codes[1:] == sorted_codes[:-1]) & finite[place[1:]]
+            same = float((held[1:] == held[:-1])[near].mean()) if near.sum() > 0.5 * len(rows) else 0.0
             if same > best:
                 best, chosen = same, (number, group)
     return chosen
 
 
-def _agreement(group: Codes, value: Codes) -> float:
+def _sorted_numbers(column: CodedColumn, rows: Codes) -> tuple[Codes, Bools]:
+    """The order of some rows by their number, and which of the sorted ones are numbers."""
+    x = _numbers(column, rows)
+    order = np.argsort(x, kind="stable")
+    return order, np.isfinite(x[order])
+
+
+def _kept_groups(table: CodedTable, position: int, rows: Codes) -> tuple[Codes, int, float]:
+    """Codes of the groups of some rows, how many groups there are, and their pairs of rows."""
+
+    def groups() -> tuple[Codes, int, float]:
+        codes = _groups(table, position, rows)
+        sizes = np.bincount(codes)
+        return codes, len(sizes), ordered_pairs(sizes)
+
+    return groups() if position < 0 else table.columns[position].keep("groups of a sample", groups)
+
+
+def _agreement(groups: tuple[Codes, int, float], value: Codes) -> float:
     """Share of the pairs of rows of a group that hold the same value."""
-    held = np.unique(group * (int(value.max()) + 1) + value, return_counts=True)[1]
-    return ordered_pairs(held) / max(ordered_pairs(np.bincount(group)), 1.0)
+    codes, count, pairs = groups
+    width = int(value.max()) + 1
+    return float((row_counts(codes * width + value, count * width) - 1).sum()) / max(pairs, 1.0)
 
 
 def _voters(x: Floats, codes: Codes, side: int) -> sp.csr_array:

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
 from magnet.arrays import Floats
-from magnet.tables.coded import CodedColumn, CodedTable, Codes, joint
+from magnet.tables.coded import CodedColumn, CodedTable, Codes, distinct, joint, row_counts
 from magnet.tables.experts.base import ColumnContext, Expert, Frequency
 
 TOP = 3  # values proposed per group: the leading one and two rivals
@@ -26,22 +29,52 @@ MAX_CONTEXTS = 3  # single columns per column
 UNEVEN = 2.0  # dispersion from which exceptions and blanks are genuine (1: by chance)
 UNSEEN = 0.3  # pseudo-count of a value that no other row holds
 MAX_GROUPS = 0.9  # groups per row; with more, hardly any group has two rows
+ROUNDING = 1e-9  # nats per row
+CHUNK = 1 << 15  # numbers that are worked on at a time, so that they stay in cache
 SCREEN_ROWS = 30_000  # rows on which contexts are compared; beyond this the order of contexts no longer changes
 
 
-def loo_log_likelihood(group: Codes, value: Codes, frequency: Floats) -> tuple[float, float]:
-    r"""Mean leave-one-out log-likelihood of a column given groups, and the best smoothing.
+Fits = dict[int, tuple[tuple[int, int], tuple[float, float]]]
+"""By position of a column: how often it and the judged column had been repaired, likelihood and smoothing."""
+
+
+class Grouping(NamedTuple):
+    """Groups of rows: the code of each row's group, how many codes there are, and the size of each row's group."""
+
+    codes: Codes
+    number: int
+    size: Codes
+
+    @classmethod
+    def of(cls, column: CodedColumn, rows: Codes) -> Grouping:
+        codes, number = distinct(column.current[rows])
+        return cls(codes, number, np.bincount(codes)[codes])
+
+    def crossed(self, other: Grouping) -> Grouping:
+        """Groups of rows that are in the same group of both."""
+        codes, number = self.codes * other.number + other.codes, self.number * other.number
+        return Grouping(codes, number, row_counts(codes, number))
+
+
+def loo_log_likelihoods(groups: Sequence[Grouping], value: Codes, frequency: Floats) -> list[tuple[float, float]]:
+    r"""Mean leave-one-out log-likelihood of a column given groups, and the best smoothing, for several groupings.
 
     .. math:: \max_\kappa \frac1n \sum_i \log \frac{n_{g_i w_i} - 1 + \kappa F(w_i)}{n_{g_i} - 1 + \kappa}
+
+    Args:
+        groups: groupings of the rows.
+        value: codes of the column ``[rows]``.
+        frequency: of the values ``[rows]``.
     """
-    size = np.bincount(group)[group]
-    pair = joint(group, value)
-    same = np.bincount(pair)[pair]
-    best = (-np.inf, SMOOTHING[0])
-    for kappa in SMOOTHING:
-        fit = float(np.log((same - 1 + kappa * frequency) / (size - 1 + kappa)).mean())
-        best = max(best, (fit, kappa))
-    return best
+    width, together = int(value.max(initial=0)) + 1, max(1, CHUNK // max(len(value), 1))
+    found: list[tuple[float, float]] = []
+    for first in range(0, len(groups), together):
+        some = groups[first : first + together]
+        same = np.stack([row_counts(g.codes * width + value, g.number * width) for g in some]) - 1
+        size = np.stack([g.size for g in some]) - 1
+        fits = [np.log((same + kappa * frequency) / (size + kappa)).mean(axis=1).tolist() for kappa in SMOOTHING]
+        found += [max(zip(each, SMOOTHING, strict=True)) for each in zip(*fits, strict=True)]
+    return found
 
 
 def dispersion(hits: Codes | Floats, sizes: Codes | Floats) -> float:
@@ -200,26 +233,29 @@ def choose_contexts(context: ColumnContext) -> list[tuple[tuple[int, ...], float
     held = np.bincount(value)[value]
     frequency = np.maximum((held - 1) / max(len(rows) - 1, 1), UNSEEN / len(rows))
     floor = float(np.log(frequency).mean())
-    scored: list[tuple[float, int, int, float]] = []
+    # the most that groups can gain: they predict nothing where a value or a group has one row
+    most = np.where(held > 1, -np.log(frequency), 0.0) / len(rows)
     forced = {table.position(name) for name in table.link_by}
+    groups: dict[int, Grouping] = {}
+    levels: dict[int, int] = {}
+    known: Fits = context.memory.setdefault("fits", {})  # type: ignore[assignment]
     for k, other in enumerate(table.columns):
-        if k == j:
-            continue
-        distinct = int(np.count_nonzero(np.bincount(other.current)))
-        if not 2 <= distinct <= MAX_GROUPS * n:
-            continue
-        fit, kappa = loo_log_likelihood(joint(other.current[rows], np.zeros_like(rows)), value, frequency)
-        if fit > floor + MIN_GAIN or k in forced:
-            scored.append((fit, -distinct, k, kappa))
-    scored.sort(reverse=True)
+        levels[k] = other.levels()
+        if k != j and 2 <= levels[k] <= MAX_GROUPS * n:
+            groups[k] = other.keep("grouping", partial(Grouping.of, other, rows))
+    possible = [k for k, g in groups.items() if k in forced or most[g.size > 1].sum() > MIN_GAIN - ROUNDING]
+    new = [k for k in possible if known.get(k, (None,))[0] != (column.repairs, table.columns[k].repairs)]
+    for k, found in zip(new, loo_log_likelihoods([groups[k] for k in new], value, frequency), strict=True):
+        known[k] = (column.repairs, table.columns[k].repairs), found
+    scored = [(known[k][1][0], -levels[k], k, known[k][1][1]) for k in possible]
+    scored = sorted((each for each in scored if each[0] > floor + MIN_GAIN or each[2] in forced), reverse=True)
     chosen: list[tuple[tuple[int, ...], float]] = [((k,), kappa) for _, _, k, kappa in scored if k in forced]
     chosen += [((k,), kappa) for _, _, k, kappa in scored[:MAX_CONTEXTS] if k not in forced]
-    pairs = []
-    for (_, _, a, _), (_, _, b, _) in combinations(scored[:5], 2):
-        both = joint(table.columns[a].current[rows], table.columns[b].current[rows])
-        pairs.append((*loo_log_likelihood(both, value, frequency), (a, b)))
-    if pairs:
-        fit, kappa, both_at = max(pairs)
+    pairs = list(combinations([k for _, _, k, _ in scored[:5]], 2))
+    crossed = [groups[a].crossed(groups[b]) for a, b in pairs]
+    best = max(zip(loo_log_likelihoods(crossed, value, frequency), pairs, strict=True), default=None)
+    if best is not None:
+        (fit, kappa), both_at = best
         if fit > scored[0][0] + MIN_PAIR_GAIN:
             chosen.append((both_at, kappa))
     return chosen

@@ -21,7 +21,7 @@ class Links(Votes):
 
     def __init__(self, column: CodedColumn, links: sp.csr_array, kappa: float) -> None:
         n, width = len(column.current), len(column.values)
-        hot = sp.csr_array((np.ones(n), (np.arange(n), column.current)), shape=(n, width))
+        hot = sp.csr_array((np.ones(n), column.current, np.arange(n + 1)), shape=(n, width))
         votes = sp.csr_array(links @ hot)
         votes.sort_indices()
         keys = np.repeat(np.arange(n), np.diff(votes.indptr)) * (width + 1) + votes.indices
@@ -36,11 +36,9 @@ def fit(context: ColumnContext) -> list[Expert]:
     """One expert if the table has links and linked rows predict better than column frequency, by the
     same gain per row that a group needs; a row is never linked to itself."""
     column = context.column
-    if context.table.links is None or column.role.name == "identifier":
+    links = context.table.voters
+    if links is None or column.role.name == "identifier":
         return []
-    links = sp.csr_array(context.table.links, dtype=np.float64)
-    links.setdiag(0)
-    links.eliminate_zeros()
     expert, filled = Links(column, links, SMOOTHING[1]), column.current != column.blank
     if not filled.any():
         return []

@@ -15,6 +15,7 @@ from magnet.tables.options import MAX_LEVELS
 CUT = 5.0  # spreads; farther values count like this one, so that one wrong cell cannot bend the others
 MAX_SQUARE = 9.0  # that of a value three spreads out
 MAX_OTHERS = 40  # columns of the row, and as many of the linked rows, that one column is predicted from
+MAX_RELATED = 16  # groups and orders of rows that one column is compared with; all tables of the benchmark have fewer
 MIN_LEVEL_ROWS = 5
 LINK_SHRINK = 0.5  # linked rows at the column's mean that every row has besides its own
 EXTREME, MIN_EXTREME, EXTREME_SHARE = 3.0, 3, 0.25  # spreads, cells and share of cells that make a row extreme
@@ -69,14 +70,35 @@ class Context:
         if self.links is not None:
             self.near, self.far = link_means(self.links, self.cells, self.known)
 
-    def blocks(self, j: int) -> list[str]:
-        """Names of the blocks of features that column j can be predicted from."""
+    def blocks(self, j: int, orders: bool = True) -> list[str]:
+        """Names of the blocks of features that column j can be predicted from, maybe without the orders of rows. Of
+        more than :data:`MAX_RELATED` groups and orders, those whose means leave the least variance."""
         me = self.names[j] if self.names else None
         out = ["row", "squares"] if self.cells.shape[1] > 1 else []
         if self.near is not None:
             out += ["links", "linked rows"] if out else ["links"]
-        out += [f"order:{name}" for name, _ in self.orders if name != me]
-        return out + [f"group:{category.name}" for category in self.categories if category.name != me]
+        related = [f"order:{name}" for name, _ in self.orders if orders and name != me]
+        related += [f"group:{category.name}" for category in self.categories if category.name != me]
+        if len(related) > MAX_RELATED:
+            nearest = sorted(related, key=lambda name: self._left_by[name][j])[:MAX_RELATED]
+            related = [name for name in related if name in nearest]
+        return out + related
+
+    @cached_property
+    def _left_by(self) -> dict[str, Floats]:
+        """Sums of the squared differences ``[q]`` of the cells from the means of the other rows of their group, or of
+        the rows next to them in an order."""
+        columns = self.cells.shape[1]
+        out = {f"order:{name}": np.zeros(columns) for name, _ in self.orders}
+        out |= {f"group:{category.name}": np.zeros(columns) for category in self.categories}
+        for j in range(columns):
+            known, cells = self.known[:, j], np.where(self.known[:, j], self.cells[:, j], 0.0)
+            for name, order in self.orders:
+                out[f"order:{name}"][j] = np.square(cells - order_means(order, cells, known)[:, 0])[known].sum()
+            for category in self.categories:
+                means = group_means(category.codes, cells, known)
+                out[f"group:{category.name}"][j] = np.square(cells - means)[known].sum()
+        return out
 
     def block(self, j: int, name: str) -> Callable[[Ints], Floats]:
         """A block of features of column j, as a function from rows to their features ``[rows, p]``."""

@@ -73,7 +73,8 @@ def predict(
         others = _useful(context, j, y, _some(rows, MAX_SELECT), orders=False)
         coarse = all(name.startswith("order:") for name in blocks) and "row" in others
         return predict(context, j, y, judged, others if coarse else (), floor)
-    slope, curvature = (_row_coefficients(context, j, model, blocks, name) for name in ("row", "squares"))
+    widths = [part(fitted_on[:1]).shape[1] for part in parts]
+    slope, curvature = (_row_coefficients(context, j, model, blocks, widths, name) for name in ("row", "squares"))
     center = _extreme_rows(context, y, center, slope)
     inside = target[fitted_on]
     center = np.clip(center, inside.min(), inside.max())
@@ -103,12 +104,13 @@ def _extreme_rows(context: Context, y: Floats, center: Floats, slope: Floats) ->
     return out
 
 
-def _row_coefficients(context: Context, j: int, model: Ridge, blocks: tuple[str, ...], which: str) -> Floats:
+def _row_coefficients(
+    context: Context, j: int, model: Ridge, blocks: tuple[str, ...], widths: list[int], which: str
+) -> Floats:
     """Coefficients of one block that has a feature for each related column ``[q]``; 0 for all others."""
     out = np.zeros(context.cells.shape[1])
     if which in blocks:
-        one_row = np.zeros(1, dtype=np.int64)
-        start = sum(context.block(j, name)(one_row).shape[1] for name in blocks[: blocks.index(which)])
+        start = sum(widths[: blocks.index(which)])
         others = context.related(j)
         out[others] = model.coefficients[start : start + others.size]
     return out
@@ -126,8 +128,7 @@ def _useful(context: Context, j: int, y: Floats, rows: Ints, orders: bool = True
     """Blocks by forward selection: each must lower the leave-one-out log loss by :data:`MIN_GAIN` standard errors."""
     target = np.clip(y[rows], -20, 20)
     current = fit_ridge(np.zeros((rows.size, 0)), target)
-    names = [name for name in context.blocks(j) if orders or not name.startswith("order:")]
-    offered = {name: context.block(j, name)(rows) for name in names}
+    offered = {name: context.block(j, name)(rows) for name in context.blocks(j, orders)}
     alone = []
     for name, features in offered.items():
         if name == "squares" or features.shape[1] == 0 or features.shape[1] * ROWS_PER_FEATURE > rows.size:

@@ -21,7 +21,18 @@ STEPS = 10
 def mad(values: Floats) -> float:
     """Standard deviation of a normal distribution with the same median absolute value; 0 without values."""
     known = values[np.isfinite(values)]
-    return NORMAL_MAD * float(np.median(np.abs(known))) if known.size else 0.0
+    return float(mads(known[None])[0]) if known.size else 0.0
+
+
+def mads(values: Floats) -> Floats:
+    """The same for each row of a matrix of finite values ``[m, n]`` with n > 0; ``np.median`` takes several times as
+    long for a few dozen of them."""
+    size, middle = np.abs(values), values.shape[1] // 2
+    if values.shape[1] % 2:
+        size.partition(middle, axis=1)
+        return np.asarray(NORMAL_MAD * size[:, middle])
+    size.partition((middle - 1, middle), axis=1)
+    return np.asarray(NORMAL_MAD * ((size[:, middle - 1] + size[:, middle]) / 2))
 
 
 @dataclass(frozen=True)
