@@ -76,6 +76,22 @@ def test_what_a_table_without_links_needs_imports_no_torch():
     assert done.stdout.strip() == "[]"
 
 
+def test_a_table_without_links_is_cleaned_without_torch(tmp_path):
+    (tmp_path / "t.csv").write_text("town,age\n" + "Ulm,31\nBonn,47\n" * 30)
+    code = (
+        "import sys; from magnet.cli import app\n"
+        "try: app(sys.argv[1:])\n"
+        "except SystemExit as end: assert not end.code, end.code\n"
+        "print(sorted({'torch', 'torch_geometric', 'numba'} & {*sys.modules}))"
+    )
+    arguments = ["clean", "t.csv", "-o", "cleaned"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert (tmp_path / "cleaned" / "cleaned.csv").exists()
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 #: A named tuple's method; Numba's cache, which has no public key; votes of the class that ``brackets`` extends.
 PRIVATE_BY_NEED = {"_replace", "_cache", "_cache_file", "_source_stamp", "_count"}
 
