@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from magnet.threads import threads_for
+from magnet.threads import map_threads, threads_for
 
 #: Tasks under way for each core: one in work, one waiting, so that no core waits for the caller and the arguments of
 #: few tasks are in memory.
@@ -95,17 +95,20 @@ def run_tasks(
 
 
 def results_in_order(
-    work: Callable[..., Any], shared: Any, arguments: Sequence[tuple[Any, ...]], address: str | None
+    work: Callable[..., Any], shared: Any, arguments: Sequence[tuple[Any, ...]], address: str | None, threads: int = 1
 ) -> Iterator[Any]:
-    """``work(shared, *arguments)`` of every piece, in the order of the pieces; without a cluster, each is computed when
-    it is requested.
+    """``work(shared, *arguments)`` of every piece, in the order of the pieces; without a cluster, on some threads, or
+    on one thread each when it is requested.
 
     Example:
         >>> list(results_in_order(pow, 2, [(3,), (5,)], None))
         [8, 32]
     """
     if address is None:
-        yield from (work(shared, *piece) for piece in arguments)
+        if threads > 1:
+            yield from map_threads(lambda piece: work(shared, *piece), arguments, threads)
+        else:
+            yield from (work(shared, *piece) for piece in arguments)
         return
     results: dict[int, Any] = {}
     tasks = run_tasks(work, shared, enumerate(arguments), address)

@@ -37,7 +37,7 @@ def threads_for(cells: int) -> Iterator[int]:
     """
     torch = sys.modules.get("torch")
     # if torch is not imported yet, this stage does not use it
-    before = torch.get_num_threads() if torch is not None else _most_threads()
+    before = torch.get_num_threads() if torch is not None else most_threads()
     threads = max(1, min(before, cells // CELLS_PER_THREAD))
     if threads == before:
         yield threads
@@ -60,5 +60,6 @@ def map_threads(work: Callable[[Item], Done], items: Sequence[Item], threads: in
         return list(pool.map(work, items))
 
 
-def _most_threads() -> int:
+def most_threads() -> int:
+    """The threads that the libraries of linear algebra would use now."""
     return max((int(pool["num_threads"]) for pool in threadpool_info()), default=1)

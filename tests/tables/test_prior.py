@@ -58,3 +58,17 @@ def test_the_median_fills_blank_quantities(coded: Any) -> None:
     sizes = [f"{k}.5" for k in (3, 1, 2, 9, 8)] + [""]
     model = prior(coded, {"size": sizes * 4}, 0)
     assert {model.column.values[code] for code, _ in model.fillings().values()} == {"3.5"}
+
+
+def test_the_prior_of_the_texts_as_read_is_that_of_pairs_of_rows_and_values(coded: Any) -> None:
+    columns = towns()
+    columns["town"][3] = "Bernn"
+    table = coded(columns)
+    for repaired in (False, True):
+        if repaired:
+            current = table.columns[1].read.copy()
+            current[3] = table.columns[1].index["Bern"]
+            table.columns[1].repair(current)
+        model = ColumnPrior(table, 1, options=DEFAULT, typo=Typo(), rate=DEFAULT.typo_rate)
+        expected = model.prior(np.arange(80), table.columns[1].read)
+        assert model.prior_of_read().tolist() == model.prior_of_read().tolist() == expected.tolist()

@@ -116,7 +116,7 @@ def link(
     if weight is None:
         weight = next((name for name in names if name.lower() in WEIGHTS and name not in (first, second)), None)
     ends = [ids_as_text(edges[name]) for name in (first, second)]
-    if bool(pd.Series([first, second], dtype="str").isin(ids).all()) and first not in PAIRS[0]:
+    if first not in PAIRS[0] and bool((ids == first).any() and (ids == second).any()):
         # the header is an edge itself: a file without a header line
         ends = [
             pd.concat([pd.Series([name], dtype="str"), end]) for name, end in zip((first, second), ends, strict=True)

@@ -220,10 +220,10 @@ class ColumnModel(ColumnPrior):
     def judge(self) -> ColumnJudgement:
         """Posterior of every cell of the column."""
         column, n = self.column, len(self.column.read)
-        own = self.prior(np.arange(n), column.read)
+        own = self.prior_of_read()
         proposed = self._from_channels(own)
         self._add_siblings()
-        own = self.prior(np.arange(n), column.read)
+        own = self.prior_of_read()
         parts = [part for part in proposed + self._from_experts(own) if len(part.rows)]
         real = self._p_real()
         if real:

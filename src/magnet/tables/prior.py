@@ -48,7 +48,10 @@ class ColumnPrior(ColumnContext):
         self.experts: list[Expert] = [e for fit in EXPERTS.values() for e in fit(self)]
         self._base: Floats = np.zeros(0)
         self._exceptions: Floats | None = None
-        parts = [np.maximum(self.frequency.own(), 0), *(e.own() for e in self.experts), self.base(column.current)]
+        own = [e.own() for e in self.experts]
+        # of the texts as read, by expert; most columns have no repairs
+        self._of_read = own if np.array_equal(column.read, column.current) else None
+        parts = [np.maximum(self.frequency.own(), 0), *own, self.base(column.current)]
         self.weights = mixture_weights(np.stack(parts) + 1e-300)
         strict = [k for k, e in enumerate(self.experts) if e.strict]
         if strict:
@@ -85,6 +88,16 @@ class ColumnPrior(ColumnContext):
         total = self.weights[0] * self.frequency.probability(rows, codes) + self.weights[-1] * self.base(codes)
         for weight, expert in zip(self.weights[1:-1], self.experts, strict=True):
             total += weight * expert.probability(rows, codes)
+        return total
+
+    def prior_of_read(self) -> Floats:
+        """``P(o | i)`` of the text of every row as read."""
+        rows, read = np.arange(len(self.column.read)), self.column.read
+        if self._of_read is None:
+            self._of_read = [expert.probability(rows, read) for expert in self.experts]
+        total = self.weights[0] * self.frequency.probability(rows, read) + self.weights[-1] * self.base(read)
+        for weight, probability in zip(self.weights[1:-1], self._of_read, strict=True):
+            total += weight * probability
         return total
 
     def _forget_repeated_typos(self) -> None:

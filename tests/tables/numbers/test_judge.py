@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from magnet.tables.numbers import FACTORS, FAR, judge_numbers
+from magnet.tables.numbers import FACTORS, FAR, judge, judge_numbers
 
 
 def _table(seed: int = 0, rows: int = 300) -> np.ndarray:
@@ -120,3 +120,15 @@ def test_values_multiplied_by_another_factor_are_listed_but_not_corrected(factor
     sure = np.column_stack([v.confidence > 0.8 for v in found]) & listed
     assert listed[wrong].mean() > 0.2
     assert sure[wrong].any() == corrected
+
+
+def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = _table()
+    x[10, 0], x[20, 1], x[30, 2] = x[10, 0] * 100, -x[20, 1], 61.37
+    plain = judge_numbers(x, [0.01] * 4)
+    monkeypatch.setattr(judge, "THREADED_ROWS", 0)
+    monkeypatch.setattr(judge, "most_threads", lambda: 3)
+    for one, other in zip(plain, judge_numbers(x, [0.01] * 4), strict=True):
+        assert one.blocks == other.blocks
+        for name in ("wrong", "suggestion", "confidence", "kind", "center", "spread"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))

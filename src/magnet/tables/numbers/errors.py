@@ -95,24 +95,31 @@ def wrong_density(
     """
     y = np.where(np.isfinite(y), y, 0.0)
     far = far_density(y, wrong) + np.log(shares[FAR])
-    log = [np.full(len(x), -np.inf) for _ in FACTORS]
     given = np.flatnonzero(np.isfinite(x) & (x != 0)) if not additive else np.zeros(0, dtype=np.int64)
+    by_factor: list[tuple[Ints, Floats]] = []
+    is_explained = np.zeros(len(x), dtype=bool)
+    far_enough = APART * spread
     for k, factor in enumerate(FACTORS):
         rows = given
         if factor > 1 and step > 0:
             steps = x[rows] / factor / step
             rows = rows[np.abs(steps - np.round(steps)) < np.maximum(GRID, GRID_ROUNDING * np.abs(steps))]
         moved = scale.forward(x[rows] / factor)
-        apart = np.abs(moved - y[rows]) > APART * spread[rows]
+        apart = np.abs(moved - y[rows]) > far_enough[rows]
         rows, moved = rows[apart], moved[apart]
         u = (moved - center[rows]) / spread[rows]
         slopes = scale.log_slope(x[rows] / factor), scale.log_slope(x[rows])
         density = log_t(u, DEGREES) - np.log(spread[rows]) + slopes[0] - slopes[1]
         if factor < 1:
             density = density - np.log(abs(factor))
-        log[k][rows] = density + np.log(shares[k])
-    explained = np.flatnonzero(np.any([np.isfinite(part) for part in log], axis=0))
-    by_kind = np.column_stack([*(part[explained] for part in log), far[explained]])
+        by_factor.append((rows, density + np.log(shares[k])))
+        is_explained[rows[np.isfinite(by_factor[k][1])]] = True
+    explained = np.flatnonzero(is_explained)
+    by_kind = np.full((explained.size, len(FACTORS) + 1), -np.inf)
+    for k, (rows, density) in enumerate(by_factor):
+        inside = is_explained[rows]
+        by_kind[np.searchsorted(explained, rows[inside]), k] = density[inside]
+    by_kind[:, FAR] = far[explained]
     far[explained] = np.logaddexp.reduce(by_kind, axis=1)
     return WrongDensity(far, explained, by_kind)
 

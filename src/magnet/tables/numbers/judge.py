@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +20,7 @@ from magnet.tables.numbers.relations import Relation, find_relations, localize_e
 from magnet.tables.numbers.rows import DOUBTED, FAR_OUT, doubted, improbably_many, in_unusual_rows, localize_in_rows
 from magnet.tables.numbers.tails import DEGREES, judge_tails, log_t, row_spread
 from magnet.tables.options import FEW_NUMBERS
+from magnet.threads import map_threads, most_threads
 
 PASSES = 5  # doubted cells join one per row and pass, so that one wrong cell does not convict its row
 SETTLED = 2  # passes after which a column is judged as a whole
@@ -32,6 +34,7 @@ SURE = 0.8  # probability from which a wrong cell counts for the rates of error 
 SLIP = 4.0  # nats for a value that one slip of the pen turns into the exact one: one number in 50 is so by chance
 REFUTED = 3.0  # standard errors by which corrected values lie elsewhere than right ones: the factor is another one
 MIN_LIKE = 20  # right values that a factor is compared with
+THREADED_ROWS = 20_000  # from which columns are judged on several threads: an operation takes tens of microseconds
 PROOF = 0.9  # an exact value is suggested unless the cell is much more likely wrong for another reason
 
 
@@ -78,7 +81,9 @@ def judge_numbers(
         else:
             columns[j] = column
     exact = localize_errors(relations, values, steps, _gain(columns, {}))
-    passes = _Passes(list(columns.values()), categories, links, orders, [names[j] for j in columns] if names else [])
+    threads = most_threads() if n >= THREADED_ROWS and cluster is None else 1
+    judged_names = [names[j] for j in columns] if names else []
+    passes = _Passes(list(columns.values()), categories, links, orders, judged_names, threads)
     passes.trust_arithmetic([exact.wrong[:, j] for j in columns], [exact.value[:, j] for j in columns])
     del exact
     with threadpool_limits(1):
@@ -107,6 +112,7 @@ class _Passes:
     Args:
         columns: the ``q`` columns.
         categories, links, orders, names: see :func:`judge_numbers`.
+        threads: that columns are judged on.
     """
 
     columns: list[NumberColumn]
@@ -114,6 +120,7 @@ class _Passes:
     links: sp.csr_matrix | None
     orders: Sequence[tuple[str, Ints]]
     names: Sequence[str]
+    threads: int = 1
 
     def __post_init__(self) -> None:
         shape = (len(self.columns[0].x) if self.columns else 0, len(self.columns))
@@ -142,19 +149,14 @@ class _Passes:
         u = self._predict(context, step, cluster)
         mean = float(np.mean(self.rates))
         log_wrong = np.empty(u.shape)
-        for k, c in enumerate(self.columns):
-            center, spread, wrong = (part[:, k] for part in (self.center, self.spread, self.wrong))
-            density = wrong_density(c.x, c.y, center, spread, c.scale, c.step, self.shares, wrong, c.additive)
-            self.densities[k] = density
-            log_wrong[:, k] = density.total + c.oddness + np.log(spread)
+        each = range(len(self.columns))
+        map_threads(partial(self._find_density, log_wrong), each, self.threads)
         u, localized = localize_in_rows(
             u, context.cells, self.doubt, self.center, self.spread, self.slopes, log_wrong + np.log(mean)
         )
         del context
-        counts = np.zeros(len(FACTORS) + 1)
-        for k in range(len(self.columns)):
-            counts += self._judge(k, u[:, k], log_wrong[:, k], mean, step)
-        self.shares = kind_shares(counts)
+        judged = map_threads(partial(self._judge, u, log_wrong, mean, step), each, self.threads)
+        self.shares = kind_shares(sum(judged, np.zeros(len(FACTORS) + 1)))
         del log_wrong
         return_freed_memory()
         far_out = np.column_stack([c.y for c in self.columns])
@@ -164,6 +166,13 @@ class _Passes:
         else:
             distance = u * (1 + np.abs(far_out) / FAR_OUT + (localized > 0))
             self.doubt = doubted(self.wrong, distance, self.doubt) | self.exact
+
+    def _find_density(self, log_wrong: Floats, k: int) -> None:
+        """Fill in column k of the log densities of wrong values, in units of the residuals ``[n, q]``."""
+        c, center, spread, wrong = self.columns[k], *(part[:, k] for part in (self.center, self.spread, self.wrong))
+        density = wrong_density(c.x, c.y, center, spread, c.scale, c.step, self.shares, wrong, c.additive)
+        self.densities[k] = density
+        log_wrong[:, k] = density.total + c.oddness + np.log(spread)
 
     def _context(self) -> Context:
         """The predictors: suspected and missing cells are replaced by their predictions."""
@@ -185,7 +194,7 @@ class _Passes:
             chosen = () if k in self.alone else self.blocks[k] if step > 1 else None
             wanted.append((k, c.y, c.judged & ~self.doubt[:, k], chosen, c.floor))
         u = np.full(self.wrong.shape, np.nan)
-        for k, found in enumerate(results_in_order(predict, context, wanted, cluster)):
+        for k, found in enumerate(results_in_order(predict, context, wanted, cluster, self.threads)):
             if found is None:
                 continue
             c = self.columns[k]
@@ -197,12 +206,12 @@ class _Passes:
         u /= row_scale
         return u
 
-    def _judge(self, k: int, u: Floats, log_wrong: Floats, mean: float, step: int) -> Floats:
-        """Judge a column by its residuals; how many sure errors there are of each kind."""
-        c, density = self.columns[k], self.densities[k]
+    def _judge(self, residuals: Floats, log_wrong: Floats, mean: float, step: int, k: int) -> Floats:
+        """Judge column k by its residuals; how many sure errors there are of each kind."""
+        c, density, u = self.columns[k], self.densities[k], residuals[:, k]
         assert density is not None
         min_scale = float(np.median(c.floor / self.spread[:, k]))
-        fit = judge_tails(u, log_wrong, mean, RATE_ROWS, min_scale, bounded=not self.blocks[k])
+        fit = judge_tails(u, log_wrong[:, k], mean, RATE_ROWS, min_scale, bounded=not self.blocks[k])
         self.wrong[:, k], self.rates[k] = np.where(c.common, 0.0, fit.wrong), fit.rate
         flagged = (self.wrong[:, k] > DOUBTED)[c.judged]
         share, inside = float(flagged.mean()), float((flagged & (np.abs(c.y[c.judged]) < FAR_OUT)).mean())
