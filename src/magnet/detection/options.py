@@ -146,7 +146,8 @@ class GateOptions:
         level: error rate of the test that rows are exchangeable over nodes.
         max_share: where more rows than this look swapped, the right ones are not the majority that detection needs.
         max_false_share: expected share of right rows among the flagged ones up to which rows are flagged.
-        confidence: one-sided level of the confidence limit of that share: small graphs must show more.
+        confidence: one-sided level of the confidence limits of that share and of the share of swapped rows: small
+            graphs must show more.
         reference_share: the expectation is taken for at least this share of swapped rows. For smaller ones the few rows
             that would be flagged are all close to the threshold, which carries no information about the graph.
     """

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
 from magnet import corruption, datasets, detection
 from magnet.detection.options import ROWS
 from magnet.detection.rows import judgment
-from magnet.detection.rows.judgment import _expand, _pair_logits
+from magnet.detection.rows.judgment import _expand, _pair_logits, _share_of_single_rows
 from magnet.detection.rows.logistic import CrossFit
 
 NODES = 4000
@@ -64,3 +65,33 @@ def test_few_probes_do_not_mean_less_power(as_if_large, monkeypatch):
 @pytest.mark.parametrize("seed", range(3))
 def test_clean_rows_are_left_alone(as_if_large, seed):
     assert float(detection.make("context", seed=seed).fit(_graph(0.0, seed)).swapped_rows_.float().mean()) < 0.005
+
+
+def test_the_share_of_a_small_or_clustered_sample_has_a_low_limit():
+    rng = np.random.default_rng(0)
+    null = rng.normal(0, 1, (2000, 64))
+    clustered = null + rng.normal(0, 1, 64)
+
+    def limit(rows, null):
+        real = np.concatenate([rng.normal(5, 1, rows * 9 // 10), rng.normal(0, 1, rows // 10)])
+        found = _share_of_single_rows(real, null)
+        assert 0 <= found.least <= found.share <= 0.2
+        return found.least
+
+    assert 0.08 < limit(20_000, null) < 0.1
+    assert limit(20_000, clustered) < 0.9 * limit(20_000, null)
+    assert limit(60, null) < 0.06
+
+
+def test_rows_that_changed_places_are_found():
+    """No row is a copy of another one, as it is after :func:`inject_attributes`."""
+    data = datasets.synthetic(2500, 300, average_degree=8.0, homophily=0.9, kind="continuous", signal=0.7, seed=0)
+    rng = np.random.default_rng(0)
+    for share in (0.1, 0.3, 0.45):
+        nodes = torch.from_numpy(rng.permutation(2500)[: int(share * 2500)])
+        moved = data.clone()
+        moved.x[nodes] = data.x[nodes.roll(1)]
+        swapped = (moved.x != data.x).any(dim=1)
+        flagged = detection.make("context").fit(moved).swapped_rows_
+        assert float(swapped[flagged].float().mean()) > 0.9, share
+        assert float(flagged[swapped].float().mean()) > 0.6, share

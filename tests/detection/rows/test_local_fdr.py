@@ -86,3 +86,32 @@ def test_too_few_low_values_do_not_change_the_share():
     null = rng.normal(0, 1, 200_000)
     draws = [null_proportion(np.concatenate([rng.normal(5, 1, 240), rng.normal(0, 1, 60)]), null) for _ in range(200)]
     assert np.mean([each.quantile < 0.1 for each in draws]) < 0.05
+
+
+def _columns(rng, rows=400, columns=64, spread=0.0):
+    """A null of as many draws as columns: the values of a column have a center of their own."""
+    return rng.normal(0, 1, (rows, columns)) + rng.normal(0, spread, columns)
+
+
+def test_the_lowest_values_of_one_column_are_one_draw():
+    """One of 64 nodes at which rows are tried fits none of them, so that the lowest hundredth of the null is all its
+    own, and no real row is as low: that says nothing about the 30 % of the rows that are swapped."""
+    rng = np.random.default_rng(7)
+    null = _columns(rng)
+    null[:, 0] -= 20
+    real = np.concatenate([rng.normal(4, 1, 1400), rng.normal(0, 1, 600)])
+    assert null_proportion(real, null.ravel()).share < 0.05  # as if every value were a draw
+    found = null_proportion(real, null)
+    assert found.quantile >= 0.1
+    assert abs(found.share - 0.3) < 0.05
+
+
+def test_the_error_for_few_columns_is_that_of_repeated_draws():
+    rng = np.random.default_rng(8)
+    real = np.concatenate([rng.normal(8, 1, 40_000), rng.normal(0, np.sqrt(2), 10_000)])
+    draws = [null_proportion(real, _columns(rng, spread=1.0)) for _ in range(60)]
+    assert 0.5 < np.std([each.share for each in draws]) / np.mean([each.null_error for each in draws]) < 1.5
+    null = _columns(rng)
+    null[rng.random(null.shape) < 0.1] = np.nan
+    assert null_proportion(real, null).null_error < 0.2 * np.mean([each.null_error for each in draws])
+    assert null_proportion(real, null[:, 0]).null_error == 0

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.special import expit
+from scipy.stats import norm
 from torch import Tensor
 
 from magnet.arrays import return_freed_memory
@@ -16,7 +19,7 @@ from magnet.detection.base import track
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.data.row_vectors import duplicate_counts, low_rank_rows, unit_rows
 from magnet.detection.data.scratch import over_cached_rows
-from magnet.detection.options import ROWS
+from magnet.detection.options import GATE, ROWS
 from magnet.detection.rows.gate import Gate, GateEvidence, judge_gate, power_and_error
 from magnet.detection.rows.local_fdr import FloatArray, local_fdr, null_overlap, null_proportion, without_overlap
 from magnet.detection.rows.logistic import CrossFit
@@ -80,17 +83,22 @@ def judge_rows(data: DetectionData, rounds: int = 4, seed: int = 0, progress: bo
         fit = _RoundFit.of(drawn, p_row_swapped, last=turn + 1 == rounds)
         logit = fit.logit
         null_logit, allowed = fit.null_logit[:, drawn.null], drawn.allowed[:, drawn.null]
-        real, null = _as_array(logit[known]), _as_array(null_logit[allowed])
-        shares = [_share_of_single_rows(real[single], null), *(_share_of_repeated_rows(real[m]) for m in repeated)]
+        real, null = _as_array(logit[known]), _as_array(torch.where(allowed, null_logit, torch.nan)[known])
+        found = _share_of_single_rows(real[single], null)
         if turn == 0:
-            at_nodes = torch.where(allowed, null_logit, torch.nan)[known]
-            power, error = power_and_error(real, _as_array(at_nodes))
+            power, error = power_and_error(real, null)
         if turn + 1 == rounds:
             logit, of_row = fit.beside_other_places()
             real[single] = _as_array(logit[known])[single]
-            null = _as_array(of_row[known][single][drawn.elsewhere[known][single]])
-            shares[0] = min(shares[0], _share_of_single_rows(real[single], null))  # both nulls must show it
+            null = _as_array(torch.where(drawn.elsewhere, of_row, torch.nan)[known])[single]
+            found = _lower_of(found, _share_of_single_rows(real[single], null))  # both nulls must show it
+        null = null[np.isfinite(null)]
+        shares = [found.share, *(_share_of_repeated_rows(real[m]) for m in repeated)]
         p_row_swapped = _posterior(drawn, real, null, (single, *repeated), shares)
+    at_limit = [found.least, *shares[1:]]
+    p_at_limit = _posterior(drawn, real, null, (single, *repeated), at_limit)
+    if bool((p_row_swapped > 0.5).any()) and not bool((p_at_limit > 0.5).any()):
+        p_row_swapped, shares = p_at_limit, at_limit  # nothing but the estimate of the share says that a row is swapped
     at_least = [max(ROWS.min_share, share) for share in shares]
     ranking = _posterior(drawn, real, null, (single, *repeated), at_least)
     share = float(np.dot(shares, [members.sum() for members in (single, *repeated)]) / data.num_nodes)
@@ -245,12 +253,26 @@ def _posterior(
     return out
 
 
-def _share_of_single_rows(real: FloatArray, null: FloatArray) -> float:
-    """The share of swapped rows among those that occur once, without right rows that fit badly. The lower limit (one
-    standard error) counts, so that small graphs must show more."""
+class _SingleShare(NamedTuple):
+    """An estimated share of swapped rows, and its lower confidence limit."""
+
+    share: float
+    least: float
+
+
+def _share_of_single_rows(real: FloatArray, null: FloatArray) -> _SingleShare:
+    """The share of swapped rows among those that occur once, without right rows that fit badly. The estimate less one
+    standard error counts, so that small graphs must show more; the confidence limit (level ``GATE.confidence``) also
+    knows that the null has few columns."""
     found = null_proportion(real, null)
-    share = without_overlap(found.share, null_overlap(real, null, found.share, found.quantile))
-    return max(0.0, share - found.error)
+    overlap = null_overlap(real, null[np.isfinite(null)], found.share, found.quantile)
+    share = without_overlap(found.share, overlap)
+    margin = float(norm.isf(GATE.confidence)) * math.hypot(found.error, found.null_error)
+    return _SingleShare(max(0.0, share - found.error), max(0.0, share - margin))
+
+
+def _lower_of(one: _SingleShare, other: _SingleShare) -> _SingleShare:
+    return _SingleShare(min(one.share, other.share), min(one.least, other.least))
 
 
 def _share_of_repeated_rows(real: FloatArray) -> float:

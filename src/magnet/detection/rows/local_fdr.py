@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +20,14 @@ ESTIMATES = 5
 
 @dataclass(frozen=True)
 class NullProportion:
-    """The share of real values that come from the null, its standard error, and the quantile of the null below which
-    values were counted."""
+    """The share of real values that come from the null, its standard error for the number of real values, the quantile
+    of the null below which values were counted, and the standard error of the share for the number of columns of the
+    null."""
 
     share: float
     error: float
     quantile: float
+    null_error: float = 0.0
 
 
 def null_proportion(real: FloatArray, null: FloatArray) -> NullProportion:
@@ -37,6 +40,14 @@ def null_proportion(real: FloatArray, null: FloatArray) -> NullProportion:
     below ``t`` are below it as well (binomial test, as if they were of the null; level ``GATE.confidence``, divided by
     the number of estimates).
 
+    A column of the null is one row at many nodes, or many rows at one node, and so one draw: the lowest hundredth of
+    all values may be those of a single column. Standard errors of :math:`F_0(t)` and of the share of the null in the
+    test are those between columns; the test takes the lower limit, at its own level.
+
+    Args:
+        real: values ``[n]``.
+        null: values ``[m, K]`` (NaN for none), or ``[m]``, each of which is a draw.
+
     Example:
         >>> rng = np.random.default_rng(0)
         >>> null, good = rng.normal(0, 1, 10_000), rng.normal(5, 1, 7000)
@@ -44,26 +55,41 @@ def null_proportion(real: FloatArray, null: FloatArray) -> NullProportion:
         >>> round(found.share, 1), found.error < 0.01
         (0.3, True)
     """
-    if real.size == 0 or null.size == 0:
+    columns = null if null.ndim == 2 else null[:, None]
+    values = columns[np.isfinite(columns)]
+    if real.size == 0 or values.size == 0:
         return NullProportion(0.0, 0.0, 0.5)
 
-    size = real.size
+    size, num_columns = real.size, columns.shape[1]
 
     def below(quantile: float, t: float) -> tuple[NullProportion, int, float]:
         """The share below a point, the number of values there, and how many of as many null values would be."""
-        count, expected = int((real < t).sum()), size * max(float((null < t).mean()), 1e-12)
+        count, expected = int((real < t).sum()), size * max(float((values < t).mean()), 1e-12)
         share = NullProportion(min(1.0, count / expected), float(np.sqrt(count + 1)) / expected, quantile)
         return share, count, expected
 
+    def ratio_error(part: NDArray[Any], whole: NDArray[Any]) -> float:
+        """Standard error of the ratio of two sums over columns."""
+        if num_columns < 2 or not whole.sum():
+            return 0.0
+        deviation = part - part.sum() / whole.sum() * whole
+        return float(np.sqrt((deviation**2).sum() * num_columns / (num_columns - 1)) / whole.sum())
+
     quantiles, low = ROWS.null_quantiles, ROWS.low_null_quantiles
-    points = np.quantile(null, [*quantiles, *low])
+    level = GATE.confidence / ESTIMATES
+    points = dict(zip((*quantiles, *low), np.quantile(values, [*quantiles, *low]), strict=True))
     found, count, expected = min(
-        map(below, quantiles, points[: len(quantiles)]), key=lambda each: each[0].share + each[0].error
+        (below(q, points[q]) for q in quantiles), key=lambda each: each[0].share + each[0].error
     )
-    for lower, fewer, fewer_expected in map(below, low, points[len(quantiles) :]):
-        if binom.cdf(fewer, count, fewer_expected / expected) < GATE.confidence / ESTIMATES:
-            found, count, expected = lower, fewer, fewer_expected
-    return found
+    for q in low:
+        lower, fewer, fewer_expected = below(q, points[q])
+        if binom.cdf(fewer, count, fewer_expected / expected) < level:
+            part, whole = ((columns < points[each]).sum(axis=0) for each in (q, found.quantile))
+            least = fewer_expected / expected - float(norm.isf(level)) * ratio_error(part, whole)
+            if binom.cdf(fewer, count, max(0.0, least)) < level:
+                found, count, expected = lower, fewer, fewer_expected
+    part, whole = (columns < points[found.quantile]).sum(axis=0), np.isfinite(columns).sum(axis=0)
+    return replace(found, null_error=found.share * ratio_error(part, whole) * size / expected)
 
 
 def null_overlap(real: FloatArray, null: FloatArray, share: float, quantile: float = 0.5) -> float:
