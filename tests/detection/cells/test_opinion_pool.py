@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from magnet.detection.cells.opinion_pool import LogOpinionPool, fit_pools
-from magnet.detection.options import DATA
+from magnet.detection.cells.opinion_pool import LogOpinionPool, _fit_weights, fit_pools
+from magnet.detection.options import DATA, POOL
 
 
 def predictive_and_values(noise: float, cells: int = 4000) -> tuple[torch.Tensor, torch.Tensor]:
@@ -65,3 +65,25 @@ def test_wrong_cells_do_not_make_predictors_vague() -> None:
     values[sure] = (values[sure] + 1) % 3
     pool = fit_pools([predictive], [values])[0]
     assert float(pool.weights[1:].sum()) > 0.7 * float(before[1:].sum())
+
+
+@pytest.mark.parametrize("strength", [1.0, 20.0])
+def test_weights_are_those_of_automatic_differentiation(strength: float) -> None:
+    columns = [predictive_and_values(noise=0.0, cells=300), predictive_and_values(noise=0.1, cells=200)]
+    predictive, values = [p for p, _ in columns], [v for _, v in columns]
+    rates, prior = [torch.tensor([0.2, 0.3, 0.5])] * 2, torch.tensor([0.0, 1.0, 0.0]).double()
+    root = prior.clamp_min(0.01).sqrt().requires_grad_(True)
+    search = torch.optim.LBFGS([root], max_iter=60, line_search_fn="strong_wolfe")
+
+    def loss() -> torch.Tensor:
+        search.zero_grad()
+        total = 0.5 * strength * (root.square() - prior).square().sum()
+        for p, v, b in zip(predictive, values, rates, strict=True):
+            pooled = torch.softmax(p.double().log() @ root.square(), dim=1).gather(1, v[:, None])[:, 0]
+            total = total - ((1 - POOL.unexplained) * pooled + POOL.unexplained * b.double()[v]).log().sum()
+        total.backward()
+        return total
+
+    search.step(loss)
+    found = _fit_weights(predictive, values, rates, prior.float(), strength)
+    torch.testing.assert_close(found, root.detach().square().float(), rtol=1e-6, atol=1e-7)
