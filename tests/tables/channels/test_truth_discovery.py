@@ -1,5 +1,8 @@
+from typing import Any
+
 import numpy as np
 
+from magnet.tables.channels.truth_discovery import rewrite
 from magnet.tables.posterior import judge_table
 
 
@@ -44,3 +47,15 @@ def test_a_value_that_names_two_things_is_no_entity() -> None:
         "gate": [gates[flight] for _, flight in rows],
     }
     assert judge_table(columns).cells == []
+
+
+def test_grades_of_one_pupil_in_several_subjects_are_no_reports_of_one_fact(found: Any) -> None:
+    rng = np.random.default_rng(3)
+    pupils, subjects = np.repeat(np.arange(40), 6), np.tile(np.arange(6), 40)
+    level = np.clip(np.round(rng.normal(2, 1.1, size=40)[pupils] + rng.normal(0, 0.5, size=240)), 0, 4).astype(int)
+    columns = {
+        "pupil": [f"Pupil {k}" for k in pupils],
+        "subject": [("Art", "Biology", "Latin", "Music", "Physics", "Sport")[k] for k in subjects],
+        "grade": ["ABCDF"[k] for k in level],
+    }
+    assert found(rewrite, columns) == set()

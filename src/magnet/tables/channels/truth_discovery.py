@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 from magnet.arrays import Floats
 from magnet.tables.coded import CodedColumn, CodedTable, Codes, distinct, joint, ordered_pairs
 from magnet.tables.findings import Finding
-from magnet.tables.options import FEW_ROWS, LIST_FROM
+from magnet.tables.options import FEW_NUMBERS, FEW_ROWS, LIST_FROM
 
 MIN_ENTITIES = 5
 MIN_REPORTS = 3.0  # per fact, on average
 MIN_KAPPA = 0.1  # agreement on one entity beyond chance; half of the reports wrong leave about .12 (made-up *flights*)
+FEW_KAPPA = 0.6  # the same for a fact of few levels (reports of *trials*: from .69; grades of one pupil: up to .52)
 MAX_AGREEMENT = 0.85  # deviations from reports that agree more are left to the groups
+DISPUTED = 0.97  # agreement on a fact of many levels up to which sources disagree (made-up *trials*: up to .96)
 TEMPER = 0.7  # factor of the evidence of a source, below 1 since sources copy from each other
 KEY_ROLES = ("category", "text", "identifier", "code", "phone")
 SOURCE_ROLES = ("category", "text")
@@ -37,22 +39,28 @@ def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:
     with :math:`r_s` the reliability of source s for this column, q the chance that two wrong reports coincide
     (estimated), and :math:`\tau < 1` since sources copy from each other. A value without reports has score 0. A report
     is wrong with :math:`1 - T_e(o_i)`; a blank should hold a value if the fact is known to others. Where reports agree
-    nearly always, the exceptions may be genuine and are left to the groups.
+    nearly always, the exceptions may be genuine and are left to the groups. A column of few levels is a fact only if
+    the reports also dispute one of many: grades of a pupil in several subjects, or states of a patient at several
+    visits, agree roughly too, but there is no dispute about the name.
     """
-    designs = find_designs(table)
-    for j, column in table.judged(FACT_ROLES):
-        best: tuple[float, Claims] | None = None
-        for design in designs:
-            if j in design:
-                continue
-            claims = Claims(table, column, *design)
-            agreement = claims.agreement()
-            if agreement is not None and (best is None or agreement > best[0]):
-                best = agreement, claims
-        if best is not None:
-            for finding in best[1].judge():
-                if best[0] <= MAX_AGREEMENT or finding.kind == "missing":
-                    yield j, finding
+    best: dict[int, tuple[float, tuple[int, int]]] = {}
+    for design in find_designs(table):
+        found: dict[int, float] = {}
+        few: set[int] = set()
+        for j, column in table.judged(FACT_ROLES):
+            claims = Claims(table, column, *design) if j not in design else None
+            agreement = claims.agreement() if claims else None
+            if claims and agreement is not None:
+                found[j] = agreement
+                few |= {j} if claims.levels <= FEW_NUMBERS else set()
+        disputed = any(agreement <= DISPUTED for j, agreement in found.items() if j not in few)
+        for j, agreement in found.items():
+            if (disputed or j not in few) and agreement > best.get(j, (0.0,))[0]:
+                best[j] = agreement, design
+    for j, (agreement, design) in sorted(best.items()):
+        for finding in Claims(table, table.columns[j], *design).judge():
+            if agreement <= MAX_AGREEMENT or finding.kind == "missing":
+                yield j, finding
 
 
 def find_designs(table: CodedTable) -> list[tuple[int, int]]:
@@ -91,6 +99,11 @@ class Claims:
         )
         self.pair_entity, self.pair_value = self.keys // width, self.keys % width
 
+    @property
+    def levels(self) -> int:
+        """Different values that are reported."""
+        return len(np.unique(self.pair_value))
+
     def _reported_once(self) -> NDArray[np.bool_]:
         """Rows of entities on which no source reports twice ``[rows]``: two reports of one source mean that the value
         names two things (a gate that two flights use), and their reports do not contradict each other."""
@@ -122,7 +135,8 @@ class Claims:
         values = np.bincount(self.pair_value, weights=self.held)
         chance = ordered_pairs(values) / ordered_pairs(values.sum())
         leading = self._leading(self.held)
-        if within < chance + MIN_KAPPA * (1 - chance):
+        kappa = MIN_KAPPA if self.levels > FEW_NUMBERS else FEW_KAPPA
+        if within < chance + kappa * (1 - chance):
             return None
         off = self.pair != leading[self.entity]
         if off.sum() >= 4 and self._coincidence(off) > COINCIDENCE:
