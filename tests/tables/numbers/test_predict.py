@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from magnet.tables.numbers.context import Category, Context
-from magnet.tables.numbers.predict import predict
+from magnet.tables.numbers.predict import _by_group_size, _group_factor, predict
+from magnet.tables.numbers.scales import mad
 
 ROWS = 400
 RNG = np.random.default_rng(0)
@@ -83,3 +84,19 @@ def test_a_coarse_function_of_another_column_is_predicted_from_it() -> None:
     assert found is not None
     assert found.blocks[0] == "row"
     assert found.slope[1] == pytest.approx(-1.0, abs=0.05)
+
+
+def test_the_only_row_of_its_group_is_no_surer_than_the_column() -> None:
+    codes = np.array([0, 0, 0, 1, 1, 2])
+    spread, y = np.full(6, 0.1), np.array([0.0, 0.1, 0.0, 2.0, 2.1, -3.0])
+    wider = _by_group_size(spread, y, np.ones(6, dtype=bool), [codes])
+    assert np.allclose(wider[:5], [0.1 * 1.5**0.5] * 3 + [0.1 * 2**0.5] * 2)
+    assert wider[5] == mad(y - np.median(y)) > 0.5
+
+
+def test_values_of_a_wide_group_are_expected_to_vary_more() -> None:
+    rng = np.random.default_rng(0)
+    codes = np.repeat([0, 1], [400, 100])
+    factor = _group_factor(codes, rng.normal(size=500) * np.where(codes == 1, 8.0, 1.0), np.ones(500, dtype=bool))
+    assert factor[-1] > 3
+    assert factor[0] < 1.1

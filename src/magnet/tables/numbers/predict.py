@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from magnet.arrays import Bools, Floats, Ints
-from magnet.tables.numbers.context import Context
+from magnet.tables.numbers.context import MIN_LEVEL_ROWS, Context
 from magnet.tables.numbers.ridge import Ridge, fit_ridge, log_loss
 from magnet.tables.numbers.scales import mad
-from magnet.tables.options import MIN_ROWS
+from magnet.tables.options import MAX_LEVELS, MIN_ROWS
 
 MAX_FIT = 20_000  # rows that one regression is fitted on
 MAX_SELECT = 3_000  # rows on which the blocks of features are chosen
@@ -81,7 +81,9 @@ def predict(
     widening = np.ones(len(y))
     widening[fitted_on] = 1 / np.sqrt(1 - model.leverage)
     degree = None if context.links is None or "links" not in blocks else np.diff(context.links.indptr)
-    spread = _spread((y - center) / widening, level, judged, degree, floor)
+    groups = [c.codes for c in context.categories if f"group:{c.name}" in blocks]
+    spread = _spread((y - center) / widening, level, judged, degree, floor, groups)
+    spread = _by_group_size(spread, y, judged, groups)
     spread = spread * widening
     # imputed values of the row widen the prediction accordingly
     spread = np.sqrt(spread * spread + context.variance @ np.square(slope))
@@ -167,8 +169,31 @@ def _gain(before: Ridge, after: Ridge) -> float:
     return float(difference.mean()) / max(error, 1e-12)
 
 
-def _spread(residual: Floats, level: Floats, judged: Bools, degree: Floats | None, floor: Floats) -> Floats:
-    """Robust spread of the residuals by level of the prediction and by number of links ``[n]``."""
+def _group_factor(codes: Ints, scaled: Floats, judged: Bools) -> Floats:
+    """How much wider the residuals of each row's group are than all ``[n]``, with rows borrowed from all."""
+    base, factor = max(mad(scaled[judged]), 1e-9), np.ones(int(codes.max()) + 1)
+    order = np.flatnonzero(judged)[np.argsort(codes[judged], kind="stable")]
+    starts = np.searchsorted(codes[order], np.arange(factor.size + 1))
+    for place in np.flatnonzero(np.diff(starts) >= MIN_LEVEL_ROWS).tolist():
+        members = scaled[order[starts[place] : starts[place + 1]]]
+        factor[place] = (members.size * mad(members) / base + BORROWED) / (members.size + BORROWED)
+    return factor[codes]
+
+
+def _by_group_size(spread: Floats, y: Floats, judged: Bools, groups: Sequence[Ints]) -> Floats:
+    r"""The spread, :math:`\sqrt{1 + 1/m}` times as large where a group has m other rows to take the mean of, and at
+    least that of the column where it has none: a patient who was seen once is like no other."""
+    if not groups:
+        return spread
+    others = np.min([np.bincount(codes, weights=judged)[codes] - judged for codes in groups], axis=0)
+    wider = spread * np.sqrt(1 + 1 / np.maximum(others, 1))
+    return np.where(others < 1, np.maximum(wider, mad(y[judged] - np.median(y[judged]))), wider)
+
+
+def _spread(
+    residual: Floats, level: Floats, judged: Bools, degree: Floats | None, floor: Floats, groups: Sequence[Ints] = ()
+) -> Floats:
+    """Robust spread of the residuals by level of the prediction, number of links and group ``[n]``."""
     overall = max(mad(residual[judged]), 1e-9)
     out = np.full(residual.shape, overall)
     keys = [np.searchsorted(np.quantile(level[judged], np.arange(1, LEVELS) / LEVELS), level)]
@@ -183,4 +208,7 @@ def _spread(residual: Floats, level: Floats, judged: Bools, degree: Floats | Non
             count = int(members.sum())
             factor[place] = (count * mad(scaled[members]) / base + BORROWED) / (count + BORROWED)
         out *= np.maximum(factor, 0.1)[key]
+    for codes in groups:
+        if codes.max() < MAX_LEVELS:
+            out *= np.maximum(_group_factor(codes, residual / out, judged), 1.0)
     return np.maximum(out, floor)
