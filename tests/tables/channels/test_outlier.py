@@ -1,9 +1,11 @@
 """Wrong numbers in a table of texts."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from magnet.tables.channels.outlier import _context
+from magnet.tables.channels.outlier import _context, audit
 from magnet.tables.posterior import judge_table
 
 
@@ -99,3 +101,10 @@ def test_digits_that_may_be_lost_are_not_made_up() -> None:
     whole[5] = "0.57"
     [finding] = [f for f in judge_table({"x": whole}).cells if f.row == 5]
     assert finding.confidence > 0.9
+
+
+def test_a_far_number_is_not_replaced_by_the_middle_of_its_column(coded: Any) -> None:
+    hours = ["40"] * 500 + ["20"] * 130 + ["30"] * 125 + ["400", "400", "300"]  # 40 is a state, so 20 is the middle
+    found = {f.row: f for _, f in audit(coded({"hours": hours}))}
+    assert found[755].suggested == "20"
+    assert found[755].confidence < 0.5

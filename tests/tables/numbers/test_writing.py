@@ -19,3 +19,13 @@ def test_decimals_beyond_what_is_known_are_left_out() -> None:
 
 def test_reading_is_the_reverse() -> None:
     assert read_numbers(["1,234,567", "0.125"]).tolist() == [1234567.0, 0.125]
+
+
+def test_plus_signs_are_written_where_the_column_writes_them() -> None:
+    style = NumberStyle.of(["+1.2", "-0.3", "+0.4"])
+    assert (style.write(Decimal("1.1")), style.write(Decimal("-1.1")), style.write(Decimal("0"))) == (
+        "+1.1",
+        "-1.1",
+        "0.0",
+    )
+    assert NumberStyle.of(["1.2", "2.5", "-0.3", "+0.4"]).write(Decimal("1.1")) == "1.1"

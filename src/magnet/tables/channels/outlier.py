@@ -194,6 +194,8 @@ def _finding(writing: _Writing, verdict: ColumnVerdict, row: int, write: Writer,
         known = column.index.get(likely)
         if known is None or counts[known] < 2:  # not attested, however narrow the prediction
             confidence = min(confidence, UNSURE)
+        elif not verdict.blocks:  # nothing but the column is known
+            confidence = min(confidence, float(counts[known] / counts.sum()))
     else:
         likely, right = writing.divided(int(column.read[row]), FACTORS[kind])
         confidence = min(confidence, max(right, UNSURE))  # 0.57 is a hundredth of 57.00, and of 56.81 if rounded

@@ -28,10 +28,12 @@ def read_numbers(texts: Sequence[str]) -> Floats:
 
 @dataclass(frozen=True)
 class NumberStyle:
-    """How a column writes its numbers: usual ``decimals``, and whether thousands are separated."""
+    """How a column writes its numbers: usual ``decimals``, and whether thousands are ``separated`` and positive numbers
+    ``signed``."""
 
     decimals: int
     separated: bool
+    signed: bool = False
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> NumberStyle:
@@ -39,13 +41,15 @@ class NumberStyle:
 
         Example:
             >>> NumberStyle.of(["5,000", "7,100", "x"])
-            NumberStyle(decimals=0, separated=True)
+            NumberStyle(decimals=0, separated=True, signed=False)
         """
         numbers = [t.strip() for t in texts[:LOOKED_AT] if number(t) is not None and "e" not in t.lower()]
         decimals = Counter(len(t.partition(".")[2]) for t in numbers)
         large = [t for t in numbers if abs(number(t) or 0.0) >= 1000]
         separated = bool(large) and sum("," in t for t in large) >= 0.5 * len(large)
-        return cls(decimals.most_common(1)[0][0] if decimals else 0, separated)
+        positive = [t for t in numbers if (number(t) or 0.0) > 0]
+        signed = bool(positive) and sum(t[0] == "+" for t in positive) >= 0.5 * len(positive)
+        return cls(decimals.most_common(1)[0][0] if decimals else 0, separated, signed)
 
     def write(self, value: Decimal, exact: bool = False, width: float = 0.0) -> str:
         """A number in this style, never in scientific notation.
@@ -70,4 +74,4 @@ class NumberStyle:
         if self.separated:
             head, _, tail = plain.partition(".")
             plain = f"{int(head):,}" + (f".{tail}" if tail else "")
-        return plain
+        return f"+{plain}" if self.signed and float(plain.replace(",", "")) > 0 else plain
