@@ -35,3 +35,13 @@ def test_a_mark_is_written_as_a_blank_only_where_the_column_is_optional(coded: A
         return float(finding.confidence)
 
     assert confidence([*AGES, "***"]) < DEFAULT.change_from <= confidence([*AGES, *[""] * 10, "***"])
+
+
+def test_not_applicable_is_a_level_of_a_category_and_is_not_written(coded: Any, found: Any) -> None:
+    colors = ["black", "white", "olive", "black", "white", "n/a", "red", "black", "white", "blue"] * 10
+    lone = ["black", "white", "olive", "red"] * 50 + ["n/a"]
+    confidence = {f.confidence for _, f in rewrite(coded({"color": colors, "id": [f"p{k * 7}" for k in range(100)]}))}
+    assert 0 < max(confidence) < DEFAULT.change_from
+    assert all(f.confidence >= DEFAULT.change_from for _, f in rewrite(coded({"color": lone})))
+    goods = ["cable" if c == "n/a" else "shirt" for c in colors]
+    assert found(rewrite, {"color": colors, "goods": goods}) == set()  # cables have no color

@@ -7,6 +7,7 @@ from magnet.tables.channels.respell import Respell
 from magnet.tables.channels.typo import Typo
 from magnet.tables.coded import CodedTable
 from magnet.tables.experts.base import ColumnContext
+from magnet.tables.roles import infer_role
 
 
 def corrections(texts: list[str]) -> dict[str, list[str]]:
@@ -41,3 +42,13 @@ def test_values_that_fit_are_left_alone() -> None:
 
 def test_junk_is_taken_off_a_new_value() -> None:
     assert corrections([*STREETS, "77 Market Street ***"])["77 Market Street ***"][0] == "77 Market Street"
+
+
+def test_a_number_with_a_usual_unit_is_no_misspelling() -> None:
+    weights = [f"{1 + k % 9}.{10 + k} kg" for k in range(60)] + [f"{100 + 3 * k} g" for k in range(60)]
+    table = CodedTable.of({"weight": [*weights, "12.40 kg", "3.71 kgx"]})
+    column = table.columns[0]
+    column.role = infer_role(column, table)
+    assert column.role.name == "unit"
+    suspects = ColumnContext(table, 0, {}, True).suspects()
+    assert {column.values[k] for k in suspects} == {"3.71 kgx"}

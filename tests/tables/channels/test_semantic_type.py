@@ -56,3 +56,8 @@ def test_a_lost_sign_is_suggested_where_the_domain_is_known_and_never_written(co
 )
 def test_what_only_looks_like_another_type_is_left_alone(found: Any, column: str, texts: list[str]) -> None:
     assert found(audit, {column: texts}) == set()
+
+
+def test_a_web_address_may_have_commas(found: Any) -> None:
+    links = [f"https://example.org/paper/{k}" for k in range(30)]
+    assert found(audit, {"link": [*links, "https://example.org/find?text=one,%20two,three."]}) == set()

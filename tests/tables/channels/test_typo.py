@@ -47,3 +47,8 @@ def test_junk_behind_a_value_is_a_slip_whose_mark_is_learned() -> None:
     before = typo.likelihood("Ulm-*", "Ulm")
     typo.learn([("Bonn-*", "Bonn")] * 12)
     assert typo.likelihood("Ulm-*", "Ulm") > 5 * before > 0
+
+
+def test_two_digits_that_both_differ_are_no_misspelling() -> None:
+    assert Typo.operation("33-43", "35-45") is None
+    assert Typo.operation("xittxburgh", "sittsburgh") is not None

@@ -7,20 +7,39 @@ from collections.abc import Iterator
 import numpy as np
 
 from magnet.tables.channels.base import WrongText, text_test
-from magnet.tables.coded import Texts
+from magnet.tables.channels.constant import located
+from magnet.tables.coded import CodedColumn, CodedTable, Texts
+from magnet.tables.findings import Finding
 from magnet.tables.options import REPEATS, SURE
 from magnet.tables.roles.dates import day_number
 from magnet.tables.roles.patterns import SENTINELS, disguised_blank, number
 
 WORDS = frozenset(("unknown", "unk", "none", "missing", "-", ".", "unspecified", "undefined", "not applicable", "tbd"))
 MARKED = 0.85  # confidence in a blank for a mark (***) in a column with few blanks: it may have replaced a value
+LEVEL_SHARE = 0.01  # of a category from which N/A may be one of its levels
 BLANKS = 0.2  # share of blanks from which a column is optional
 MAX_FILL_SHARE = 0.5  # a text that fills half of a column is a value of it
 
 
+def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:
+    """Disguised blanks become blanks, except ``N/A`` in a category without blanks where another column explains in
+    which rows it stands: there it means "not applicable"."""
+    explained: dict[tuple[int, int], bool] = {}
+    for j, finding in _marks(table):
+        column = table.columns[j]
+        code = int(column.read[finding.row])
+        rows = column.read == code
+        if _is_category(column) and rows.mean() >= LEVEL_SHARE:
+            if (j, code) not in explained:
+                explained[j, code] = located(table, j, rows)
+            if explained[j, code]:
+                continue
+        yield j, finding
+
+
 @text_test("missing", min_rows=1)
-def rewrite(texts: Texts) -> Iterator[WrongText]:
-    """Disguised blanks become blanks.
+def _marks(texts: Texts) -> Iterator[WrongText]:
+    """Texts that stand for a blank.
 
     A text of the list (``N/A``, ``***``) is one unless it, or such marks, fill most of the column, or most values are
     letters of the same length and case; a word that may also
@@ -31,6 +50,7 @@ def rewrite(texts: Texts) -> Iterator[WrongText]:
     marks = texts.only(lambda text: not _words(text)).total
     forms = texts.only(str.isalpha).tally(_form)
     optional = texts.total < (1 - BLANKS) * len(texts.column.read)
+    category = _is_category(texts.column)
     for k, text, rows in texts:
         if not (_disguised(text, texts.column.role.name) or _sentinel(k, text.strip(), texts)):
             continue
@@ -39,7 +59,14 @@ def rewrite(texts: Texts) -> Iterator[WrongText]:
         if text.isalpha() and forms[_form(text)] >= MAX_FILL_SHARE * texts.total:  # NA among DE and FR is Namibia
             continue
         confidence = SURE if _words(text) or optional else MARKED
+        if category and rows >= LEVEL_SHARE * texts.total:  # "not applicable" is a level of a category without blanks
+            confidence = MARKED
         yield k, "", confidence, f"{text!r} stands for a missing value (in {rows} cells): missing"
+
+
+def _is_category(column: CodedColumn) -> bool:
+    """Whether a column holds words and no blanks."""
+    return column.role.name in ("category", "text") and not column.blanks(column.read).any()
 
 
 def _form(text: str) -> tuple[int, bool, bool]:

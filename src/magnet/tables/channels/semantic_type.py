@@ -26,8 +26,13 @@ MIN_DIGITS = 5  # of a telephone number
 
 
 def _listed(grammar: re.Pattern[str]) -> Callable[[str], bool]:
-    """Whether a text is a list of texts of a grammar."""
-    return lambda text: all(grammar.fullmatch(part) for part in LIST.split(text.strip(" \t,;")))
+    """Whether a text is one text of a grammar, or a list of several."""
+
+    def belongs(text: str) -> bool:
+        bare = text.strip(" \t,;")
+        return bool(grammar.fullmatch(bare)) or all(grammar.fullmatch(part) for part in LIST.split(bare))
+
+    return belongs
 
 
 def _ip(text: str) -> bool:

@@ -21,6 +21,7 @@ DIGIT_DISCOUNT = 0.1  # where only digits differ, which is more often a sibling 
 MAX_PAIRS = 20_000_000  # of values up to which two edits are searched as well as one
 LONGEST = 400  # longer texts are compared by their words only
 DIGIT = re.compile(r"\d")
+BOTH_DIGITS = {(a, b) for a in "0123456789" for b in "0123456789"}  # 33-43 is no misspelled 35-45
 MARK = re.compile(r"(?<=.)\s*[-_]?(?:[*#~^|<>@$\\=]{1,6}|[?!]{2,6})$", re.S)  # that nobody ends a value with
 
 
@@ -82,7 +83,7 @@ class Typo:
             ):
                 return "exchange", "", max(b - 1, 1)
             changed = {(x, y) for x, y in zip(observed, value, strict=True) if x != y}
-            if len(changed) == 1:
+            if len(changed) == 1 and not changed.issubset(BOTH_DIGITS):
                 return "replace", next(iter(changed))[0], len(set(value))
         if "".join(observed.split()) == "".join(value.split()):
             return "space", "", 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +13,8 @@ import numpy as np
 from magnet.arrays import Floats
 from magnet.tables.coded import CodedColumn, CodedTable, Codes
 from magnet.tables.experts.novelty import Novelty
-from magnet.tables.roles.patterns import number
+from magnet.tables.options import FEW_ROWS
+from magnet.tables.roles.patterns import UNIT_NUMBER, number
 
 
 class Expert(Protocol):
@@ -70,9 +72,16 @@ class ColumnContext:
 
     def suspects(self) -> list[int]:
         """Codes of the texts that were read, without blanks and without the numbers of a column of numbers."""
-        values, arithmetic = self.column.values, self.column.role.arithmetic
-        read = np.flatnonzero(self.read_counts).tolist()
-        return [k for k in read if values[k] and not (arithmetic and number(values[k]) is not None)]
+        values, role = self.column.values, self.column.role
+        read = [k for k in np.flatnonzero(self.read_counts).tolist() if values[k]]
+        if not role.arithmetic:
+            return read
+        read = [k for k in read if number(values[k]) is None]
+        if role.name != "unit":
+            return read
+        units = {k: (m["before"], m["after"]) for k in read if (m := UNIT_NUMBER.fullmatch(values[k]))}
+        texts = Counter(units.values())  # with the same unit
+        return [k for k in read if k not in units or texts[units[k]] < FEW_ROWS]
 
 
 Fit = Callable[[ColumnContext], list[Expert]]
