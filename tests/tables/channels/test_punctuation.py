@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from magnet.tables.channels import punctuation
+from magnet.tables.channels.punctuation import rewrite
 from magnet.tables.coded import CodedTable
 from magnet.tables.roles import infer_role
 
@@ -47,3 +50,24 @@ def test_marks_that_mean_something_are_left_alone() -> None:
     assert better(["http://www.ulm.org"] * 40 + ["https://www.ulm.org/"]) == {}
     assert better(["version 1.5"] * 40 + ["version 15"]) == {}
     assert better([f"{k},{k + 100}" for k in range(100, 140)] + ["1, 5"]) == {}
+
+
+def test_runs_are_joined_as_in_nearly_all_texts_of_the_same_words(found: Any) -> None:
+    sizes = [f"{12 + k}.{k % 10} x {7 + k % 5}.5 cm" for k in range(40)]
+    assert found(rewrite, {"size": [*sizes, "31.4x8.5 cm"]}) == {(40, 0, "31.4 x 8.5 cm")}
+    marks = [f"{1 + k % 9}:{k % 60:02d}.{7 * k % 100:02d}" for k in range(30)] + [
+        f"{6 + k % 40}.{k}" for k in range(10, 70)
+    ]
+    assert found(rewrite, {"mark": [*marks, "4:03,70", "7,11"]}) == {(90, 0, "4:03.70"), (91, 0, "7.11")}
+    events = ["200 m", "High jump", "Shot put"] * 30
+    assert found(rewrite, {"event": [*events, "200m", "200m", "200m"]}) == {(k, 0, "200 m") for k in (90, 91, 92)}
+
+
+def test_marks_between_numbers_that_mean_something_else_are_kept(found: Any) -> None:
+    sizes = [f"{k}.5" for k in range(40)] + ["low", "high"] * 20
+    assert found(rewrite, {"size": [*sizes, "10-12", "3/4", "7:30"]}) == set()
+
+
+def test_a_long_number_with_hyphens_is_written_like_the_others(found: Any) -> None:
+    plain = [str(9780000000000 + 7919 * k) for k in range(60)]
+    assert found(rewrite, {"isbn": [*plain, "978-0-306-40615-7"]}) == {(60, 0, "9780306406157")}

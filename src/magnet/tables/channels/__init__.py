@@ -14,6 +14,7 @@ made by the decorator :func:`~magnet.tables.channels.base.text_test`), and name 
 
 from magnet.tables.channels import (
     case_and_space,
+    checksum,
     constant,
     date_format,
     disguised_missing,
@@ -30,9 +31,11 @@ from magnet.tables.channels import (
     spreadsheet,
     swapped,
     synonym,
+    truncated,
     truth_discovery,
     unit,
     unreadable,
+    year,
 )
 from magnet.tables.channels.base import ColumnTest
 
@@ -47,6 +50,7 @@ REWRITES: dict[str, ColumnTest] = {
     "synonym": synonym.rewrite,
     "remark": remark.rewrite,
     "punctuation": punctuation.rewrite,
+    "truncated": truncated.rewrite,
     "moved": moved.rewrite,
     "swapped": swapped.rewrite,
     "truth_discovery": truth_discovery.rewrite,
@@ -55,6 +59,8 @@ REWRITES: dict[str, ColumnTest] = {
 AUDITS: dict[str, ColumnTest] = {
     "id_pattern": id_pattern.audit,
     "semantic_type": semantic_type.audit,
+    "checksum": checksum.audit,
+    "year": year.audit,
     "unreadable": unreadable.audit,
     "outlier": outlier.audit,
     "missing_values": missing_values.audit,

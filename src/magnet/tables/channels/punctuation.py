@@ -12,15 +12,21 @@ from rapidfuzz.distance import OSA
 from magnet.tables.channels.base import WrongText, text_test
 from magnet.tables.channels.case_and_space import TIMES, certainty
 from magnet.tables.coded import Texts
+from magnet.tables.options import REPEATS, SURE, UNSURE
 from magnet.tables.roles.base import roles_but
 
 RUN = re.compile(r"[^\W_]+")
 LIST_MARK = re.compile(r"(?<!\d)\s*([,;|])\s*|\s*([,;|])\s*(?!\d)")  # separators, but not those within numbers
 SPLIT = re.compile(r"\s*[,;|]\s*")
+LONG_RUN = 8  # digits of a number that marks may divide; those of shorter ones mean something (1.25, 5-6)
 LINK = re.compile(r"://|www\.|@")  # marks of addresses mean something
 LISTED = re.compile(r"[;|/&+]")
 LETTERS = re.compile(r"[^\W\d_]+|\d+")
 OWN = 0.6  # share of one frame or one spacing from which it is the column's own
+JOINED, SETTLED = 0.9, 20  # share and number of rows of one way to join the same runs, from which others are odd
+OFTEN = 0.05  # share of the column that these runs need: rarer ones may be misspelled themselves
+LONGEST = 80  # characters of a text whose joints are compared
+DASHES = re.compile(r"[-‐-―−]+")
 SHORTEST = 4  # letters of a value that is known by its letters; marks of shorter ones mean something (A+, C#)
 
 
@@ -28,22 +34,70 @@ SHORTEST = 4  # letters of a value that is known by its letters; marks of shorte
 def rewrite(texts: Texts) -> Iterator[WrongText]:
     """Cells that differ from the column's own writing in marks only.
 
-    Three tests: the lengths of the runs of letters and digits are those of most cells, or these runs are written
+    Four tests: the lengths of the runs of letters and digits are those of most cells, or these runs are written
     together (phones, codes); separators of a list have other spaces than most; a far more frequent text has the same
-    letters and the same numbers.
+    letters and the same numbers; nearly all texts of the same words and any numbers have other marks between them.
     """
     better = _by_letters(texts) | _spacing(texts) | _frames(texts)
-    confidence = certainty(texts.rows(better), texts.total)
+    confidence = dict.fromkeys(better, certainty(texts.rows(better), texts.total))
+    better = _joints(texts) | better
     for code, text in better.items():
-        observed = texts.column.values[code]
-        yield code, text, confidence, f"{observed!r} has other punctuation than {text!r}, the usual form: format"
+        observed, known = texts.column.values[code], texts.column.index.get(text, -1)
+        established = 0 <= known < len(texts.counts) and texts.counts[known] >= SETTLED * texts.counts[code]
+        yield (
+            code,
+            text,
+            SURE if established else confidence.get(code, UNSURE),
+            f"{observed!r} has other punctuation than {text!r}, the usual form: format",
+        )
+
+
+def _joints(texts: Texts) -> dict[int, str]:
+    """Texts whose runs are joined in another way than nearly all of the same words and any numbers: ``4:03,70`` among
+    ``4:05.12``, ``12x40 cm`` among ``15 x 30 cm``, ``High-jump`` among ``High jump``."""
+    parts: dict[tuple[str, ...], list[tuple[int, list[str]]]] = defaultdict(list)
+    for k, text, _ in texts:
+        if len(text) <= LONGEST:
+            runs = LETTERS.findall(text)
+            if len(runs) > 1:
+                parts["".join("#" if run.isdigit() else run for run in runs), str(len(runs))].append(
+                    (k, LETTERS.split(text))
+                )
+    out = {}
+    for alike in parts.values():
+        marks = Counter[tuple[str, ...]]()
+        for k, between in alike:
+            marks[tuple(between)] += int(texts.counts[k])
+        own, most = marks.most_common(1)[0]
+        if most < max(SETTLED, OFTEN * texts.total, JOINED * marks.total()):
+            continue
+        for k, between in alike:
+            runs = LETTERS.findall(texts.column.values[k])
+            ends = [runs[0], *runs, runs[-1]]  # only marks between runs are compared
+            if tuple(between) != own and all(
+                a == b or (0 < at < len(runs) and _alike(a, b, ends[at], ends[at + 1]))
+                for at, (a, b) in enumerate(zip(between, own, strict=True))
+            ):
+                better = "".join(mark + run for mark, run in zip(own, [*runs, ""], strict=True))
+                if better not in texts.column.index or texts.counts[k] >= REPEATS:  # else a slip: the typo channel's
+                    out[k] = better
+    return out
+
+
+def _alike(mark: str, own: str, before: str, after: str) -> bool:
+    """Whether two marks between runs join them in the same way: between numbers, a point and a comma, or dashes and
+    spaces around the same mark; elsewhere spaces and hyphens too."""
+    a, b = (DASHES.sub("-", "".join(m.split())) for m in (mark, own))
+    if before.isdigit() and after.isdigit():
+        return bool(a) and (a == b or {a, b} == {".", ","})
+    return a == b or {a, b} <= {"", "-", "_", "."}
 
 
 def _frames(texts: Texts) -> dict[int, str]:
     """Texts whose runs are as long as those of the leading frame, with its marks."""
     frames = texts.tally(lambda text: (tuple(RUN.split(text)), tuple(map(len, RUN.findall(text)))))
     (between, sizes), most = frames.most_common(1)[0]
-    if most < OWN * texts.total or len(sizes) < 2:
+    if most < OWN * texts.total or not sizes or (len(sizes) == 1 and sizes[0] < LONG_RUN):
         return {}
     out: dict[int, str] = {}
     # what its runs are made of: the article number e99787 is not the range e99-787
@@ -53,6 +107,8 @@ def _frames(texts: Texts) -> dict[int, str]:
         if len(runs) == 1 and len(runs[0]) == sum(sizes):
             ends = np.cumsum(sizes).tolist()
             runs = [runs[0][end - size : end] for size, end in zip(sizes, ends, strict=True)]
+        elif len(sizes) == 1 and len(runs) > 2 and all(map(str.isdigit, runs)):  # 978-0-19-853453-1 among plain ones
+            runs = ["".join(runs)]
         if tuple(map(len, runs)) == sizes and _kinds(runs) in kinds:
             text = "".join(mark + run for mark, run in zip(between, [*runs, ""], strict=True))
             if text != observed:
