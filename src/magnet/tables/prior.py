@@ -18,7 +18,7 @@ from magnet.tables.experts.novelty import LETTERS, Novelty, tokens_of
 from magnet.tables.options import TableOptions
 from magnet.tables.roles.patterns import number
 
-EM_STEPS = 30
+EM_STEPS = 30  # of EM for the weights (not swept)
 EM_ROWS = 1 << 14  # rows that are worked on at a time: their likelihoods under a handful of experts stay in cache
 STRICT = 1e-3  # weight left to the other experts beside one that holds in truth
 

@@ -20,9 +20,9 @@ from magnet.tables.roles.dates import DATE_SHARE, is_moment
 READABLE = 0.9  # share of the cells that must be numbers for a column of numbers
 MOSTLY = 0.98  # share of a column's numbers that must be integers, nonnegative, or have this many decimals
 SPACES = (" ", "\u00a0", "\u202f", "'", "\u2019")  # that separate thousands, besides a comma and a point
-MAX_CATEGORIES = 256
-CELLS_PER_CATEGORY = 3
-MAX_DECIMALS = 8
+MAX_CATEGORIES = 256  # columns that one categorical column may take in the feature matrix
+CELLS_PER_CATEGORY = 3  # on average; values that occur more rarely are text
+MAX_DECIMALS = 8  # more are rounding errors of binary numbers
 DATE_SAMPLE = 1000  # cells by which a column of dates is told
 _IDENTIFIER = re.compile(r"(^|[_\s])(id|ids|uuid|guid|key|index|idx|no|nr|number|code|zip|postcode|phone)$", re.I)
 _CODE = re.compile(r"(^|[_\s])(zip|zipcode|postcode|postal_?code|plz|code)$", re.I)

@@ -16,7 +16,7 @@ from magnet.recovery import propagate
 from magnet.tables.numbers.context import MAX_SQUARE, link_means, most_correlated, unit_columns
 from magnet.tables.numbers.ridge import PENALTIES, RidgePath
 
-ROUNDS = 4
+ROUNDS = 4  # of chained regressions at most
 MAX_FEATURES = 512  # wider tables, such as bags of words, get the harmonic extension
 MAX_ROWS = 50_000  # that one regression is fitted on
 MIN_TRUSTED = 30  # trusted cells that a regression needs

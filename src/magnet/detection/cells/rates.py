@@ -20,7 +20,7 @@ from magnet.detection.thresholds import empirical_bayes_share
 #: Two products between these two have a finite product, and so have one of them and four factors of events, which are
 #: at most ``exp(CELLS.max_log_ratio)``.
 LEAST, MOST = 1e-150, 1e150
-CELLS_AT_ONCE, EVENTS_AT_ONCE = 32, 4
+CELLS_AT_ONCE, EVENTS_AT_ONCE = 32, 4  # factors of one product: fewer logarithms, and seldom beyond these limits
 
 
 def rate_likelihood(plain: Tensor, rates: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from magnet.tables.options import MIN_ROWS, UNSURE
 
 HELD = 0.8  # share of the numbers that must obey a rule; one number in ten or eleven does by chance
 MIN_NUMBERS = 20  # different numbers that show the rule
+# ISSN and EAN-8, ISBN-10, UPC, EAN-13, GTIN-14, credit cards of 15 and 16 digits; IBANs are longer
 LENGTHS = {8, 10, 12, 13, 14, 15, 16}
 
 

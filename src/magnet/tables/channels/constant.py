@@ -15,7 +15,7 @@ from magnet.tables.numbers import read_numbers
 from magnet.tables.options import FEW_NUMBERS, FOUND, SURE
 from magnet.tables.roles.base import roles_but
 
-MIN_ROWS = 30
+MIN_ROWS = 30  # with fewer there are at most nine exceptions, too few for their distribution
 # of the rows, up to one standard error: where a third differed, values that others had left at a default of 50 were
 # taken for errors and overwritten (injected errors in *autism-prevalence*); real ones take up to 28 % of 90 rows
 MAX_EXCEPTIONS = 0.25

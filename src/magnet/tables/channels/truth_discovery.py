@@ -12,7 +12,7 @@ from magnet.tables.coded import CodedColumn, CodedTable, Codes, distinct, joint,
 from magnet.tables.findings import Finding
 from magnet.tables.options import FEW_NUMBERS, FEW_ROWS, LIST_FROM
 
-MIN_ENTITIES = 5
+MIN_ENTITIES = 5  # fewer say little about the reliability of a source (not swept)
 MIN_REPORTS = 3.0  # per fact, on average
 MIN_KAPPA = 0.1  # agreement on one entity beyond chance; half of the reports wrong leave about .12 (made-up *flights*)
 FEW_KAPPA = 0.6  # the same for a fact of few levels (reports of *trials*: from .69; grades of one pupil: up to .52)
@@ -25,8 +25,8 @@ FACT_ROLES = ("category", "text", "identifier", "code", "phone", "date", "time")
 UNIQUE = 0.9  # share of (entity, source) pairs that occur once
 COINCIDENCE = 0.3  # deviations of one source that are equal for different entities follow a rule of their own
 DENSITY = 0.2  # share of the (entity, source) grid that is reported; less is chance
-PRIOR_RELIABILITY, PRIOR_CLAIMS = 0.8, 4.0
-STEPS = 15
+PRIOR_RELIABILITY, PRIOR_CLAIMS = 0.8, 4.0  # share right before a source is known (Dong et al. 2009), as so many claims
+STEPS = 15  # of the iteration over values and reliabilities (not swept)
 
 
 def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:

@@ -14,6 +14,7 @@ from magnet.tables.channels.base import Proposal
 from magnet.tables.experts.base import ColumnContext
 
 ALPHABET = 36.0  # letters and digits: the characters a slip may write before any are learned
+# misspellings of each kind that are assumed before any are seen: four equal edits, others more rarely (not swept)
 PRIOR = {"insert": 2.0, "delete": 2.0, "replace": 2.0, "exchange": 2.0, "case": 0.5, "space": 0.5, "mark": 1.5}
 TWO_EDITS = 0.02  # share of misspellings with two edits (Damerau 1964: over 80 % hold one; two at one place are rarer)
 ENOUGH_CHARACTERS = 10  # written characters after which their distribution is learned

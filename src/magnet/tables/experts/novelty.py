@@ -11,7 +11,7 @@ from functools import lru_cache
 TOKEN = re.compile(r"[^\W\d_]+|\d+|\s+|.", re.S)
 SHAPE_WEIGHT = 0.7  # share of new values spelled freely; the rest differ from a known value in one token
 RARE_SHAPE = 0.03  # beside a dominant shape, shapes rarer than this share prove nothing
-DOMINANT_SHAPE = 0.6
+DOMINANT_SHAPE = 0.6  # share of the values that have it: clearly more than half (not swept)
 NEW_BIGRAM = 0.02  # pseudo-count of two neighboring classes that were never seen
 LETTERS = 8.0  # effective letters per character of a new word (English text has about 3 bits per letter)
 OTHER_CASE = 0.3  # a word known in another case counts this much

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from magnet.arrays import Bools, Floats, Ints
 from magnet.tables.numbers.context import link_means
 
-FOLDS = 5
+FOLDS = 5  # of the cross-validation by which every cell is predicted from others
 MAX_FIT = 20_000  # rows that one regression is fitted on
 MIN_LEVEL_ROWS = 10  # rows of a level that can be predicted
 MIN_GAIN = 3.0  # standard errors by which the links must lower the log loss
@@ -19,7 +19,7 @@ KNEE = 0.02  # share of surprising cells: below it they are errors, above it gen
 STEPS = 100  # of EM
 ROUNDS = 3  # surprising cells leave the regression and the shares of linked rows after each
 MIN_OWN_PROBABILITY = 0.02  # probability below which a cell is surprising
-REGULARIZATION = 1.0
+REGULARIZATION = 1.0  # of the logistic regression on standardized features, scikit-learn's default
 
 
 class CategoryVerdict(NamedTuple):

@@ -16,7 +16,7 @@ from magnet.tables.options import MIN_ROWS
 MIN_VALUES = 4  # distinct values of a column that is judged as a quantity
 COMMON_COUNT, COMMON_SHARE = 5, 0.01  # a value that more cells hold is one that the column has, however far out
 SPIKE_SHARE = 0.1  # a value that fills more of the column, and thrice as much as the next, is a state, not a size
-SPIKE_LEAD = 3.0
+SPIKE_LEAD = 3.0  # times the count of the next value
 LEAST_SPREAD, LEAST_STEPS = 1e-6, 0.3  # of a prediction: on the common scale, and in steps of the column
 # A slip explains a far value only if the corrected value is ordinary: one among the outer tenth of its
 # predictive distribution counts less. (A reading of 900 among 15 to 25 is not 9.00 with a shifted decimal point.)

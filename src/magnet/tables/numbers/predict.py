@@ -16,7 +16,7 @@ from magnet.tables.options import MAX_LEVELS, MIN_ROWS
 MAX_FIT = 20_000  # rows that one regression is fitted on
 MAX_SELECT = 3_000  # rows on which the blocks of features are chosen
 MIN_GAIN = 3.0  # standard errors by which a block must lower the leave-one-out loss; 3 leaves 1 chance in 700
-ROWS_PER_FEATURE = 4.0
+ROWS_PER_FEATURE = 4.0  # fewer rows let a regression repeat the errors (not swept)
 LEVELS = 4  # steps of the prediction, and of the number of links, in which the spread may differ
 BORROWED = 50  # rows at the overall spread that every step has besides its own
 

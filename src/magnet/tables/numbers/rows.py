@@ -9,7 +9,7 @@ from magnet.arrays import Bools, Floats
 from magnet.tables.numbers.context import CUT, MAX_SQUARE
 from magnet.tables.numbers.tails import DEGREES, log_t
 
-DOUBTED = 0.5
+DOUBTED = 0.5  # probability of being wrong from which a cell does not count for the others
 UNUSUAL = 1e-3  # level of the test for too many errors in one row
 FAR_OUT = 3.0  # spreads
 

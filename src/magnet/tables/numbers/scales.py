@@ -14,8 +14,8 @@ MAX_FIT = 5_000  # values that choose the scale
 ORDINARY = 0.05  # quantile of the sizes from which one with a minus is taken for a lost sign
 GAIN = 3.0  # nats that a transformed scale must gain over a straight one
 FAR_SHARE = 0.01  # of values that the scale need not explain
-DEGREES = (1.0, 2.0, 4.0, 10.0, 30.0)
-STEPS = 10
+DEGREES = (1.0, 2.0, 4.0, 10.0, 30.0)  # of freedom of the Student t tails that are tried, Cauchy to almost normal
+STEPS = 10  # of EM for the spread of a side; only scales are compared, so that it need not settle
 
 
 def mad(values: Floats) -> float:

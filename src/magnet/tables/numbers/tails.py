@@ -17,7 +17,7 @@ T_DEGREES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 10.0)  # from Cauchy on
 POWERS = (1.0, 1.4, 2.0, 3.0)
 # How often residuals on a fitted scale have these shapes: seldom Cauchy tails.
 PRIOR = (0.005, 0.015, 0.03, 0.1, 0.15, 0.15, 0.15, 0.15, 0.15, 0.05, 0.05)
-STEPS = 25
+STEPS = 25  # of EM at most
 EXACT, BINS = 500, 2000  # farthest residuals of a side that are kept, and bins of the others, when a tail is fitted
 NEGLIGIBLE = 1e-4  # weight below which a shape is left out of the average
 MAX_RATE = 0.3  # share of wrong cells on one side
