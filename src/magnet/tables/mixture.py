@@ -31,7 +31,7 @@ GUESSED = 0.79  # highest confidence of a correction by shape alone: too low to 
 
 
 @dataclass(eq=False)
-class ColumnJudgement:
+class ColumnJudgment:
     """Findings of one column, misspellings expected, rows in which they could be seen, what may be learned, and, where
     it was asked for, the likeliest value of every blank with its probability.
 
@@ -217,7 +217,7 @@ class ColumnModel(ColumnPrior):
 
     # ------------------------------------------------------------------ posterior
 
-    def judge(self) -> ColumnJudgement:
+    def judge(self) -> ColumnJudgment:
         """Posterior of every cell of the column."""
         column, n = self.column, len(self.column.read)
         own = self.prior_of_read()
@@ -234,7 +234,7 @@ class ColumnModel(ColumnPrior):
         own += self._other_cell_wrong()
         own *= 1 - self.rate - self.options.disagreement_rate
         if not parts:
-            return ColumnJudgement({}, 0.0, self._identifiable(), {}, [])
+            return ColumnJudgment({}, 0.0, self._identifiable(), {}, [])
         pairs = _Pairs(*(np.concatenate(field) for field in zip(*parts, strict=True)))
         known = np.where(np.isnan(pairs.measure), 0.0, pairs.measure * self.weights[-1])
         asked = np.flatnonzero(np.isnan(pairs.measure))
@@ -280,7 +280,7 @@ class ColumnModel(ColumnPrior):
                 repairs[row] = code
                 if by >= _TYPO:
                     lessons.append((column.values[column.read[row]], column.values[code]))
-        return ColumnJudgement(findings, misspelled, self._identifiable(), repairs, lessons)
+        return ColumnJudgment(findings, misspelled, self._identifiable(), repairs, lessons)
 
     def _identifiable(self) -> float:
         """Rows whose value other rows hold, in columns that can be misspelled."""

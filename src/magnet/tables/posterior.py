@@ -16,7 +16,7 @@ from magnet.tables.channels import AUDITS, REWRITES
 from magnet.tables.channels.typo import Typo
 from magnet.tables.coded import CodedTable, Codes, joint
 from magnet.tables.findings import CellFinding, Finding, TableVerdict
-from magnet.tables.mixture import ColumnJudgement, ColumnModel
+from magnet.tables.mixture import ColumnJudgment, ColumnModel
 from magnet.tables.options import DEFAULT, TableOptions
 from magnet.tables.roles import Role, infer_role
 from magnet.tables.rules import Decision, Rule, broken, read_rules
@@ -245,7 +245,7 @@ def _passes(
     rates = [options.typo_rate] * width
     memory: list[dict[str, object]] = [{} for _ in range(width)]
     active = [j for j, c in enumerate(table.columns) if c.name not in table.skip and c.role.name != "empty"]
-    judged: dict[int, ColumnJudgement] = {}
+    judged: dict[int, ColumnJudgment] = {}
     for step in range(options.passes + options.more_passes):
         in_pass = _Pass(table, typo, options, step < 2, table.fill and step >= options.passes - 1)
         results = results_in_order(_judge_column, in_pass, [(j, rates[j], memory[j]) for j in active], table.cluster)
@@ -296,7 +296,7 @@ class _Pass:
 
 def _judge_column(
     pass_: _Pass, position: int, rate: float, memory: dict[str, object]
-) -> tuple[ColumnJudgement, dict[str, object], list[str]]:
+) -> tuple[ColumnJudgment, dict[str, object], list[str]]:
     """Judge one column; returns its state for the next pass and the texts added to its vocabulary."""
     known = len(pass_.table.columns[position].values)
     model = ColumnModel(pass_.table, position, memory, pass_.fresh, options=pass_.options, typo=pass_.typo, rate=rate)

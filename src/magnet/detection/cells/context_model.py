@@ -30,7 +30,7 @@ class ContextModel:
         \pi_{ij} = a_0 b_j + a_1 m^1_{ij} + a_2 m^2_{ij},
 
     with the column's rate :math:`b_j` and the weighted means :math:`m^1, m^2` over one and two hops (without walks that
-    return), both shrunk towards :math:`b_j` by half an observation. The weights :math:`a` maximize the likelihood of
+    return), both shrunk toward :math:`b_j` by half an observation. The weights :math:`a` maximize the likelihood of
     the cells where the event happened. In bags the result can be multiplied by the lift that the other words of the row
     give a word, where that is above 1.
 
@@ -100,7 +100,7 @@ class ContextModel:
 
     def means(self, y: Tensor, observed: Tensor | None = None) -> Means:
         """Column mean ``[c]``, one-hop and two-hop mean ``[n, c]`` of some values ``[n, c]``, the last two shrunk
-        towards the first."""
+        toward the first."""
         return self._means(y, observed, (CONTEXT.shrinkage,))[CONTEXT.shrinkage]
 
     def _means(self, y: Tensor, observed: Tensor | None, shrinkages: Sequence[float]) -> dict[float, Means]:

@@ -19,7 +19,7 @@ class Cooccurrence:
         p_{ij} = \frac{1}{|W_i \setminus j| + 1} \Bigl( b_j + \sum_{k \in W_i, k \ne j}
             \frac{N_{jk} - w_i [j \in W_i]}{N_k + 1} \Bigr), \qquad b_j = \frac{N_j + 1/2}{\sum_i w_i + 1}:
 
-    the mean over the other words of how often j occurs with them in *other* rows, shrunk towards the rate of j by one
+    the mean over the other words of how often j occurs with them in *other* rows, shrunk toward the rate of j by one
     word. Words come in bursts: a row on a topic that its neighbors do not share has many unexpected words, but they
     co-occur in other rows. Words inserted at random do not.
 

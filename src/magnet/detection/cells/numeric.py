@@ -251,7 +251,7 @@ def spiked_log_ratio(distance: Tensor, probability: Tensor, row_level: Tensor | 
 
 
 def _spread_by_degree(residual: Tensor, degree: Tensor) -> Tensor:
-    """Robust spread ``[n, c]`` of residuals, by the number of neighbors; small groups are shrunk towards all nodes."""
+    """Robust spread ``[n, c]`` of residuals, by the number of neighbors; small groups are shrunk toward all nodes."""
     overall = _robust_spread(residual)
     out = overall.expand_as(residual).clone()
     for step in range(len(NUMERIC.degree_edges) + 1):

@@ -64,7 +64,7 @@ def contamination_posterior(expected: Tensor, rate: Tensor, share: Tensor | floa
 
 
 def fit_pools(predictive: Sequence[Tensor], values: Sequence[Tensor]) -> list[LogOpinionPool]:
-    """The pools of columns of one kind: first the weights for all of them together, then, shrunk towards those, for
+    """The pools of columns of one kind: first the weights for all of them together, then, shrunk toward those, for
     each column.
 
     Args:

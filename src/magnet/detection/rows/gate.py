@@ -106,7 +106,7 @@ def judge_gate(evidence: GateEvidence | None) -> Gate:
     1. Are rows exchangeable over nodes? A one-sided test of power = 1/2 at level ``GATE.level``: on a graph without
        information about the rows the gate opens with at most this probability.
     2. Would the flagged rows be wrong? Swapped rows look like permuted ones, so a share ``s`` of them pulls the power
-       towards 1/2: it is :math:`s / 2 + (1 - s) A`. From ``A``, the power on right rows, follows the expected share of
+       toward 1/2: it is :math:`s / 2 + (1 - s) A`. From ``A``, the power on right rows, follows the expected share of
        false alarms, :func:`expected_false_share`; its upper confidence limit may be at most ``GATE.max_false_share``.
     """
     if evidence is None:
