@@ -108,9 +108,9 @@ class RowOptions:
             node AUROC from .94 to .76 (``tests/detection/test_auto.py``).
         null_quantiles: quantiles of the null below which values are counted for the null proportion: the lower ones
             are less biased and the upper ones less noisy. Checked on clean parts of Cora (``tests``).
-        low_null_quantiles: lower ones, which count where they show significantly fewer. Of clean breadth-first parts of
-            WordNet (5000 and 8000 nodes) 4.0 and 3.2 % of the rows were flagged without them, and none with them; on
-            two others 1.2 and 1.5 % stay.
+        low_null_quantiles: lower ones, which count where they show significantly fewer. Of two clean breadth-first
+            parts of WordNet (5000 and 8000 nodes) 4.0 and 3.2 % of the rows were flagged without them; of six other
+            parts 0 to 4.2 % are flagged with them, the three worst as without them.
         right_quantiles: quantiles of the right values that give their center and width. Influence: .024 (wisconsin,
             random rows: cell AUPRC).
         histogram_bins: of the densities of the local false discovery rate. From design.md 2.6.
