@@ -39,7 +39,7 @@ def _image_kernel(
     weight = tl.load(lam)
     total = tl.zeros([BLOCK], dtype=s.dtype.element_ty)
     for k in range(ROWS):
-        place = tl.program_id(0) * ROWS + k
+        place = tl.program_id(0) + k * tl.num_programs(0)  # rows of high degree, which come first, are spread
         if place < n:
             row = tl.load(order + place)
             at = row * width + cols
