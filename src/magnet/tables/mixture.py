@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from magnet.arrays import Floats
+from magnet.arrays import Bools, Floats
 from magnet.tables.channels.base import UNKNOWN
 from magnet.tables.channels.respell import Respell
 from magnet.tables.channels.typo import DIGIT, Typo
@@ -19,15 +19,24 @@ from magnet.tables.experts.groups import UNEVEN, Groups
 from magnet.tables.experts.links import Links
 from magnet.tables.experts.novelty import tokens_of
 from magnet.tables.findings import Finding
+from magnet.tables.options import FLOOR
 from magnet.tables.prior import ColumnPrior
 from magnet.tables.roles.patterns import number
 
 RULE_CONTEXTS = 4  # a rule of the user counts as this many contexts
 MIN_PROBABILITY = 0.05  # findings below this probability are dropped at once
 PRUNED = 0.02  # a correction that cannot reach this share of the observed value's mass is ignored
+MAX_LIKELIHOOD = 0.3  # of a misspelling given the right value: the share of an operation over its places (not swept)
+MIN_EXPECTED = 1e-12  # frequency and base measure of a text; longer, stranger ones are no exceptions (not swept)
+MAX_LOG_ODDS = 500.0  # of a repeated text being a typo, so that its exponential is finite
 MAX_DOUBTS = 5_000  # contradictions of a template that are examined one by one
+MAX_DOUBT = 1e6  # factor by which a misspelled cell may explain a contradiction better than the contradiction itself
 ALIKE = 4.0  # values whose counts differ by a larger factor may be a value and its misspelling
+ESTABLISHED = 3.0  # rows, at least, of a value that may have siblings (not swept)
 GUESSED = 0.79  # highest confidence of a correction by shape alone: too low to be written or learned from
+
+# what makes a value come out as another
+_DISAGREEMENT, _TYPO, _RESPELL = _CHANNELS = (-1, 0, 1)
 
 
 @dataclass(eq=False)
@@ -56,7 +65,7 @@ class ColumnModel(ColumnPrior):
     """
 
     def _expand(self, observed: Codes) -> tuple[Codes, Codes]:
-        """Rows that read each text: positions in ``observed`` repeated, and rows."""
+        """All rows with one of the texts ``observed``: for each its position in ``observed``, and its number."""
         order, starts = self.column.rows_by_value()
         size = starts[observed + 1] - starts[observed]
         which = np.repeat(np.arange(len(observed)), size)
@@ -64,6 +73,7 @@ class ColumnModel(ColumnPrior):
         return which, order[starts[observed][which] + offset]
 
     def _from_channels(self, own: Floats) -> list[_Pairs]:
+        """Candidates that a misspelling turns into the observed text."""
         out: list[_Pairs] = []
         self.near: dict[int, list[tuple[int, float]]] = {}
         for at, found in ((_TYPO, self.typo.propose(self)), (_RESPELL, Respell(self.typo).propose(self))):
@@ -92,19 +102,19 @@ class ColumnModel(ColumnPrior):
         """
         counts, near = self.counts, self.near
         average = len(self.column.read) / max(int(np.count_nonzero(counts)), 1)
-        settled = counts >= max(3.0, average)
+        established = counts >= max(ESTABLISHED, average)
         for x, found in near.items():
             if any(counts[v] > ALIKE * counts[x] for v, _ in found):
-                settled[x] = False
-        total = int(settled.sum())
+                established[x] = False
+        total = int(established.sum())
         if total < 2:
             return
         values = self.column.values
         beside: dict[str, set[int]] = {}
         for x, found in near.items():
-            if settled[x]:
+            if established[x]:
                 for v, _ in found:
-                    if settled[v]:
+                    if established[v]:
                         beside.setdefault(_edit_class(values[x], values[v]), set()).update((x, v))
         if not beside:
             return
@@ -116,17 +126,19 @@ class ColumnModel(ColumnPrior):
                     self._base[x] += len(siblings) / (total + 1) * strength / self.rate / total
 
     def _from_experts(self, own: Floats) -> list[_Pairs]:
+        """Candidates that an expert expects in the place of the observed text."""
         out: list[_Pairs] = []
         column, blank = self.column, self.column.blank
-        possible = (PRUNED * own < 0.3 * self.rate + self._exception_rate(own)) & (column.read != blank)
+        largest_rate = MAX_LIKELIHOOD * self.rate + self._exception_rate(own)
+        possible = (PRUNED * own < largest_rate) & (column.read != blank)
         for expert in self.experts:
             for codes in expert.proposals().T:
                 rows = np.flatnonzero(possible & (codes >= 0) & (codes != column.read) & (codes != blank))
                 if not len(rows):
                     continue
                 values, read = codes[rows], column.read[rows]
-                wild = self._exception_rate(own)[rows] * (self.frequency.probability(rows, read) + self.base(read))
-                out.append(_Pairs.of(rows, values, wild, np.nan, _DISAGREEMENT))
+                expected = self.frequency.probability(rows, read) + self.base(read)
+                out.append(_Pairs.of(rows, values, self._exception_rate(own)[rows] * expected, np.nan, _DISAGREEMENT))
                 out.append(_Pairs.of(rows, values, self.rate * self._typo_pairs(read, values), np.nan, _TYPO))
         return out
 
@@ -145,7 +157,7 @@ class ColumnModel(ColumnPrior):
         if not groups or self.weights[0] + self.weights[-1] > self.options.exception_share:
             return rate
         read = self.column.read
-        wild = self.frequency.probability(np.arange(len(own)), read) + self.base(read)
+        expected = self.frequency.probability(np.arange(len(own)), read) + self.base(read)
         against, most, claimed, genuine = np.zeros(len(own)), np.zeros(len(own)), np.full(len(own), -1), False
         for group in groups:
             leader, votes, spread = group.agreement()
@@ -162,11 +174,12 @@ class ColumnModel(ColumnPrior):
         if not genuine:
             odds = self.options.exception_odds * self.options.exception_factor ** (against - 1)
             odds *= np.minimum(most / self.options.exception_votes, 1.0)
-            boosted = np.minimum(odds * own / np.maximum(wild, 1e-12), self.options.rate_cap)
+            boosted = np.minimum(odds * own / np.maximum(expected, MIN_EXPECTED), self.options.rate_cap)
             self._exceptions = np.where(against > 0, np.maximum(rate, boosted), rate)
         return self._exceptions
 
     def _typo_pairs(self, read: Codes, values: Codes) -> Floats:
+        """Likelihood of each observed text as a misspelling of a value ``[pairs]``; each pair is computed once."""
         width = len(self.column.values)
         keys, back = np.unique(read * width + values, return_inverse=True)
         texts, arithmetic = self.column.values, self.column.role.arithmetic
@@ -178,20 +191,20 @@ class ColumnModel(ColumnPrior):
         return chance[back]
 
     def _p_real(self) -> dict[int, float]:
-        """Test whether a repeated text is a separate value or a repeated typo of a more frequent one."""
+        """Probability that a repeated text is a value of its own, not a repeated typo of a more frequent one."""
         n = len(self.column.read)
         out = {}
         for x, near in self.near.items():
             count = int(self.read_counts[x])
-            own = math.log(self.weights[-1] * self.novelty(self.column.values[x]) + 1e-300)
-            own += math.lgamma(count) - (count - 1) * math.log(n)
-            slips = [
+            as_value = math.log(self.weights[-1] * self.novelty(self.column.values[x]) + FLOOR)
+            as_value += math.lgamma(count) - (count - 1) * math.log(n)
+            as_typo = [
                 count * math.log(strength * self.counts[v] / n)
                 for v, strength in near
                 if self.counts[v] > count and strength > 0
             ]
-            if slips:
-                out[x] = 1 / (1 + math.exp(min(max(max(slips) - own, -500.0), 500.0)))
+            if as_typo:
+                out[x] = 1 / (1 + math.exp(min(max(max(as_typo) - as_value, -MAX_LOG_ODDS), MAX_LOG_ODDS)))
         return out
 
     def _other_cell_wrong(self) -> Floats:
@@ -204,81 +217,94 @@ class ColumnModel(ColumnPrior):
             rows = np.flatnonzero((expert.predicted >= 0) & (expert.predicted != read))
             if not len(rows):
                 continue
-            said, told = expert.predicted[rows], read[rows]
-            mine = self.weights[0] * self.frequency.probability(rows, told) + self.weights[-1] * self.base(told)
-            held = self.frequency.probability(rows, said)
-            theirs = self.weights[0] * held + self.weights[-1] * self.base(said)
-            for at in np.flatnonzero(held <= 0)[:MAX_DOUBTS].tolist():
-                measure = self.novelty.without(self.column.values[told[at]], [self.column.values[said[at]]])[0]
-                theirs[at] = self.weights[-1] * measure
-            slip = np.maximum(self._typo_pairs(said, told), self._typo_pairs(told, said))
-            extra[rows] += weight * self.rate * slip * np.minimum((mine + 1e-300) / (theirs + 1e-300), 1e6)
+            predicted, observed = expert.predicted[rows], read[rows]
+            frequency = self.frequency.probability(rows, predicted)
+            p_observed = self.weights[0] * self.frequency.probability(rows, observed)
+            p_observed += self.weights[-1] * self.base(observed)
+            p_predicted = self.weights[0] * frequency + self.weights[-1] * self.base(predicted)
+            for at in np.flatnonzero(frequency <= 0)[:MAX_DOUBTS].tolist():
+                texts = self.column.values[observed[at]], [self.column.values[predicted[at]]]
+                p_predicted[at] = self.weights[-1] * self.novelty.without(*texts)[0]
+            typo = np.maximum(self._typo_pairs(predicted, observed), self._typo_pairs(observed, predicted))
+            ratio = np.minimum((p_observed + FLOOR) / (p_predicted + FLOOR), MAX_DOUBT)
+            extra[rows] += weight * self.rate * typo * ratio
         return extra
 
     # ------------------------------------------------------------------ posterior
 
     def judge(self) -> ColumnJudgment:
         """Posterior of every cell of the column."""
-        column, n = self.column, len(self.column.read)
         own = self.prior_of_read()
         proposed = self._from_channels(own)
-        self._add_siblings()
+        self._add_siblings()  # which raises the prior of texts one edit from others
         own = self.prior_of_read()
-        parts = [part for part in proposed + self._from_experts(own) if len(part.rows)]
-        real = self._p_real()
+        pairs = [part for part in proposed + self._from_experts(own) if len(part.rows)]
+        own = self._mass_of_read(own)
+        if not pairs:
+            return ColumnJudgment({}, 0.0, self._identifiable(), {}, [])
+        return self._findings(own, self._candidates(pairs))
+
+    def _mass_of_read(self, prior: Floats) -> Floats:
+        """Mass of the reading that the text of a row is right ``[rows]``, from its prior."""
+        column, real = self.column, self._p_real()
         if real:
             share = np.ones(len(column.values))
             share[list(real)] = list(real.values())
             share = share[column.read]
-            own = own * share + (1 - share) * self.weights[-1] * self.base(column.read)
-        own += self._other_cell_wrong()
-        own *= 1 - self.rate - self.options.disagreement_rate
-        if not parts:
-            return ColumnJudgment({}, 0.0, self._identifiable(), {}, [])
+            prior = prior * share + (1 - share) * self.weights[-1] * self.base(column.read)
+        return (prior + self._other_cell_wrong()) * (1 - self.rate - self.options.disagreement_rate)
+
+    def _candidates(self, parts: list[_Pairs]) -> _Candidates:
+        """Candidates of all channels with their mass; of equal ones of the same channel, the first."""
         pairs = _Pairs(*(np.concatenate(field) for field in zip(*parts, strict=True)))
-        known = np.where(np.isnan(pairs.measure), 0.0, pairs.measure * self.weights[-1])
-        asked = np.flatnonzero(np.isnan(pairs.measure))
-        known[asked] = self.prior(pairs.rows[asked], pairs.codes[asked])
-        weight = pairs.strength * known
-        key = pairs.rows * (len(column.values) + 1) + pairs.codes + 1
-        both = key * 64 + pairs.channel
-        first = np.unique(both, return_index=True)[1]
-        rows, codes, weight, key = pairs.rows[first], pairs.codes[first], weight[first], key[first]
-        channel, measure = pairs.channel[first], pairs.measure[first]
-        total = own + np.bincount(rows, weights=weight, minlength=n)
-        wrong = 1 - own / np.maximum(total, 1e-300)
-        starts = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
-        summed = np.add.reduceat(weight, starts)
-        leads = np.r_[starts[1:], len(key)]
-        share = weight / np.maximum(total[rows], 1e-300)
-        misspelled = float(share[(channel >= _TYPO) & np.isnan(measure)].sum())
-        guessed = float(share[~np.isnan(measure)].sum())
-        evidence = min(1.0, self.rate * n / guessed) if guessed else 1.0
-        best: dict[int, tuple[float, int]] = {}
-        for s in np.flatnonzero(wrong[rows[starts]] > MIN_PROBABILITY).tolist():
-            row = int(rows[starts[s]])
-            if summed[s] > best.get(row, (0.0, 0))[0]:
-                best[row] = (float(summed[s]), s)
+        prior = np.where(np.isnan(pairs.measure), 0.0, pairs.measure * self.weights[-1])
+        in_column = np.flatnonzero(np.isnan(pairs.measure))
+        prior[in_column] = self.prior(pairs.rows[in_column], pairs.codes[in_column])
+        key = pairs.rows * (len(self.column.values) + 1) + pairs.codes + 1
+        first = np.unique(key * len(_CHANNELS) + pairs.channel, return_index=True)[1]
+        starts = np.flatnonzero(np.r_[True, np.diff(key[first]) != 0])
+        return _Candidates(
+            pairs.rows[first],
+            pairs.codes[first],
+            (pairs.strength * prior)[first],
+            np.isnan(pairs.measure[first]),
+            pairs.channel[first],
+            starts,
+            np.r_[starts[1:], len(first)],
+        )
+
+    def _findings(self, own: Floats, found: _Candidates) -> ColumnJudgment:
+        """The likeliest candidate of every row that is probably wrong.
+
+        Corrections to texts that the column does not hold (``in_column`` is false) may be far more than the rate of
+        misspellings allows; they count in proportion.
+        """
+        column, n = self.column, len(self.column.read)
+        total = own + np.bincount(found.rows, weights=found.mass, minlength=n)
+        wrong = 1 - own / np.maximum(total, FLOOR)
+        share = found.mass / np.maximum(total[found.rows], FLOOR)
+        misspelled = float(share[(found.channel >= _TYPO) & found.in_column].sum())
+        invented = float(share[~found.in_column].sum())
+        plausible = min(1.0, self.rate * n / invented) if invented else 1.0
         trusted = np.zeros(n, dtype=bool) if self.table.trusted is None else self.table.trusted[:, self.position]
         findings: dict[int, Finding] = {}
         repairs: dict[int, int] = {}
         lessons: list[tuple[str, str]] = []
-        for row, (value_mass, s) in best.items():
-            span = slice(starts[s], leads[s])
-            code, by = int(codes[starts[s]]), int(channel[span][weight[span].argmax()])
+        for row, (value_mass, start, stop) in found.likeliest(wrong > MIN_PROBABILITY).items():
+            code, channel = int(found.codes[start]), int(found.channel[start + found.mass[start:stop].argmax()])
             confidence = 0.0 if code == UNKNOWN else float(value_mass / total[row])
-            if by == _RESPELL and self._guessed(row, code):
+            if channel == _RESPELL and self._guessed(row, code):
                 confidence = min(confidence, GUESSED)
             probability = float(wrong[row])
-            if not np.isnan(measure[starts[s]]):
-                probability, confidence = probability * evidence, confidence * evidence
-            kind = "disagreement" if by == _DISAGREEMENT else "typo"
+            if not found.in_column[start]:
+                probability, confidence = probability * plausible, confidence * plausible
+            kind = "disagreement" if channel == _DISAGREEMENT else "typo"
             suggested = None if code == UNKNOWN else column.values[code]
             reason = self.reason(row, code, kind) if probability >= self.options.list_from else ""
             findings[row] = Finding(row, suggested, probability, confidence, kind, reason)
             if confidence >= self.options.learn_from and not trusted[row]:
                 repairs[row] = code
-                if by >= _TYPO:
+                if channel >= _TYPO:
                     lessons.append((column.values[column.read[row]], column.values[code]))
         return ColumnJudgment(findings, misspelled, self._identifiable(), repairs, lessons)
 
@@ -295,9 +321,6 @@ class ColumnModel(ColumnPrior):
         observed, value = self.column.values[self.column.read[row]], self.column.values[code]
         known = all(w.isdigit() or not self.novelty.unknown(w, "") for w in tokens_of(observed)[0])
         return known or any(w.isalpha() and self.novelty.unknown(w, value) for w in tokens_of(value)[0])
-
-
-_TYPO, _RESPELL, _DISAGREEMENT = 0, 1, -1  # what makes a value come out as another
 
 
 def _edit_class(observed: str, value: str) -> str:
@@ -320,3 +343,31 @@ class _Pairs(NamedTuple):
     def of(cls, rows: Codes, codes: Codes, strength: Floats | float, measure: Floats | float, channel: int) -> _Pairs:
         """With one value for all pairs where a number is given."""
         return cls(rows, codes, *(np.broadcast_to(part, rows.shape) for part in (strength, measure, channel)))
+
+
+class _Candidates(NamedTuple):
+    """Candidates by row, value and channel.
+
+    Args:
+        rows, codes, mass, channel: row, value, rate times likelihood times prior, and channel ``[pairs]``.
+        in_column: whether the column holds the value ``[pairs]``.
+        starts, stops: first pair of every (row, value), and the end of these pairs.
+    """
+
+    rows: Codes
+    codes: Codes
+    mass: Floats
+    in_column: Bools
+    channel: Codes
+    starts: Codes
+    stops: Codes
+
+    def likeliest(self, asked: Bools) -> dict[int, tuple[float, int, int]]:
+        """The value with the most mass, and its pairs ``start:stop``, of each row that is asked for ``[rows]``."""
+        mass = np.add.reduceat(self.mass, self.starts)
+        best: dict[int, tuple[float, int, int]] = {}
+        for k in np.flatnonzero(asked[self.rows[self.starts]]).tolist():
+            row = int(self.rows[self.starts[k]])
+            if mass[k] > best.get(row, (0.0,))[0]:
+                best[row] = float(mass[k]), int(self.starts[k]), int(self.stops[k])
+        return best

@@ -14,6 +14,7 @@ UNSURE = 0.5  # confidence in a suggestion that is listed and not written
 FEW_NUMBERS = 8  # different numbers up to which a column of numbers is one of categories
 FORMAT_SHARE = 0.85  # share of values that parse before a column is read as numbers with units, or as dates
 MAX_LEVELS = 20  # of a category that enters a regression as indicators
+FLOOR = 1e-300  # probability of the impossible, so that logarithms and ratios are finite
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,18 @@ from magnet.tables.channels.typo import Typo, near_pairs
 from magnet.tables.coded import Codes
 from magnet.tables.experts import EXPERTS, ColumnContext, Expert, Frequency
 from magnet.tables.experts.novelty import LETTERS, Novelty, tokens_of
-from magnet.tables.options import TableOptions
+from magnet.tables.options import FLOOR, TableOptions
 from magnet.tables.roles.patterns import number
 
 EM_STEPS = 30  # of EM for the weights (not swept)
 EM_ROWS = 1 << 14  # rows that are worked on at a time: their likelihoods under a handful of experts stay in cache
 STRICT = 1e-3  # weight left to the other experts beside one that holds in truth
+WEIGHT_PRIOR = 0.5  # rows that every expert is assumed to explain (Jeffreys' prior)
+MIN_FILLED = 1e-9  # probability that a blank should be filled, against division by zero
+# A word is a repeated misspelling only if it has some letters, is rarer than this share of the rows, and another word
+# occurs often and several times as often; the evidence is in nats. None of these was swept.
+MIN_LETTERS, MAX_SHARE, MIN_COMMON, MIN_RATIO, MIN_EVIDENCE = 4, 0.1, 10, 5, 2.0
+MAX_WORD_PAIRS = 4_000_000  # of words up to which two edits are searched as well as one
 
 
 @dataclass(eq=False)
@@ -52,7 +58,7 @@ class ColumnPrior(ColumnContext):
         # of the texts as read, by expert; most columns have no repairs
         self._of_read = own if np.array_equal(column.read, column.current) else None
         parts = [np.maximum(self.frequency.own(), 0), *own, self.base(column.current)]
-        self.weights = mixture_weights(np.stack(parts) + 1e-300)
+        self.weights = mixture_weights(np.stack(parts) + FLOOR)
         strict = [k for k, e in enumerate(self.experts) if e.strict]
         if strict:
             self.weights *= STRICT
@@ -107,19 +113,19 @@ class ColumnPrior(ColumnContext):
         for value, k in self.column.index.items():
             if k < len(self.counts) and self.counts[k]:
                 for t in set(tokens_of(value)[0]):
-                    if len(t) >= 4 and t.isalpha():
+                    if len(t) >= MIN_LETTERS and t.isalpha():
                         words[t] += int(self.counts[k])
-        common = [t for t, c in words.items() if c >= 10]
-        rare = [t for t, c in words.items() if c <= 0.1 * n]
-        for a, b in near_pairs(rare, common, 4_000_000):
+        common = [t for t, c in words.items() if c >= MIN_COMMON]
+        rare = [t for t, c in words.items() if c <= MAX_SHARE * n]
+        for a, b in near_pairs(rare, common, MAX_WORD_PAIRS):
             word, known = rare[a], common[b]
             count = words[word]
-            if count * 5 >= words[known]:
+            if count * MIN_RATIO >= words[known]:
                 continue
             chance = self.typo.likelihood(word, known)
-            as_typo = count * math.log(self.rate * chance * words[known] / n + 1e-300)
+            as_typo = count * math.log(self.rate * chance * words[known] / n + FLOOR)
             as_word = -len(word) * math.log(LETTERS) + math.lgamma(count) - (count - 1) * math.log(n)
-            if as_typo > as_word + 2:
+            if as_typo > as_word + MIN_EVIDENCE:
                 self.novelty.forget(word)
 
     def fillings(self) -> dict[int, tuple[int, float]]:
@@ -145,7 +151,7 @@ class ColumnPrior(ColumnContext):
             chance = np.where((codes >= 0) & (codes != column.blank), self.prior(rows, np.maximum(codes, 0)), 0.0)
             best, score = np.where(chance > score, codes, best), np.maximum(chance, score)
         filled = 1 - self.prior(rows, np.full(len(rows), column.blank))
-        share = np.minimum(score / np.maximum(filled, 1e-9), 1.0)
+        share = np.minimum(score / np.maximum(filled, MIN_FILLED), 1.0)
         return {int(r): (int(c), float(p)) for r, c, p in zip(rows, best, share, strict=True)}
 
     def reason(self, row: int, code: int, kind: str) -> str:
@@ -173,5 +179,5 @@ def mixture_weights(likelihood: Floats) -> Floats:
             share = likelihood[:, first : first + EM_ROWS] * weights[:, None]
             share /= share.sum(axis=0)
             total += share.sum(axis=1)
-        weights = (total + 0.5) / (n + 0.5 * parts)
+        weights = (total + WEIGHT_PRIOR) / (n + WEIGHT_PRIOR * parts)
     return weights
