@@ -15,8 +15,10 @@ from magnet.graph import Graph
 from magnet.recovery import propagate
 from magnet.tables.numbers.context import MAX_SQUARE, link_means, most_correlated, unit_columns
 from magnet.tables.numbers.ridge import PENALTIES, RidgePath
+from magnet.tables.numbers.tails import MIN_SPREAD
 
 ROUNDS = 4  # of chained regressions at most
+SETTLED = 1e-3  # spreads; a smaller change of all predictions ends the rounds
 MAX_FEATURES = 512  # wider tables, such as bags of words, get the harmonic extension
 MAX_ROWS = 50_000  # that one regression is fitted on
 MIN_TRUSTED = 30  # trusted cells that a regression needs
@@ -79,7 +81,7 @@ def _regress(
             features = (_features(filled, contexts, own, related[c.start], rows) for rows in (given, free))
             predicted = _ridge(next(features), target, next(features))
             filled[free, own] = predicted.clip(target.min(axis=0), target.max(axis=0))
-        if np.abs(filled - before).max() < 1e-3:
+        if np.abs(filled - before).max() < SETTLED:
             break
 
 
@@ -102,7 +104,7 @@ def _features(
 def _ridge(features: Floats, target: Floats, wanted: Floats) -> Floats:
     """Ridge predictions of several targets, the penalty chosen by leaving out each row in turn."""
     center, spread = features.mean(axis=0), features.std(axis=0)
-    spread[spread < 1e-9] = 1.0
+    spread[spread < MIN_SPREAD] = 1.0
     mean = target.mean(axis=0)
     path = RidgePath((features - center) / spread, target - mean, np.ones(len(target)))
     penalty = min(PENALTIES, key=lambda each: float(np.square(path.left_out(each)[0]).sum()))

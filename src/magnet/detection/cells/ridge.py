@@ -1,4 +1,9 @@
-"""Leave-one-out ridge regression (PRESS residuals; Allen 1974) of each column on the others and on the neighbors."""
+"""Leave-one-out ridge regression (PRESS residuals; Allen 1974) of each column on the others and on the neighbors.
+
+All columns have the same predictors, penalty and weights, so that one inverse serves thousands of them, and missing
+cells are integrated out. :mod:`magnet.tables.numbers.ridge` fits one column at a time, with features, a penalty and
+robust weights of its own, which takes one decomposition per column.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Robust column scales: the common scale on which numbers of different columns can be compared."""
+"""Robust column scales: the common scale on which numbers of different columns can be compared.
+
+:mod:`magnet.scales` decides which columns are skewed; here they are scaled, on any device. (Tables are scaled by
+likelihood, see :mod:`magnet.tables.numbers.scales`.)
+"""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from magnet.arrays import Bools, Floats, Ints
 from magnet.tables.numbers.context import link_means
+from magnet.tables.numbers.tails import MIN_SCALE, MIN_SPREAD
 
 FOLDS = 5  # of the cross-validation by which every cell is predicted from others
 MAX_FIT = 20_000  # rows that one regression is fitted on
@@ -20,6 +21,8 @@ STEPS = 100  # of EM
 ROUNDS = 3  # surprising cells leave the regression and the shares of linked rows after each
 MIN_OWN_PROBABILITY = 0.02  # probability below which a cell is surprising
 REGULARIZATION = 1.0  # of the logistic regression on standardized features, scikit-learn's default
+MAX_ITER = 200  # of its solver; scikit-learn's default of 100 does not always suffice
+UNSEEN = 1e-6  # probability of a level besides, so that its logarithm is finite
 
 
 class CategoryVerdict(NamedTuple):
@@ -85,19 +88,19 @@ def judge_category(codes: Ints, links: sp.csr_matrix, row: Floats) -> CategoryVe
     best = share.argmax(axis=1)
     suggestion, confidence = np.full(len(codes), -1, dtype=np.int64), np.zeros(len(codes))
     suggestion[known] = levels[best]
-    confidence[known] = p_wrong * share[cells, best] / np.maximum(share.sum(axis=1), 1e-12)
+    confidence[known] = p_wrong * share[cells, best] / np.maximum(share.sum(axis=1), MIN_SCALE)
     return CategoryVerdict(wrong, suggestion, confidence)
 
 
 def _cross_fitted(features: Floats, place: Ints, fold: Ints, levels: int, trusted: Bools) -> Floats:
     """Probabilities of the levels ``[n, levels]``, each row predicted by a regression without its fold."""
-    out = np.full((len(features), levels), 1e-6)
+    out = np.full((len(features), levels), UNSEEN)
     if features.shape[1] == 0:
         return out + np.bincount(place, minlength=levels) / len(place)
     spread = features.std(axis=0)
-    scaled = (features - features.mean(axis=0)) / np.where(spread > 1e-9, spread, 1.0)
+    scaled = (features - features.mean(axis=0)) / np.where(spread > MIN_SPREAD, spread, 1.0)
     for k in range(FOLDS):
         train, test = np.flatnonzero((fold != k) & trusted)[:MAX_FIT], np.flatnonzero(fold == k)
-        model = LogisticRegression(C=REGULARIZATION, max_iter=200).fit(scaled[train], place[train])
+        model = LogisticRegression(C=REGULARIZATION, max_iter=MAX_ITER).fit(scaled[train], place[train])
         out[np.ix_(test, model.classes_)] += model.predict_proba(scaled[test])
     return np.asarray(out / out.sum(axis=1, keepdims=True))

@@ -19,6 +19,7 @@ MAX_RELATED = 16  # groups and orders of rows that one column is compared with; 
 MIN_LEVEL_ROWS = 5  # rows of a level that gets a column of its own in the regression (not swept)
 LINK_SHRINK = 0.5  # linked rows at the column's mean that every row has besides its own
 EXTREME, MIN_EXTREME, EXTREME_SHARE = 3.0, 3, 0.25  # spreads, cells and share of cells that make a row extreme
+CORRELATED_ROWS = 5_000  # rows by which correlated columns are found, up to twice as many
 GROUP_SHRINK = 1.0  # rows at the column's mean that every group has besides its own
 
 
@@ -131,8 +132,7 @@ class Context:
 
     @cached_property
     def _standardized(self) -> Floats:
-        """At most 10 000 rows."""
-        return unit_columns(self.cells[:: max(1, len(self.cells) // 5000)])
+        return unit_columns(self.cells[:: max(1, len(self.cells) // CORRELATED_ROWS)])
 
 
 def unit_columns(x: Floats) -> Floats:

@@ -9,6 +9,7 @@ import numpy as np
 from rapidfuzz.distance import OSA
 
 from magnet.arrays import Bools, Floats, Ints
+from magnet.scales import BINOMIAL_KERNEL
 from magnet.tables.numbers.scales import Scale
 from magnet.tables.numbers.tails import DEGREES, log_far, log_t
 
@@ -25,6 +26,9 @@ MAX_BEYOND, MAX_BEYOND_SHARE = 2, 0.01  # values beyond a bound; with more it is
 MAX_BOUND_EVIDENCE = 7.0  # nats
 # tolerance, in steps, for a number to count as one that the column could hold; and of its last binary digits
 GRID, GRID_ROUNDING = 1e-6, 1e-12
+ROUNDING = 0.51  # of a step: half of it, and a little for the binary digits
+HUNDRED = 100.0  # bound of shares in percent
+USUAL_LARGEST = 0.9  # quantile of the shares that must come near it, within a factor of 2
 
 
 def kind_shares(counts: Floats | float = 0.0) -> Floats:
@@ -141,7 +145,7 @@ def far_density(y: Floats, wrong: Floats) -> Floats:
     inside = (place >= 0) & (place < 2 * BINS)
     place = np.clip(place, 0, 2 * BINS - 1)
     histogram = np.bincount(place, weights=weight * inside, minlength=2 * BINS)
-    kernel = np.array([1.0, 4.0, 6.0, 4.0, 1.0]) / 16
+    kernel = np.array(BINOMIAL_KERNEL)
     near = np.maximum(np.convolve(histogram, kernel, "same")[place] - kernel[2] * weight, 0) * inside
     others = np.maximum(weight.sum() - weight, 0)
     return np.asarray(np.log((KNOWN * np.exp(log_far(y)) + BINS_PER_SPREAD * near) / (KNOWN + others)))
@@ -156,7 +160,7 @@ def is_slip(observed: float, right: float, step: float) -> bool:
     """
     if not (np.isfinite(observed) and np.isfinite(right)) or right == 0 or observed == 0:
         return False
-    if any(abs(observed / factor - right) <= 0.51 * step for factor in FACTORS):
+    if any(abs(observed / factor - right) <= ROUNDING * step for factor in FACTORS):
         return True
     places = max(0, round(-np.log10(step))) if step > 0 else 0
     return int(OSA.distance(f"{observed:.{places}f}", f"{right:.{places}f}")) == 1
@@ -182,8 +186,8 @@ def beyond_bounds(x: Floats, name: str = "") -> Floats:
     out = np.zeros(x.shape)
     known = x[np.isfinite(x)]
     bounds = [(0.0, 1.0)]
-    if PERCENT.search(name) and np.median(known) <= 100 < 2 * np.quantile(known, 0.9):
-        bounds.append((100.0, -1.0))
+    if PERCENT.search(name) and np.median(known) <= HUNDRED < 2 * np.quantile(known, USUAL_LARGEST):
+        bounds.append((HUNDRED, -1.0))
     for bound, side in bounds:
         inside = np.sort(side * (known - bound))
         beyond = np.flatnonzero(side * (x - bound) < 0)

@@ -32,6 +32,7 @@ MAX_FAR_SHARE = 0.05  # of far values, unless a gap separates them from the othe
 GAP = 1.5  # ratio of the nearest far value to the farthest near one
 SURE = 0.8  # probability from which a wrong cell counts for the rates of error types
 SLIP = 4.0  # nats for a value that one slip of the pen turns into the exact one: one number in 50 is so by chance
+MAX_EVIDENCE = 30.0  # nats that the distance of a value can count for or against it
 REFUTED = 3.0  # standard errors by which corrected values lie elsewhere than right ones: the factor is another one
 MIN_LIKE = 20  # right values that a factor is compared with
 THREADED_ROWS = 20_000  # from which columns are judged on several threads: an operation takes tens of microseconds
@@ -293,7 +294,9 @@ def _gain(columns: dict[int, NumberColumn], judged: dict[int, ColumnVerdict]) ->
             u, v = ((y - center) / spread for y in (c.y[rows], c.scale.forward(values)))
             out = log_t(v, DEGREES) + c.scale.log_slope(values) - log_t(u, DEGREES) - c.scale.log_slope(c.x[rows])
         slipped = [is_slip(a, b, c.step) for a, b in zip(c.x[rows].tolist(), values.tolist(), strict=True)]
-        return np.asarray(np.where(np.isfinite(out), np.clip(out, -30, 30) + SLIP * np.array(slipped), -np.inf))
+        return np.asarray(
+            np.where(np.isfinite(out), np.clip(out, -MAX_EVIDENCE, MAX_EVIDENCE) + SLIP * np.array(slipped), -np.inf)
+        )
 
     return gain
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from magnet.arrays import Bools, Floats, Ints
-from magnet.tables.numbers.context import MIN_LEVEL_ROWS, Context
+from magnet.tables.numbers.context import CUT, MIN_LEVEL_ROWS, Context
 from magnet.tables.numbers.ridge import Ridge, fit_ridge, log_loss
 from magnet.tables.numbers.scales import mad
+from magnet.tables.numbers.tails import MIN_SCALE, MIN_SPREAD
 from magnet.tables.options import MAX_LEVELS, MIN_ROWS
 
 MAX_FIT = 20_000  # rows that one regression is fitted on
@@ -19,6 +20,10 @@ MIN_GAIN = 3.0  # standard errors by which a block must lower the leave-one-out 
 ROWS_PER_FEATURE = 4.0  # fewer rows let a regression repeat the errors (not swept)
 LEVELS = 4  # steps of the prediction, and of the number of links, in which the spread may differ
 BORROWED = 50  # rows at the overall spread that every step has besides its own
+MAX_TARGET = 20.0  # spreads; farther values count like this one in a fit (not swept)
+DEGREE_STEPS = (0.5, 2.5, 6.5)  # numbers of links between which the spread may differ: 0, to 2, to 6, more
+MIN_FACTOR = 0.1  # of the spread of a step over the overall one (not swept)
+PREDICTED_ROWS = 50_000  # at a time, to bound the memory of their features
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,13 +61,13 @@ def predict(
         return None
     if blocks is None:
         blocks = _useful(context, j, y, _some(rows, MAX_SELECT))
-    target = np.clip(y, -20, 20)
+    target = np.clip(y, -MAX_TARGET, MAX_TARGET)
     fitted_on = _some(rows, MAX_FIT)
     parts = [context.block(j, name) for name in blocks]
     model = fit_ridge(_matrix(parts, fitted_on), target[fitted_on])
     center = np.empty(len(y))
-    for start in range(0, len(y), 50_000):
-        block = np.arange(start, min(start + 50_000, len(y)), dtype=np.int64)
+    for start in range(0, len(y), PREDICTED_ROWS):
+        block = np.arange(start, min(start + PREDICTED_ROWS, len(y)), dtype=np.int64)
         center[block] = model.predict(_matrix(parts, block))
     level = center.copy()  # with the row's own value: leaving it out would sort the rows of a group by their values
     if parts:
@@ -128,7 +133,7 @@ def _matrix(parts: Sequence[Callable[[Ints], Floats]], rows: Ints) -> Floats:
 
 def _useful(context: Context, j: int, y: Floats, rows: Ints, orders: bool = True) -> tuple[str, ...]:
     """Blocks by forward selection: each must lower the leave-one-out log loss by :data:`MIN_GAIN` standard errors."""
-    target = np.clip(y[rows], -20, 20)
+    target = np.clip(y[rows], -MAX_TARGET, MAX_TARGET)
     current = fit_ridge(np.zeros((rows.size, 0)), target)
     offered = {name: context.block(j, name)(rows) for name in context.blocks(j, orders)}
     alone = []
@@ -159,19 +164,19 @@ def _follows(name: str, features: Floats, target: Floats) -> bool:
     if name == "row" or name == "linked rows" or features.shape[1] > 2:
         return True
     with np.errstate(invalid="ignore"):  # nothing correlates with a constant
-        return bool(np.corrcoef(features[:, 0], np.clip(target, -5, 5))[0, 1] > 0)
+        return bool(np.corrcoef(features[:, 0], np.clip(target, -CUT, CUT))[0, 1] > 0)
 
 
 def _gain(before: Ridge, after: Ridge) -> float:
     """By how many standard errors the leave-one-out loss falls."""
     difference = log_loss(before.left_out) - log_loss(after.left_out)
     error = float(difference.std()) / np.sqrt(difference.size)
-    return float(difference.mean()) / max(error, 1e-12)
+    return float(difference.mean()) / max(error, MIN_SCALE)
 
 
 def _group_factor(codes: Ints, scaled: Floats, judged: Bools) -> Floats:
     """How much wider the residuals of each row's group are than all ``[n]``, with rows borrowed from all."""
-    base, factor = max(mad(scaled[judged]), 1e-9), np.ones(int(codes.max()) + 1)
+    base, factor = max(mad(scaled[judged]), MIN_SPREAD), np.ones(int(codes.max()) + 1)
     order = np.flatnonzero(judged)[np.argsort(codes[judged], kind="stable")]
     starts = np.searchsorted(codes[order], np.arange(factor.size + 1))
     for place in np.flatnonzero(np.diff(starts) >= MIN_LEVEL_ROWS).tolist():
@@ -194,20 +199,20 @@ def _spread(
     residual: Floats, level: Floats, judged: Bools, degree: Floats | None, floor: Floats, groups: Sequence[Ints] = ()
 ) -> Floats:
     """Robust spread of the residuals by level of the prediction, number of links and group ``[n]``."""
-    overall = max(mad(residual[judged]), 1e-9)
+    overall = max(mad(residual[judged]), MIN_SPREAD)
     out = np.full(residual.shape, overall)
     keys = [np.searchsorted(np.quantile(level[judged], np.arange(1, LEVELS) / LEVELS), level)]
     if degree is not None:
-        keys.append(np.searchsorted(np.array([0.5, 2.5, 6.5]), degree))
+        keys.append(np.searchsorted(np.array(DEGREE_STEPS), degree))
     for key in keys:
         scaled = residual / out
-        base = max(mad(scaled[judged]), 1e-9)
+        base = max(mad(scaled[judged]), MIN_SPREAD)
         factor = np.ones(LEVELS)
         for place in range(LEVELS):
             members = judged & (key == place)
             count = int(members.sum())
             factor[place] = (count * mad(scaled[members]) / base + BORROWED) / (count + BORROWED)
-        out *= np.maximum(factor, 0.1)[key]
+        out *= np.maximum(factor, MIN_FACTOR)[key]
     for codes in groups:
         if codes.max() < MAX_LEVELS:
             out *= np.maximum(_group_factor(codes, residual / out, judged), 1.0)

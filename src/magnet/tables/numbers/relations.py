@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from magnet.arrays import Bools, Floats, Ints
+from magnet.tables.numbers.errors import ROUNDING
 from magnet.tables.options import MIN_ROWS
 
 MAX_COLUMNS = 64  # that are searched for relations among three
@@ -17,6 +18,10 @@ MAX_BLOCK = 12  # columns side by side that may add up to a total
 SAMPLE = 200  # rows of the search; relations found are checked on all rows
 PRESCREEN_ROWS, PRESCREEN_REFERENCES = 24, 4  # rows on which ratios are prescreened, and those they are compared with
 MAX_LOG_RANGE = 0.05  # by which the logarithm of a ratio may vary before rounding is considered
+BINARY = 1e-9  # relative tolerance for binary digits
+MIN_DIFFERENT = 5  # different numbers of a column below which arithmetic holds by chance
+LOW, HIGH = 0.2, 0.8  # quantiles of a ratio between which it must be constant: wrong cells lie outside
+MIN_LOG_RANGE = 1e-6  # of ratios that are equal up to binary digits
 MIN_SHARE = 0.9  # of the rows in which a relation holds; leaves room for one wrong cell in ten rows
 MAX_CHANCE_SHARE = 0.3  # share of rows in which it may hold with the target of another row
 EXCEPTION_RATE = 0.02  # share of violating rows at which a violation is as often genuine as an error
@@ -62,7 +67,7 @@ class Relation:
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 off = np.abs(self.expected(x)) * sum(steps[k] / np.abs(x[:, k]) for k in self.terms)
         largest = np.abs(np.nan_to_num(self.expected(x), posinf=0, neginf=0))
-        return np.asarray(0.51 * (steps[self.target] + off) + 1e-9 * largest)
+        return np.asarray(ROUNDING * (steps[self.target] + off) + BINARY * largest)
 
     def solve(self, x: Floats, member: int) -> Floats:
         """What a member must be for the relation to hold, the others given ``[n]``."""
@@ -116,7 +121,7 @@ def find_relations(x: Floats, steps: Sequence[float]) -> list[Relation]:
         ['total = a + b']
     """
     n, q = x.shape
-    usable = [k for k in range(q) if np.unique(x[np.isfinite(x[:, k]), k][:SAMPLE]).size > 5][:MAX_COLUMNS]
+    usable = [k for k in range(q) if np.unique(x[np.isfinite(x[:, k]), k][:SAMPLE]).size > MIN_DIFFERENT][:MAX_COLUMNS]
     if n < MIN_ROWS or len(usable) < 2:
         return []
     rows = np.linspace(0, n - 1, min(n, SAMPLE)).astype(int)
@@ -156,7 +161,7 @@ def _candidates(x: Floats, steps: Sequence[float], usable: list[int]) -> Iterato
     blocks = (tuple(range(start, stop)) for start, stop in sizes if 3 <= stop - start <= MAX_BLOCK)
     for terms in (*combinations(usable, 2), *blocks):
         total = x[:, terms].sum(axis=1)
-        slack = 0.51 * (half[usable] + half[list(terms)].sum()) + 1e-9 * np.abs(total[:, None])
+        slack = ROUNDING * (half[usable] + half[list(terms)].sum()) + BINARY * np.abs(total[:, None])
         for k in np.flatnonzero(np.mean(np.abs(x[:, usable] - total[:, None]) <= slack, axis=0) > 0.5 * MIN_SHARE):
             if usable[k] not in terms:
                 yield Relation("sum", usable[k], terms)
@@ -179,10 +184,10 @@ def _constants(logs: Floats) -> Iterator[tuple[int, float]]:
         known = logs[np.isfinite(logs[:, k]), k]
         if known.size < MIN_ROWS:
             continue
-        low, middle, high = np.quantile(known, [0.2, 0.5, 0.8])
+        low, middle, high = np.quantile(known, [LOW, 0.5, HIGH])
         if high - low < MAX_LOG_RANGE:
             ten = 10.0 ** round(middle / np.log(10))
-            yield k, ten if abs(np.log(ten) - middle) < max(high - low, 1e-6) else float(np.exp(middle))
+            yield k, ten if abs(np.log(ten) - middle) < max(high - low, MIN_LOG_RANGE) else float(np.exp(middle))
 
 
 def _sign(a: Floats, b: Floats) -> float:

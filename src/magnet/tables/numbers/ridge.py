@@ -1,4 +1,8 @@
-"""Robust ridge regression whose every prediction leaves its own row out."""
+"""Robust ridge regression of one column whose every prediction leaves its own row out.
+
+Features, penalty and weights are those of this column; :mod:`magnet.detection.cells.ridge` predicts thousands of
+columns from the same features with one inverse.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ import numpy as np
 
 from magnet.arrays import Floats
 from magnet.tables.numbers.scales import mad, mads
-from magnet.tables.numbers.tails import DEGREES
+from magnet.tables.numbers.tails import DEGREES, MIN_SPREAD
 
 PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)  # the grid that suggest.py was benchmarked with
 ROUNDS = 4  # of reweighting
@@ -104,14 +108,14 @@ def fit_ridge(features: Floats, target: Floats) -> Ridge:
         mean = weights @ features / total
         centered = features - mean
         spread = np.sqrt(np.maximum(weights @ (centered * centered) / total, 0))
-        spread[spread < 1e-9] = np.inf
+        spread[spread < MIN_SPREAD] = np.inf
         x = centered / spread
         level = float(weights @ target / total)
         path = RidgePath(x, target - level, weights)
         if step in (0, ROUNDS - 1):
             penalty = path.best(PENALTIES)
         left_out, leverage = path.left_out(penalty)
-        scale = max(mad(left_out), 1e-9)
+        scale = max(mad(left_out), MIN_SPREAD)
         coefficients = path.coefficients(penalty) / spread
         best = Ridge(level - float(mean @ coefficients), coefficients, left_out, leverage, scale)
         weights = (DEGREES + 1) / (DEGREES + np.square(left_out / scale))
@@ -126,5 +130,5 @@ def log_loss(residuals: Floats) -> Floats:
 
 def _log_losses(residuals: Floats) -> Floats:
     """The same for each row of a matrix."""
-    scale = np.maximum(mads(residuals), 1e-9)[:, None]
+    scale = np.maximum(mads(residuals), MIN_SPREAD)[:, None]
     return np.asarray(np.log(scale) + (DEGREES + 1) / 2 * np.log1p(np.square(residuals / scale) / DEGREES))

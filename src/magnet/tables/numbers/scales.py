@@ -1,4 +1,8 @@
-"""The scale on which the values of a column spread evenly: linear, logarithmic, or logarithmic in both tails."""
+"""The scale on which the values of a column spread evenly: linear, logarithmic, or logarithmic in both tails.
+
+Chosen by likelihood, since numbers are judged by their densities; see :mod:`magnet.scales` for the simpler rule of
+features, and why both exist.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ import numpy as np
 
 from magnet.arrays import Floats
 from magnet.scales import MOSTLY, NORMAL_MAD
-from magnet.tables.numbers.tails import log_far, log_t
+from magnet.tables.numbers.tails import MAX_EXPONENT, MIN_SPREAD, log_far, log_t
 
 MAX_FIT = 5_000  # values that choose the scale
 ORDINARY = 0.05  # quantile of the sizes from which one with a minus is taken for a lost sign
@@ -16,6 +20,10 @@ GAIN = 3.0  # nats that a transformed scale must gain over a straight one
 FAR_SHARE = 0.01  # of values that the scale need not explain
 DEGREES = (1.0, 2.0, 4.0, 10.0, 30.0)  # of freedom of the Student t tails that are tried, Cauchy to almost normal
 STEPS = 10  # of EM for the spread of a side; only scales are compared, so that it need not settle
+SMALL = 0.02  # quantile of the sizes that is the unit of a log scale; less, where fewer of the values are 0 (not swept)
+UNIT_WITHOUT_ZEROS = 4  # by which the unit is divided there: all values are far above it (not swept)
+MAX_ASINH = 300.0  # the same for a value that is squared afterwards
+NORMAL_RANGE = 3.29  # a normal distribution's distance from the 5 to the 95 % point over its standard deviation
 
 
 def mad(values: Floats) -> float:
@@ -74,7 +82,7 @@ class Scale:
         transformed = np.asarray(y) * self.spread + self.center
         if self.kind == "linear":
             return transformed
-        return np.asarray(self.shift + self.unit * np.sinh(np.clip(transformed, -300, 300)))
+        return np.asarray(self.shift + self.unit * np.sinh(np.clip(transformed, -MAX_ASINH, MAX_ASINH)))
 
     def log_slope(self, x: Floats) -> Floats:
         r""":math:`\log |dy / dx|`, which turns densities of y into densities of x."""
@@ -110,7 +118,8 @@ def fit_scale(x: Floats, step: float = 0.0, linear: bool = False) -> Scale | Non
         # an ordinary size with a wrong sign is not informative about the scale; a value just below 0 is
         known = known[(known >= 0) | (-known < np.quantile(size, ORDINARY))]
         # without zeros the values are logarithms nearly throughout; with zeros the smallest sizes are linear
-        candidates.append(Scale("log", 0.0, float(np.quantile(size, 0.02)) / (1 if np.mean(known == 0) > 0.02 else 4)))
+        divisor = 1 if np.mean(known == 0) > SMALL else UNIT_WITHOUT_ZEROS
+        candidates.append(Scale("log", 0.0, float(np.quantile(size, SMALL)) / divisor))
     around = mad(known - np.median(known))
     if not linear and around > 0:
         candidates.append(Scale("asinh", float(np.median(known)), around))
@@ -132,7 +141,7 @@ def _standardized(scale: Scale, known: Floats, step: float) -> Scale | None:
     spread = mad(transformed - center)
     if spread == 0:
         low, high = np.quantile(transformed, [0.05, 0.95])
-        spread = float(high - low) / 3.29 or float(np.std(transformed))
+        spread = float(high - low) / NORMAL_RANGE or float(np.std(transformed))
     if step > 0:
         near = scale._transform(np.array([np.median(known), np.median(known) + step]))
         spread = max(spread, 0.5 * float(near[1] - near[0]))
@@ -148,13 +157,14 @@ def _likelihood(y: Floats) -> float:
         if not side.size:
             continue
         far = np.log(FAR_SHARE) + log_far(side)
-        s = np.full((len(DEGREES), 1), max(float(np.median(side)), 1e-9))
+        s = np.full((len(DEGREES), 1), max(float(np.median(side)), MIN_SPREAD))
         for _ in range(STEPS):
             right = np.log1p(-FAR_SHARE) + log_t(side / s, nu) - np.log(s)
-            p = 1 / (1 + np.exp(np.clip(far - right, -700, 700)))
+            p = 1 / (1 + np.exp(np.clip(far - right, -MAX_EXPONENT, MAX_EXPONENT)))
             pull = p * (nu + 1) / (nu + np.square(side / s))
             squares = (pull * side * side).sum(axis=1, keepdims=True)
-            s = np.maximum(np.sqrt(squares / np.maximum(p.sum(axis=1, keepdims=True), 1e-9)), 1e-9)
+            rows = np.maximum(p.sum(axis=1, keepdims=True), MIN_SPREAD)
+            s = np.maximum(np.sqrt(squares / rows), MIN_SPREAD)
         right = np.log1p(-FAR_SHARE) + log_t(side / s, nu) - np.log(s)
         total += float(np.logaddexp(right, far).sum(axis=1).max())
     return total

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.special import gammaln
 
 from magnet.arrays import Bools, Floats, Ints
-from magnet.scales import NORMAL_MAD
+from magnet.scales import LOG_MEDIAN_VARIANCE, NORMAL_MAD
+from magnet.tables.options import MIN_ROWS
 
 DEGREES = 4.0  # of freedom, of right values before their tail is known: heavy tails, but a finite variance
 T_DEGREES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 10.0)  # from Cauchy on
@@ -21,7 +22,12 @@ STEPS = 25  # of EM at most
 EXACT, BINS = 500, 2000  # farthest residuals of a side that are kept, and bins of the others, when a tail is fitted
 NEGLIGIBLE = 1e-4  # weight below which a shape is left out of the average
 MAX_RATE = 0.3  # share of wrong cells on one side
+SETTLED = 1e-4  # relative change of a spread that ends the steps
+MIN_RATE = 1e-6  # as MAX_RATE, so that its logarithm is finite
 MIN_SCALE = 1e-12  # against division by zero where more than half of the deviations are equal
+MIN_SPREAD = 1e-9  # the same for values on the common scale of columns
+MAX_EXPONENT = 700.0  # whose exponential is still a number
+MIN_ROW_CELLS = 6  # residuals of a row that show whether it varies more than others (not swept)
 WIDE = 3.0  # spreads of the column: width of the Cauchy distribution of far values
 
 
@@ -132,7 +138,8 @@ def _log_right(size: Floats, s: Floats, shapes: Ints) -> Floats:
 
 
 def _posterior(right: Floats, wrong: Floats, rate: Floats) -> Floats:
-    return np.asarray(1 / (1 + np.exp(np.clip(right - wrong + np.log1p(-rate) - np.log(rate), -700, 700))))
+    log_odds = right - wrong + np.log1p(-rate) - np.log(rate)
+    return np.asarray(1 / (1 + np.exp(np.clip(log_odds, -MAX_EXPONENT, MAX_EXPONENT))))
 
 
 def _fit(
@@ -156,8 +163,8 @@ def _fit(
         new = np.append(
             new, [np.power(x, 1 / power) for x, power in zip(value[t:] * sums / count[t:], value[t:], strict=True)]
         )
-        e[active] = np.clip(((weight * p).sum(axis=1) + prior_rows * rate) / (total + prior_rows), 1e-6, MAX_RATE)
-        moving = np.abs(new - s[active]) >= 1e-4 * s[active]
+        e[active] = np.clip(((weight * p).sum(axis=1) + prior_rows * rate) / (total + prior_rows), MIN_RATE, MAX_RATE)
+        moving = np.abs(new - s[active]) >= SETTLED * s[active]
         s[active] = np.maximum(new, min_scale)
         active = active[moving]
         if not active.size:
@@ -171,19 +178,19 @@ def _fit(
 def row_spread(u: Floats) -> Floats:
     """By how much the median residual of each row exceeds that of all rows ``[n]``: some rows vary more than others.
 
-    Shrunk by the part of its variance that the median of so few numbers has anyway (1.36 / d for its logarithm).
+    Shrunk by the part of its variance that the median of so few numbers has anyway.
 
     Args:
         u: residuals over their spreads ``[n, d]``, NaN if missing.
     """
     count = np.isfinite(u).sum(axis=1)
     out = np.ones(len(u))
-    rows: Bools = count >= 6
-    if rows.sum() < 20:
+    rows: Bools = count >= MIN_ROW_CELLS
+    if rows.sum() < MIN_ROWS:
         return out
     middle = np.nanmedian(np.abs(u[rows]), axis=1)
-    ratio = np.log(np.maximum(middle, 1e-9) / max(float(np.median(middle)), 1e-9))
-    variance = max((NORMAL_MAD * float(np.median(np.abs(ratio)))) ** 2, 1e-9)
-    shrink = np.clip(1 - 1.36 / count[rows] / variance, 0, None)
+    ratio = np.log(np.maximum(middle, MIN_SPREAD) / max(float(np.median(middle)), MIN_SPREAD))
+    variance = max((NORMAL_MAD * float(np.median(np.abs(ratio)))) ** 2, MIN_SPREAD)
+    shrink = np.clip(1 - LOG_MEDIAN_VARIANCE / count[rows] / variance, 0, None)
     out[rows] = np.exp(np.clip(shrink * ratio, 0, None))
     return out
