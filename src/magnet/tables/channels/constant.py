@@ -12,6 +12,7 @@ from magnet.arrays import Bools, Floats
 from magnet.tables.coded import CodedTable, Codes, distinct
 from magnet.tables.findings import Finding
 from magnet.tables.numbers import read_numbers
+from magnet.tables.numbers.tails import MIN_SCALE
 from magnet.tables.options import FEW_NUMBERS, FOUND, SURE
 from magnet.tables.roles.base import roles_but
 
@@ -25,6 +26,9 @@ COLLISIONS = 3.0  # times as many equal pairs of exceptions as a normal distribu
 EXPLAINED = 0.15  # share of the uncertainty about where exceptions are that another column may remove
 RELATED, P_VALUE = 0.5, 0.01  # rank correlation of the exceptions with another number, and its significance
 NUMERIC = 0.95  # share of the cells that are numbers
+MIN_PAIRS = 8  # exceptions beside numbers of another column that a correlation needs (not swept)
+MAX_GRID = 100_000  # values that the exceptions could have been rounded to; more make no difference
+PRIOR_ROWS = 2  # at the overall share, that every group has besides its own
 
 
 def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:
@@ -66,8 +70,8 @@ def _scattered(others: Floats, constant: float, count: int) -> bool:
     # equal pairs, against those of normal values rounded to the resolution of the column
     step = float(np.diff(values).min())
     spread = float(np.std(others))
-    grid = values[0] + step * np.arange(min(int((values[-1] - values[0]) / step) + 2, 100_000))
-    mass = np.diff(norm.cdf(np.append(grid - step / 2, grid[-1] + step / 2), others.mean(), max(spread, 1e-12)))
+    grid = values[0] + step * np.arange(min(int((values[-1] - values[0]) / step) + 2, MAX_GRID))
+    mass = np.diff(norm.cdf(np.append(grid - step / 2, grid[-1] + step / 2), others.mean(), max(spread, MIN_SCALE)))
     pairs = others.size * (others.size - 1) / 2
     expected = pairs * float((mass * mass).sum())
     return bool((repeats * (repeats - 1) / 2).sum() <= COLLISIONS * expected + 2)
@@ -78,7 +82,12 @@ def _explained(table: CodedTable, position: int, apart: Bools, x: Floats) -> boo
     for k, other in enumerate(table.columns):
         numbers = read_numbers(other.values)[other.read]
         both = apart & np.isfinite(numbers)
-        if k != position and both.sum() >= 8 and np.unique(numbers[both]).size > 2 and len(other.values) > FEW_NUMBERS:
+        if (
+            k != position
+            and both.sum() >= MIN_PAIRS
+            and np.unique(numbers[both]).size > 2
+            and len(other.values) > FEW_NUMBERS
+        ):
             correlation = spearmanr(numbers[both], x[both])
             if abs(correlation.statistic) > RELATED and correlation.pvalue < P_VALUE:
                 return True
@@ -103,12 +112,12 @@ def located(table: CodedTable, position: int, apart: Bools) -> bool:
         known = np.isfinite(numbers)
         if known.sum() > 0.5 * len(hit) and levels > FEW_NUMBERS:
             cuts = np.quantile(numbers[known], [0.25, 0.5, 0.75])
-            sources.append(np.where(known, np.searchsorted(cuts, np.nan_to_num(numbers)), 4))
+            sources.append(np.where(known, np.searchsorted(cuts, np.nan_to_num(numbers)), len(cuts) + 1))
     return any(_loss(codes, hit, share) < (1 - EXPLAINED) * plain for codes in sources)
 
 
 def _loss(codes: Codes, hit: Codes, share: float) -> float:
-    """Leave-one-out log loss of the exceptions given a grouping of the rows, with two rows at the overall share."""
+    """Leave-one-out log loss of the exceptions given a grouping of the rows."""
     total, hits = np.bincount(codes)[codes] - 1, np.bincount(codes, weights=hit)[codes] - hit
-    chance = (hits + 2 * share) / (total + 2)
+    chance = (hits + PRIOR_ROWS * share) / (total + PRIOR_ROWS)
     return -float(np.mean(np.where(hit == 1, np.log(chance), np.log1p(-chance))))

@@ -11,6 +11,7 @@ from magnet.tables.options import FEW_ROWS, REPEATS, SURE, UNSURE
 from magnet.tables.roles.dates import Style, parse_moment, write_moment
 
 LEADING = 0.6  # share of the moments that one writing needs to be the column's own
+MAX_STYLES = 4  # most frequent writings that are offered for a cell
 HABIT = 0.02  # share of rows from which another writing is a habit and not a slip
 
 
@@ -33,7 +34,7 @@ def rewrite(texts: Texts) -> Iterator[WrongText]:
         writings[_writing(own)] += rows
     fits = {
         style: sum(rows for _, text, rows, moment, _ in parsed if write_moment(moment, style) == text)
-        for style, _ in styles.most_common(4)
+        for style, _ in styles.most_common(MAX_STYLES)
     }
     style, share = max(fits.items(), key=lambda item: item[1])
     if share < LEADING * total:

@@ -19,6 +19,10 @@ MARKED = 0.85  # confidence in a blank for a mark (***) in a column with few bla
 LEVEL_SHARE = 0.01  # of a category from which N/A may be one of its levels
 BLANKS = 0.2  # share of blanks from which a column is optional
 MAX_FILL_SHARE = 0.5  # a text that fills half of a column is a value of it
+MIN_OTHERS = 10  # numbers or dates that show a range which -999 lies outside of (not swept)
+OUTSIDE = 0.5  # of that range, by which it must lie outside
+# digits of a code such as 9999 that stands for no code, and how many times as often as nearly all others (not swept)
+MIN_DIGITS, MIN_REPEATS, NEARLY_ALL = 4, 5, 0.99
 
 
 def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:
@@ -42,10 +46,9 @@ def _marks(texts: Texts) -> Iterator[WrongText]:
     """Texts that stand for a blank.
 
     A text of the list (``N/A``, ``***``) is one unless it, or such marks, fill most of the column, or most values are
-    letters of the same length and case; a word that may also
-    name a category (``unknown``) only in columns of numbers, dates and codes. A number or date of the list (``-999``,
-    ``1900-01-01``) is one if it is repeated and lies outside the range of all others by half that range, or is the only
-    negative one.
+    letters of the same length and case; a word that may also name a category (``unknown``) only in columns of numbers,
+    dates and codes. A number or date of the list (``-999``, ``1900-01-01``) is one if it is repeated and lies outside
+    the range of all others by half that range, or is the only negative one.
     """
     marks = texts.only(lambda text: not _words(text)).total
     forms = texts.only(str.isalpha).tally(_form)
@@ -93,11 +96,12 @@ def _sentinel(code: int, text: str, texts: Texts) -> bool:
         measure = day_number if role == "date" else number
         own = measure(text)
         others = [x for k, other, _ in texts if k != code and (x := measure(other)) is not None]
-        if own is None or len(others) < 10:
+        if own is None or len(others) < MIN_OTHERS:
             return False
         low, high = min(others), max(others)
-        return own < 0 <= low or own < low - 0.5 * (high - low) or own > high + 0.5 * (high - low)
+        return own < 0 <= low or own < low - OUTSIDE * (high - low) or own > high + OUTSIDE * (high - low)
     if role in ("code", "identifier", "phone"):
         rest = np.delete(counts, code)
-        return len(set(text)) == 1 and len(text) >= 4 and counts[code] >= 5 * max(int(np.quantile(rest, 0.99)), 1)
+        usual = max(int(np.quantile(rest, NEARLY_ALL)), 1)
+        return len(set(text)) == 1 and len(text) >= MIN_DIGITS and counts[code] >= MIN_REPEATS * usual
     return False

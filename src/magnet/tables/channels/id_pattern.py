@@ -14,6 +14,8 @@ from magnet.tables.roles.base import roles_but
 
 COMMON, ALL_COMMON, RARE = 0.05, 0.7, 0.02  # shares of a usual frame, of the usual ones together, of an exception
 FRAMES = 3  # a column with more usual frames has none
+LENGTH_0 = 0xE000  # first of the private characters of Unicode, which stand for runs of a length
+LONGEST_RUN = 60  # longer ones count as equally long
 
 
 @text_test("typo", roles_but("quantity", "constant", "unit"), MIN_ROWS, ODD_FORM)
@@ -43,7 +45,7 @@ def frame_of(text: str) -> str:
         >>> frame_of("ab-123") == frame_of("xy-907"), frame_of("ab-123") == frame_of("abc-123")
         (True, False)
     """
-    return RUN.sub(lambda m: chr(0xE000 + min(len(m.group()), 60)), text)
+    return RUN.sub(lambda m: chr(LENGTH_0 + min(len(m.group()), LONGEST_RUN)), text)
 
 
 def _near(frame: str, usual: str) -> bool:
@@ -54,8 +56,8 @@ def _near(frame: str, usual: str) -> bool:
 
 
 def _bare(frame: str) -> str:
-    return "".join("." if ord(c) >= 0xE000 else c for c in frame)
+    return "".join("." if ord(c) >= LENGTH_0 else c for c in frame)
 
 
 def _size(character: str) -> int:
-    return ord(character) - 0xE000 if ord(character) >= 0xE000 else 1
+    return ord(character) - LENGTH_0 if ord(character) >= LENGTH_0 else 1

@@ -29,6 +29,7 @@ MAX_WRONG = 0.25  # share of a column's numbers that are outliers; more are anot
 LEVEL = 5  # rows that hold a number which is a level of its column
 Writer = Callable[[float, float], str]  # writes a number, which may be off by so much, as its column does
 STEP_SHARE = 0.9  # share of the numbers that need no more decimals
+SORTED = 0.9  # share of the rows next to each other in file and by date from which both are one order (not swept)
 
 
 def audit(table: CodedTable) -> Iterator[tuple[int, Finding]]:
@@ -261,6 +262,6 @@ def _orders(table: CodedTable) -> list[tuple[str, Codes]]:
             continue
         days = np.nan_to_num(_days(column), nan=np.inf)
         order = np.argsort(days[column.current], kind="stable")
-        if np.mean(np.abs(np.diff(order)) == 1) < 0.9:
+        if np.mean(np.abs(np.diff(order)) == 1) < SORTED:
             orders.append((column.name, order))
     return orders

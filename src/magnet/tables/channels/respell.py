@@ -17,6 +17,7 @@ MAX_TEXTS = 5_000  # odd texts examined per column
 SMALL = 1e-3  # corrections with less than this share of the best one are dropped
 FIXED_WIDTH = 0.95  # share of one length from which digit strings have a fixed width
 WORD = 4  # letters from which a word is compared with known words
+LONGEST_NUMBER = 9  # digits of a number that may have lost one; longer ones are identifiers
 
 
 class Respell:
@@ -84,7 +85,7 @@ class Respell:
                 for c in marks:
                     chance[text[:k] + c + text[k:]] = share["delete"] / (size + 1)
         for k, t in enumerate(tokens):
-            if odd and t[0].isdigit() and len(t) < 9:
+            if odd and t[0].isdigit() and len(t) < LONGEST_NUMBER:
                 longer = "".join([*tokens[:k], t + "5", *tokens[k + 1 :]])
                 digits[longer] = share["delete"] / (size + 1) * 10 * (len(t) + 1)
             for word in words.get(t, ()):

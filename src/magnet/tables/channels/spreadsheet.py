@@ -19,6 +19,7 @@ RANGE = re.compile(r"(?P<first>\d{1,6})(?P<mark>\s?[-–/]\s?)(?P<second>\d{1,6}
 EXPONENT = re.compile(r"[-+]?\d(?:\.\d+)?[eE]\+?\d{1,2}")
 MONTHS_A_YEAR = 12
 RARE = 0.4  # share of a column up to which months or exponents are exceptions
+MAX_RATIO = 10  # of a number with an exponent to the largest other one; more is none of this column (not swept)
 
 
 @text_test("format")
@@ -64,6 +65,6 @@ def _exponents(texts: Texts) -> Iterator[WrongText]:
     largest = max((abs(value) for *_, value in others if value is not None), default=0.0)
     for k, match in odd.items():
         value = number(match.string)
-        if value is not None and 1 <= abs(value) <= 10 * largest:
+        if value is not None and 1 <= abs(value) <= MAX_RATIO * largest:
             text = format(value, "f").rstrip("0").rstrip(".")
             yield k, text, UNSURE, f"{plain} numbers are in plain notation, {match.string!r} is not: format"

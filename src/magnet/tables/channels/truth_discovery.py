@@ -26,6 +26,11 @@ UNIQUE = 0.9  # share of (entity, source) pairs that occur once
 COINCIDENCE = 0.3  # deviations of one source that are equal for different entities follow a rule of their own
 DENSITY = 0.2  # share of the (entity, source) grid that is reported; less is chance
 PRIOR_RELIABILITY, PRIOR_CLAIMS = 0.8, 4.0  # share right before a source is known (Dong et al. 2009), as so many claims
+MIN_RELIABILITY, MAX_RELIABILITY = 0.05, 0.99  # a source is neither always wrong nor always right (not swept)
+MIN_SOURCES = 3  # two that disagree do not show which is right
+MIN_DEVIATIONS = 4  # that show whether those of one source coincide (not swept)
+# chance that two wrong reports coincide: before any are seen, as so many pairs of reports, and its bounds (not swept)
+PRIOR_COINCIDENCE, PRIOR_PAIRS, MIN_COINCIDENCE, MAX_COINCIDENCE = 0.1, 4, 0.02, 0.5
 STEPS = 15  # of the iteration over values and reliabilities (not swept)
 
 
@@ -73,7 +78,7 @@ def find_designs(table: CodedTable) -> list[tuple[int, int]]:
         if entity.role.name not in KEY_ROLES or not MIN_ENTITIES <= sizes[a] <= n / MIN_REPORTS:
             continue
         for s, source in enumerate(table.columns):
-            if s == a or source.role.name not in SOURCE_ROLES or not 3 <= sizes[s] <= n / 3:
+            if s == a or source.role.name not in SOURCE_ROLES or not MIN_SOURCES <= sizes[s] <= n / MIN_REPORTS:
                 continue
             pairs = int(joint(entity.read, source.read).max()) + 1
             if pairs >= UNIQUE * n and pairs >= DENSITY * sizes[a] * sizes[s]:
@@ -139,7 +144,7 @@ class Claims:
         if within < chance + kappa * (1 - chance):
             return None
         off = self.pair != leading[self.entity]
-        if off.sum() >= 4 and self._coincidence(off) > COINCIDENCE:
+        if off.sum() >= MIN_DEVIATIONS and self._coincidence(off) > COINCIDENCE:
             return None
         return float(within)
 
@@ -150,12 +155,13 @@ class Claims:
         return ordered_pairs(held) / max(ordered_pairs(np.bincount(source)), 1.0)
 
     def _wrong_coincidence(self, leading: Codes) -> float:
-        """Chance that two deviating reports on one entity are the same value, with four pseudo-pairs at one tenth."""
+        """Chance that two deviating reports on one entity are the same value."""
         off = np.ones(len(self.keys), dtype=bool)
         off[leading[leading >= 0]] = False
         held = np.where(off, self.held, 0).astype(np.float64)
         total = np.bincount(self.pair_entity, weights=held, minlength=self.entities)
-        return float(np.clip((ordered_pairs(held) + 0.4) / (ordered_pairs(total) + 4), 0.02, 0.5))
+        chance = (ordered_pairs(held) + PRIOR_PAIRS * PRIOR_COINCIDENCE) / (ordered_pairs(total) + PRIOR_PAIRS)
+        return float(np.clip(chance, MIN_COINCIDENCE, MAX_COINCIDENCE))
 
     def truth(self) -> tuple[Floats, Floats]:
         """Posterior of every (entity, value) pair, and the reliability of every source."""
@@ -174,7 +180,8 @@ class Claims:
             posterior = mass / total[self.pair_entity]
             right = np.bincount(self.source, weights=posterior[self.pair], minlength=self.sources)
             mean = right.sum() / max(claims.sum(), 1)
-            reliability = np.clip((right + PRIOR_CLAIMS * mean) / (claims + PRIOR_CLAIMS), 0.05, 0.99)
+            reliability = (right + PRIOR_CLAIMS * mean) / (claims + PRIOR_CLAIMS)
+            reliability = np.clip(reliability, MIN_RELIABILITY, MAX_RELIABILITY)
         return posterior, reliability
 
     def judge(self) -> Iterator[Finding]:
@@ -203,5 +210,5 @@ class Claims:
             known = float(posterior[lead])
             name = f"{key.name} {key.values[key.read[row]]!r}"
             why = f"{int(self.held[lead])} of {count} other rows with {name} have {value!r}"
-            chance = 1 - 0.5**count
+            chance = 1 - 0.5**count  # a source leaves a value out that exists with one half, each independently
             yield Finding(row, value, chance, known * chance, "missing", f"{why}, but blank: missing")

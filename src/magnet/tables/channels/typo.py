@@ -18,6 +18,12 @@ ALPHABET = 36.0  # letters and digits: the characters a slip may write before an
 PRIOR = {"insert": 2.0, "delete": 2.0, "replace": 2.0, "exchange": 2.0, "case": 0.5, "space": 0.5, "mark": 1.5}
 TWO_EDITS = 0.02  # share of misspellings with two edits (Damerau 1964: over 80 % hold one; two at one place are rarer)
 ENOUGH_CHARACTERS = 10  # written characters after which their distribution is learned
+PRIOR_CHARACTERS = 5  # equally distributed ones that are assumed besides (not swept)
+SPACE_AND_CASE_PLACES = 4  # ways to write a value with other spaces or capitals
+TWO_EDITS_LENGTH = 4  # characters of a value in which two may be wrong; shorter ones are other values
+LONGEST_MASKED = 256  # characters of a text in which one letter may be replaced everywhere
+MAX_MATCHES = 200  # texts with one hash that are compared: a hash that more share says little
+CELLS_PER_BLOCK = 4_000_000  # distances that are computed at a time
 DIGIT_DISCOUNT = 0.1  # where only digits differ, which is more often a sibling value
 MAX_PAIRS = 20_000_000  # of values up to which two edits are searched as well as one
 LONGEST = 400  # longer texts are compared by their words only
@@ -51,8 +57,10 @@ class Typo:
         total = sum(shares.values())
         self.share = {k: c / total for k, c in shares.items()}
         count = sum(written.values())
-        self._character = {c: (k + 5 / ALPHABET) / (count + 5) for c, k in written.items()}
-        self._other = (5 / ALPHABET) / (count + 5)
+        self._character = {
+            c: (k + PRIOR_CHARACTERS / ALPHABET) / (count + PRIOR_CHARACTERS) for c, k in written.items()
+        }
+        self._other = (PRIOR_CHARACTERS / ALPHABET) / (count + PRIOR_CHARACTERS)
         if count < ENOUGH_CHARACTERS:
             self._character, self._other = {}, 1 / ALPHABET
 
@@ -66,7 +74,7 @@ class Typo:
         if observed.startswith(value) and MARK.fullmatch(observed, b):
             return "mark", observed[b:], 1.0
         if observed.casefold() == value.casefold() and sum(x != y for x, y in zip(observed, value, strict=False)) > 1:
-            return "case", "", 4
+            return "case", "", SPACE_AND_CASE_PLACES
         start = 0
         while start < min(a, b) and observed[start] == value[start]:
             start += 1
@@ -87,7 +95,7 @@ class Typo:
             if len(changed) == 1 and not changed.issubset(BOTH_DIGITS):
                 return "replace", next(iter(changed))[0], len(set(value))
         if "".join(observed.split()) == "".join(value.split()):
-            return "space", "", 4
+            return "space", "", SPACE_AND_CASE_PLACES
         return None
 
     def likelihood(self, observed: str, value: str) -> float:
@@ -95,7 +103,7 @@ class Typo:
         found = self.operation(observed, value)
         if found is None:
             size = len(value)
-            if size >= 4 and observed and OSA.distance(observed, value, score_cutoff=2) == 2:
+            if size >= TWO_EDITS_LENGTH and observed and OSA.distance(observed, value, score_cutoff=2) == 2:
                 chance = TWO_EDITS / (size * size * ALPHABET)
             else:
                 return 0.0
@@ -153,7 +161,7 @@ def near_pairs(left: list[str], right: list[str], max_pairs: int) -> list[tuple[
     for keys in (_deletions, _masked, _folded):
         pairs |= _join(left, right, keys)
     if len(left) * len(right) <= max_pairs:
-        block = max(1, 4_000_000 // len(right))
+        block = max(1, CELLS_PER_BLOCK // len(right))
         for start in range(0, len(left), block):
             distance = cdist(left[start : start + block], right, scorer=OSA.distance, score_cutoff=2, dtype=np.uint8)
             a, b = np.nonzero(distance <= 2)
@@ -168,7 +176,7 @@ def _deletions(text: str) -> set[int]:
 
 
 def _masked(text: str) -> set[int]:
-    return {hash(text.replace(c, "\0")) for c in set(text)} if 2 <= len(text) <= 256 else set()
+    return {hash(text.replace(c, "\0")) for c in set(text)} if 2 <= len(text) <= LONGEST_MASKED else set()
 
 
 def _folded(text: str) -> set[int]:
@@ -187,7 +195,7 @@ def _join(left: list[str], right: list[str], keys: object) -> set[tuple[int, int
     flat, owner = flat[order], owner[order]
     asked, asker = table(left)
     low, high = np.searchsorted(flat, asked, "left"), np.searchsorted(flat, asked, "right")
-    size = np.minimum(high - low, 200)
+    size = np.minimum(high - low, MAX_MATCHES)
     if not size.sum():
         return set()
     offset = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)

@@ -26,6 +26,7 @@ SMOOTHING = (0.02, 0.2, 2.0)  # pseudo-counts of a group, chosen by leave-one-ou
 MIN_GAIN = 0.02  # nats per row that a context must gain over column frequency
 MIN_PAIR_GAIN = 0.05  # nats per row that a pair of columns must gain over the best single column
 MAX_CONTEXTS = 3  # single columns per column
+PAIRED = 5  # best single columns of which pairs are tried (not swept)
 UNEVEN = 2.0  # dispersion from which exceptions and blanks are genuine (1: by chance)
 UNSEEN = 0.3  # pseudo-count of a value that no other row holds
 MAX_GROUPS = 0.9  # groups per row; with more, hardly any group has two rows
@@ -251,7 +252,7 @@ def choose_contexts(context: ColumnContext) -> list[tuple[tuple[int, ...], float
     scored = sorted((each for each in scored if each[0] > floor + MIN_GAIN or each[2] in forced), reverse=True)
     chosen: list[tuple[tuple[int, ...], float]] = [((k,), kappa) for _, _, k, kappa in scored if k in forced]
     chosen += [((k,), kappa) for _, _, k, kappa in scored[:MAX_CONTEXTS] if k not in forced]
-    pairs = list(combinations([k for _, _, k, _ in scored[:5]], 2))
+    pairs = list(combinations([k for _, _, k, _ in scored[:PAIRED]], 2))
     crossed = [groups[a].crossed(groups[b]) for a, b in pairs]
     best = max(zip(loo_log_likelihoods(crossed, value, frequency), pairs, strict=True), default=None)
     if best is not None:

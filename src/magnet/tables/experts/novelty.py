@@ -14,15 +14,24 @@ RARE_SHAPE = 0.03  # beside a dominant shape, shapes rarer than this share prove
 DOMINANT_SHAPE = 0.6  # share of the values that have it: clearly more than half (not swept)
 NEW_BIGRAM = 0.02  # pseudo-count of two neighboring classes that were never seen
 LETTERS = 8.0  # effective letters per character of a new word (English text has about 3 bits per letter)
+DIGITS = 10.0  # the same per digit
 OTHER_CASE = 0.3  # a word known in another case counts this much
+CACHED = 200_000  # classes of tokens that are kept
+LONGEST_NUMBER = 9  # digits; longer numbers are of the same class
+LONGEST_TOKEN, MIN_LOG = 60, -600.0  # characters that are counted, and the least logarithm, so that none underflows
+MAX_WORDS = 12  # of values that may be siblings: more would cost a frame each
+BLANK = 1e-9  # base measure of a blank
+NEW_SHAPE = 1e-12  # probability of a shape that no other value has
+ROUNDING = 1e-9  # weight that is left by rounding where the value itself is taken off
+ODD_COUNT, ODD_SHARE = 2.0, 0.002  # weight, and share of it, that hardly any other value has (not swept)
 
 
-@lru_cache(maxsize=200_000)
+@lru_cache(maxsize=CACHED)
 def token_class(token: str) -> str:
     """The class of a token: digits by length, upper, lower, title or mixed letters, or the character itself."""
     first = token[0]
     if first.isdigit():
-        return f"d{min(len(token), 9)}"
+        return f"d{min(len(token), LONGEST_NUMBER)}"
     if first.isspace():
         return " " * min(len(token), 2)
     if not first.isalpha():
@@ -91,10 +100,10 @@ class Novelty:
 
     @staticmethod
     def _frames(tokens: list[str], classes: list[str]) -> list[int]:
-        """A hash per word of the value with that word left out, for values of 2 to 12 words. Single characters (types,
+        """A hash per word of the value with that word left out, for values of several words. Single characters (types,
         versions) are of one class: ``ADOS-G`` and ``ADOS-2`` are siblings."""
         at = [k for k, t in enumerate(tokens) if t[0].isalnum()]
-        if not 2 <= len(at) <= 12:
+        if not 2 <= len(at) <= MAX_WORDS:
             return []
         kinds = [classes[k][0] if len(tokens[k]) > 1 else "1" for k in at]
         return [hash((k, c, tuple(tokens[:k]), tuple(tokens[k + 1 :]))) for k, c in zip(at, kinds, strict=True)]
@@ -107,7 +116,7 @@ class Novelty:
 
     def _measure(self, value: str) -> float:
         if not value:
-            return 1e-9
+            return BLANK
         own = self.weight.get(value, 0.0)
         tokens, classes = tokens_of(value)
         rest = self.total - own + 1
@@ -118,7 +127,7 @@ class Novelty:
                 (self._seen(self.bigram[last, c] - own) + NEW_BIGRAM) / (max(self.context[last] - own, 0) + 1)
             )
             last = c
-        measure = math.log(0.5 * whole + 0.5 * math.exp(max(chain, -600)) + 1e-12)
+        measure = math.log(0.5 * whole + 0.5 * math.exp(max(chain, MIN_LOG)) + NEW_SHAPE)
         spelled: list[float] = []
         used: Counter[str] = Counter()
         for t, c in zip(tokens, classes, strict=True):
@@ -127,8 +136,8 @@ class Novelty:
             used[t] += 1
             exact, folded = self.token[t] - own * used[t], self.folded[t.casefold()] - own * used[t]
             word = max(exact, OTHER_CASE * folded, 0) / (max(self.token_class[c] - own, 0) + 1)
-            letters = 10.0 if t[0].isdigit() else LETTERS
-            spelled.append(0.5 * word + 0.5 * letters ** -min(len(t), 60))
+            letters = DIGITS if t[0].isdigit() else LETTERS
+            spelled.append(0.5 * word + 0.5 * letters ** -min(len(t), LONGEST_TOKEN))
             measure += math.log(spelled[-1])
         frames = self._frames(tokens, classes)
         sibling = 0.0
@@ -136,10 +145,10 @@ class Novelty:
             sibling = max(
                 max(self.frame[f] - own, 0) / rest * p / len(spelled) for f, p in zip(frames, spelled, strict=True)
             )
-        return SHAPE_WEIGHT * math.exp(max(measure, -600)) + (1 - SHAPE_WEIGHT) * sibling
+        return SHAPE_WEIGHT * math.exp(max(measure, MIN_LOG)) + (1 - SHAPE_WEIGHT) * sibling
 
     def _seen(self, weight: float) -> float:
-        return weight if weight > max(self.rare, 1e-9) else 0.0
+        return weight if weight > max(self.rare, ROUNDING) else 0.0
 
     def without(self, value: str, others: list[str]) -> list[float]:
         """The measure of other values in a column that lacks this one."""
@@ -154,7 +163,7 @@ class Novelty:
     def odd(self, value: str) -> bool:
         """Whether hardly any other value has this shape."""
         shape = tuple(tokens_of(value)[1])
-        return self.shape[shape] - self.weight.get(value, 0.0) <= max(2.0, 0.002 * self.total, self.rare)
+        return self.shape[shape] - self.weight.get(value, 0.0) <= max(ODD_COUNT, ODD_SHARE * self.total, self.rare)
 
     def unknown(self, token: str, value: str) -> bool:
         """Whether no other value holds this token."""

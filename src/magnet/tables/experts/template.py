@@ -16,6 +16,7 @@ SOURCES = 3  # columns that a template may be made of
 SHARE = 0.5  # of the rows that one template must explain
 LOSS = 0.95  # share of the rows of the leading text that must stay alike when a source is replaced by its mark
 FITS, MIN_FITS = 0.3, 5  # share of the rows, and rows, that a source must explain
+LENGTH_WEIGHT = 1e-6  # rows per character: of sources that explain as many rows, the longest
 MARK = 0xE000  # first private-use character, the placeholder of a source in a template
 
 
@@ -83,6 +84,6 @@ def _best_source(texts: list[str], sources: list[CodedColumn], rows: Codes) -> C
         if score < max(LOSS * top, FITS * len(texts)) or sum(off_mode) < max(MIN_FITS, FITS * len(off_mode)):
             continue
         length = sum(len(v) for v, h in zip(values, hits, strict=True) if h)
-        if best is None or (score + 1e-6 * length, at) > best:
-            best = (score + 1e-6 * length, at)
+        if best is None or (score + LENGTH_WEIGHT * length, at) > best:
+            best = (score + LENGTH_WEIGHT * length, at)
     return None if best is None else sources[best[1]]

@@ -1,4 +1,4 @@
-"""Roles of columns."""
+"""Roles of columns: what kinds of errors they may have (see :mod:`magnet.tables.schema` for kinds of features)."""
 
 from __future__ import annotations
 

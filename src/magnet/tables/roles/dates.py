@@ -9,6 +9,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+CENTURY = 50  # years of two digits below are of this century
+FIRST_YEAR, LAST_YEAR = 1000, 2999  # others of four digits are no years
+SHORTEST, LONGEST = 4, 40  # characters of a date or time
 DATE_SHARE = 0.5  # of the filled cells that must be dates or times; leaves room for many misspelled ones
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _ENDINGS = ("uary", "ruary", "ch", "il", "", "e", "y", "ust", "tember", "ober", "ember", "ember")
@@ -61,7 +64,7 @@ def _date(match: re.Match[str], layout: str, day_first: bool) -> tuple[tuple[int
     parts = match.groupdict()
     year = int(parts["year"])
     if len(parts["year"]) == 2:
-        year += 2000 if year < 50 else 1900
+        year += 2000 if year < CENTURY else 1900
     separator = parts.get("sep") or ""
     texts: tuple[str, ...]
     if layout == "xxy":
@@ -75,7 +78,7 @@ def _date(match: re.Match[str], layout: str, day_first: bool) -> tuple[tuple[int
     else:
         month, day = int(parts["month"]), int(parts["day"])
         texts = (parts["month"], parts["day"])
-    if not (1 <= month <= 12 and 1000 <= year <= 2999 and 1 <= day <= monthrange(year, month)[1]):
+    if not (1 <= month <= 12 and FIRST_YEAR <= year <= LAST_YEAR and 1 <= day <= monthrange(year, month)[1]):
         return None
     padded = all(len(t) == 2 for t in texts)
     long_month = len(parts.get("name") or "") > 3 and month != 5
@@ -97,7 +100,7 @@ def parse_moment(text: str, day_first: bool = False) -> tuple[Moment, Style] | N
         True
     """
     bare = text.strip()
-    if not 4 <= len(bare) <= 40 or not any(c.isdigit() for c in bare):
+    if not SHORTEST <= len(bare) <= LONGEST or not any(c.isdigit() for c in bare):
         return None
     clock = TIME.search(bare)
     time: tuple[int, int, int] | None = None

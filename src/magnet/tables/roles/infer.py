@@ -21,6 +21,12 @@ FIXED_WIDTH = 0.85  # share of the cells of one length from which numbers have a
 DETERMINED = 0.9  # share of the rows of repeated texts that hold the leading number of their text
 REPEATED = 0.3  # share of the rows whose text must repeat for that
 MIN_LABELS = 10  # different texts that it is judged by
+CODE_DIGITS = 5  # from which whole numbers of one length are codes
+PHONE_DIGITS = (10, 11)  # of a telephone number without marks, where the header says that it is one
+MIN_STEPS, RUNNING = 10, 0.8  # rows, and share of them, that follow the row before by one
+SINGLE_WORDS = 1.5  # words per text below which texts that hardly repeat are identifiers (not swept)
+REPEATING = 0.5  # different texts per filled cell up to which they are categories
+READ_TEXTS = 200  # by which a column of numbers is told from one of texts
 FEW_UNITS = 12  # writings of a unit in one column; more are words, as in addresses
 LABEL = re.compile(
     r"(^|[^a-z])(id|code|no|nr|num|number|zip|zipcode|fips|phone|fax|index|key|year|postal|issn|isbn)($|[^a-z])"
@@ -43,7 +49,7 @@ def _constant(texts: Texts, table: CodedTable) -> Role | None:
 def _phone(texts: Texts, table: CodedTable) -> Role | None:
     def dialed(text: str) -> bool:
         return PHONE.fullmatch(text.strip()) is not None and (
-            not text.strip().isdigit() or (named and len(text.strip()) in (10, 11))
+            not text.strip().isdigit() or (named and len(text.strip()) in PHONE_DIGITS)
         )
 
     named = bool(PHONE_NAME.search(texts.column.name))
@@ -77,7 +83,7 @@ def _numeric(texts: Texts, table: CodedTable) -> Role | None:
     unique = len(texts.codes) > UNIQUE * texts.total
     if whole and unique and (fixed or label) and not any(v.startswith("-") for v, _ in numbers):
         return Role("identifier", "whole numbers that hardly repeat and are written alike")
-    if label or (whole and fixed and width >= 5 and not any(v.startswith("-") for v, _ in numbers)):
+    if label or (whole and fixed and width >= CODE_DIGITS and not any(v.startswith("-") for v, _ in numbers)):
         return Role("code", f"integers used as identifiers, mostly {width} digits")
     return Role("quantity", f"{held / texts.total:.0%} of the filled cells are numbers")
 
@@ -100,7 +106,7 @@ def _running(column: CodedColumn) -> bool:
     numbers = np.array([x if (x := number(v)) is not None else np.nan for v in column.values])
     rows = numbers[column.read]
     steps = np.diff(rows[np.isfinite(rows)])
-    return len(steps) > 10 and float((steps == 1).mean()) > 0.8
+    return len(steps) > MIN_STEPS and float((steps == 1).mean()) > RUNNING
 
 
 def _labels_text(column: CodedColumn, table: CodedTable) -> bool:
@@ -109,7 +115,8 @@ def _labels_text(column: CodedColumn, table: CodedTable) -> bool:
         if other is column or len(other.values) < MIN_LABELS:
             continue
         counts = other.read_counts()
-        if sum(number(v) is not None for v in other.values[:200]) > 0.5 * min(len(other.values), 200):
+        texts = other.values[:READ_TEXTS]
+        if sum(number(v) is not None for v in texts) > 0.5 * len(texts):
             continue
         big = counts[other.read] > 1
         if big.sum() < REPEATED * len(big) or (counts > 1).sum() < MIN_LABELS:
@@ -135,9 +142,9 @@ def _unit(texts: Texts, table: CodedTable) -> Role | None:
 
 def _words(texts: Texts, table: CodedTable) -> Role:
     distinct = len(texts.codes)
-    if distinct > UNIQUE * texts.total and np.mean([len(text.split()) for _, text, _ in texts]) < 1.5:
+    if distinct > UNIQUE * texts.total and np.mean([len(text.split()) for _, text, _ in texts]) < SINGLE_WORDS:
         return Role("identifier", "single words that hardly repeat")
-    name = "category" if distinct <= 0.5 * texts.total else "text"
+    name = "category" if distinct <= REPEATING * texts.total else "text"
     return Role(name, f"{distinct} different texts in {texts.total} filled cells")
 
 

@@ -28,6 +28,8 @@ PHONE = re.compile(r"\+?\d{0,3}[\s.-]?\(?\d{3}\)?[\s./-]{0,2}\d{3}[\s.-]?\d{4}(?
 WITH_COMMA = re.compile(r"\s*[-+]?(?:\d{1,3}(?:\.\d{3})+|\d+),(?:\d{1,2}|\d{4,})(?:\s*[^\d.,]{1,5})?\s*")
 NO_COMMA = re.compile(r"\s*[-+]?\d+(?:[.,]\d+)*(?:\s*[^\d.,]{1,5})?\s*")
 MARK = re.compile(r"(?<=\d)[.,](?=\d)")
+MAX_POINTS, PARSED = 0.3, 0.85  # decimal points per decimal comma, and share of the texts that are numbers
+BINARY_LENGTH, DIGITS, SHORTER = 17, 12, 5  # characters of a binary fraction, its digits that count, those it loses
 COMMAS = 0.3  # share of numbers such as 3,14 from which a column has decimal commas, if the others can be read so too
 
 
@@ -47,7 +49,7 @@ def decimal_commas(counts: Mapping[str, int]) -> bool:
     points = sum(rows for text, rows in filled.items() if number(text) is not None and re.search(r"\.\d", text))
     lists = sum(rows for text, rows in filled.items() if text.count(",") > 1)
     whole = sum(rows for text, rows in filled.items() if text.strip().isdigit())
-    return others + whole + points >= 0.85 * total and points <= 0.3 * certain and not lists
+    return others + whole + points >= PARSED * total and points <= MAX_POINTS * certain and not lists
 
 
 def exchange_marks(text: str) -> str:
@@ -93,10 +95,10 @@ def without_noise(text: str) -> str:
         >>> without_noise("0.055999999999999994"), without_noise("0.05"), without_noise("3.14159265358979")
         ('0.056', '0.05', '3.14159265358979')
     """
-    if len(text) < 17 or "." not in text or number(text) is None:
+    if len(text) < BINARY_LENGTH or "." not in text or number(text) is None:
         return text
-    short = format(float(text.replace(",", "")), ".12g")
-    return short if len(short) <= len(text) - 5 and "e" not in short else text
+    short = format(float(text.replace(",", "")), f".{DIGITS}g")
+    return short if len(short) <= len(text) - SHORTER and "e" not in short else text
 
 
 def disguised_blank(text: str) -> bool:
