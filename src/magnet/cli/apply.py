@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from magnet.cli.options import Output, Stage, command
+from magnet.tables.errors import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,9 +124,9 @@ def accepted(cells: list[Any], source: Source, path: Path) -> dict[str, Change]:
             raise ValueError(f"{where} has no 'accept' that is true or false")
         row, column, value = cell.get("row"), cell.get("column"), cell.get("suggested")
         if not isinstance(column, str) or column not in names:
-            raise ValueError(f"{where}: the table has no column {str(column)[:60]!r}")
+            raise ValueError(f"{where}: the table has no column {quoted(column)}")
         if isinstance(row, bool) or not isinstance(row, int) or not 0 <= row < len(frame):
-            raise ValueError(f"{where}: row is {str(row)[:60]}; the table has rows 0 to {len(frame) - 1}")
+            raise ValueError(f"{where}: row is {row}; the table has rows 0 to {len(frame) - 1}")
         if not cell["accept"]:
             continue
         if column not in parsers:
@@ -134,7 +135,7 @@ def accepted(cells: list[Any], source: Source, path: Path) -> dict[str, Change]:
             changes.setdefault(column, {})[row] = parsers[column](_text(value))
         except ValueError as error:
             raise ValueError(
-                f"{where}: {str(value)[:60]!r} cannot be written to column {column[:60]!r} ({error})"
+                f"{where}: {quoted(value)} cannot be written to column {quoted(column)} ({error})"
             ) from None
     return {name: (np.array(list(rows), dtype=np.int64), list(rows.values())) for name, rows in changes.items()}
 

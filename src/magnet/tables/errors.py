@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+SHOWN_CHARACTERS, SHOWN_NAMES, SHOWN_REASON = 60, 12, 200  # of texts, lists and reasons in a message
 
 
 class BadTable(ValueError):
@@ -24,5 +26,23 @@ def readable(path: Path, form: str) -> Iterator[None]:
     except (BadTable, FileNotFoundError, PermissionError, MemoryError):
         raise
     except Exception as error:
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        reason = " ".join(str(error).split())[:SHOWN_REASON] or type(error).__name__
         raise BadTable(f"{path} cannot be read as {form}: {reason}") from None
+
+
+def quoted(value: object) -> str:
+    """A value in quotation marks for a message; only the beginning of a long one."""
+    text = str(value)
+    return repr(text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…")
+
+
+def listed(names: Iterable[object]) -> str:
+    """Names for a message; only the first of many.
+
+    Example:
+        >>> listed(["id", "name"]), listed(range(14))[-20:]
+        ("'id', 'name'", "'10', '11' and 2 more")
+    """
+    shown = [quoted(name) for name in names]
+    more = f" and {len(shown) - SHOWN_NAMES} more" if len(shown) > SHOWN_NAMES else ""
+    return ", ".join(shown[:SHOWN_NAMES]) + more

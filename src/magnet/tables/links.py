@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from magnet.graph import Graph
-from magnet.tables.errors import BadTable, TableWarning
+from magnet.tables.errors import BadTable, TableWarning, listed, quoted
 from magnet.tables.fields import is_text, numbers
 
 PAIRS = (
@@ -80,7 +80,7 @@ def find_edge_columns(edges: pd.DataFrame, source: str | None, target: str | Non
     names = [str(name) for name in edges.columns]
     for what, name in (("source", source), ("target", target)):
         if name is not None and name not in names:
-            raise ValueError(f"{what} is {name!r}; the columns of the edges are {', '.join(map(repr, names[:12]))}")
+            raise ValueError(f"{what} is {name!r}; the columns of the edges are {listed(names)}")
     if len(names) < 2:
         raise BadTable(f"the edges have one column, {names[0]!r}; two columns of node ids are needed")
     if source is not None and target is not None:
@@ -112,7 +112,7 @@ def link(
     first, second = find_edge_columns(edges, source, target)
     names = [str(name) for name in edges.columns]
     if weight is not None and weight not in names:
-        raise ValueError(f"weight is {weight!r}; the columns of the edges are {', '.join(map(repr, names[:12]))}")
+        raise ValueError(f"weight is {weight!r}; the columns of the edges are {listed(names)}")
     if weight is None:
         weight = next((name for name in names if name.lower() in WEIGHTS and name not in (first, second)), None)
     ends = [ids_as_text(edges[name]) for name in (first, second)]
@@ -145,7 +145,7 @@ def link(
         facts["an unknown id"] = str(strange.iloc[0])
     share = facts["share of edges to unknown ids"]
     if share > MANY_UNKNOWN:
-        example = f"ids such as {str(strange.iloc[0])[:60]!r}, while row ids look like {str(ids.iloc[0])[:60]!r}"
+        example = f"ids such as {quoted(strange.iloc[0])}, while row ids look like {quoted(ids.iloc[0])}"
         if not known.any():
             raise BadTable(
                 f"none of the {rows.size} edges joins two rows: {first!r} and {second!r} contain {example}; "

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import logit
 
+from magnet.tables.errors import quoted
 from magnet.tables.findings import CellFinding
 from magnet.tables.options import DEFAULT
 from magnet.tables.table import Table
@@ -131,14 +132,14 @@ class CleaningRecord:
         for name, why in self.not_judged.items():
             blanks = sum(1 for text in texts(table.column(name)) if not text.strip())
             left = f"; {blanks} of its cells are blank" if blanks else ""
-            said.append(f"Not judged: column {_quoted(name)} ({why}{left}).")
+            said.append(f"Not judged: column {quoted(name)} ({why}{left}).")
         for name, why in self.judged_in_part.items():
-            said.append(f"Judged in part: column {_quoted(name)} ({why}).")
+            said.append(f"Judged in part: column {quoted(name)} ({why}).")
         unknown = int(links.facts.get("edges to unknown ids", 0))
         if unknown:
             share = unknown / max(1, int(links.facts.get("edges read", unknown)))
             example = links.facts.get("an unknown id")
-            named = f", such as {_quoted(str(example))}" if example is not None else ""
+            named = f", such as {quoted(example)}" if example is not None else ""
             said.append(f"{unknown} edges ({share:.1%}) have an id that is not in the table{named}; they were ignored.")
         if table.facts.get("rows whose id another row has"):
             said.append("Some ids occur more than once: their edges were assigned to the first such row.")
@@ -150,9 +151,5 @@ class CleaningRecord:
             )
         for name, keys in self.repeated_keys.items():
             example = next(iter(keys))
-            said.append(f"Column {_quoted(name)} looks like a key, but {len(keys)} values repeat, such as {example!r}.")
+            said.append(f"Column {quoted(name)} looks like a key, but {len(keys)} values repeat, such as {example!r}.")
         return said
-
-
-def _quoted(name: str) -> str:
-    return repr(name if len(name) <= 60 else name[:59] + "…")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from magnet.tables.coded import CodedTable
+from magnet.tables.errors import quoted
 from magnet.tables.findings import Finding
 from magnet.tables.roles.patterns import blank, number
 
@@ -76,7 +77,7 @@ def parse_rule(text: str) -> Rule:
         try:
             re.compile(matched["pattern"])
         except (re.error, RecursionError, OverflowError) as error:
-            raise ValueError(f"rule {text[:80]!r} contains no valid regular expression ({error})") from None
+            raise ValueError(f"rule {quoted(text)} contains no valid regular expression ({error})") from None
         return Rule(matched["column"], pattern=matched["pattern"])
     ranged = re.fullmatch(r"\s*(?P<column>.+?)\s+in\s+(?P<low>[-+.\de]*?)\.\.(?P<high>[-+.\de]*)\s*", text)
     if ranged and (ranged["low"] or ranged["high"]):

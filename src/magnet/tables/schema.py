@@ -1,4 +1,9 @@
-"""The kind of each column of a table, inferred from its values."""
+"""The kind of each column of a table, inferred from its values: how it becomes features of a graph.
+
+:mod:`magnet.tables.roles` infers a role besides, which says what kinds of errors the table engine looks for. A kind
+must have an encoding that can be undone, in the types of a data frame; a role is found in the texts of a column, beside
+the other columns. Integers may be counts here and codes there. Either in the place of the other loses columns.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +17,9 @@ import pandas as pd
 
 from magnet.arrays import Floats
 from magnet.scales import asinh_unit, natural_unit
-from magnet.tables.errors import BadTable
+from magnet.tables.errors import BadTable, listed
 from magnet.tables.fields import MISSING, Field, Kind, grouped_number, is_missing, is_text, numbers
+from magnet.tables.options import FLOOR
 from magnet.tables.readers.override import words_of
 from magnet.tables.roles.dates import DATE_SHARE, is_moment
 
@@ -23,6 +29,13 @@ SPACES = (" ", "\u00a0", "\u202f", "'", "\u2019")  # that separate thousands, be
 MAX_CATEGORIES = 256  # columns that one categorical column may take in the feature matrix
 CELLS_PER_CATEGORY = 3  # on average; values that occur more rarely are text
 MAX_DECIMALS = 8  # more are rounding errors of binary numbers
+DECIMAL_SAMPLE, MAX_EXACT = 20_000, 1e9  # numbers by which decimals are counted, and the largest that show theirs
+ROUNDING = 1e-9  # relative error of a binary number, and of a spread that is none
+ZEROS = 0.01  # share of the cells with a zero in front from which digits are a code (not swept)
+MIN_KEYS = 10  # different integers that show a key
+NORMAL_QUARTILES = 1.349  # a normal distribution's distance between the quartiles over its standard deviation
+LARGE = 1e100  # numbers beyond are divided first, so that the largest floats do not overflow
+SORTED_VALUES = 100 * MAX_CATEGORIES  # more are no categories and need no order
 DATE_SAMPLE = 1000  # cells by which a column of dates is told
 _IDENTIFIER = re.compile(r"(^|[_\s])(id|ids|uuid|guid|key|index|idx|no|nr|number|code|zip|postcode|phone)$", re.I)
 _CODE = re.compile(r"(^|[_\s])(zip|zipcode|postcode|postal_?code|plz|code)$", re.I)
@@ -65,7 +78,7 @@ def infer_field(series: pd.Series, missing: tuple[str, ...] = MISSING, kind: str
 
 def _from_text(base: Field, present: pd.Series, unique: list[Any], rows: int) -> Field:
     words = present.astype("str").str.strip()
-    coded = bool(_CODE.search(base.name)) or float(words.str.fullmatch(r"0\d+").mean()) > 0.01
+    coded = bool(_CODE.search(base.name)) or float(words.str.fullmatch(r"0\d+").mean()) > ZEROS
     comma, group = _marks(words)
     number = numbers(words, comma, group)
     readable = float(np.isfinite(number).mean())
@@ -102,7 +115,7 @@ def _from_numbers(base: Field, number: Floats, rows: int) -> Field:
     unique = np.unique(finite)
     if unique.size == 1:
         return replace(base, kind="constant", note="a single number")
-    if whole and unique.size == finite.size and rows > 10:
+    if whole and unique.size == finite.size and rows > MIN_KEYS:
         if _IDENTIFIER.search(base.name):
             return replace(base, kind="id", note="a different integer in every row, and a name like a key")
         if unique[-1] - unique[0] == unique.size - 1 and (np.diff(finite) == 1).all():
@@ -133,10 +146,10 @@ def _scaled(field: Field, finite: Floats, log: bool) -> Field:
 
 def _middle(code: Floats) -> tuple[float, float]:
     """Median and robust spread (the standard deviation where more than half of the values are one and the same)."""
-    unit = max(1.0, float(np.abs(code).max()) / 1e100)  # so that the largest floats do not overflow
+    unit = max(1.0, float(np.abs(code).max()) / LARGE)
     low, center, high = np.quantile(code / unit, [0.25, 0.5, 0.75])
-    scale = (high - low) / 1.349
-    if scale <= 1e-9 * max(1e-300, abs(center)):
+    scale = (high - low) / NORMAL_QUARTILES
+    if scale <= ROUNDING * max(FLOOR, abs(center)):
         scale = float(np.std(code / unit)) or 1.0
     return float(center * unit), float(scale * unit)
 
@@ -145,12 +158,12 @@ def _decimals(finite: Floats) -> int | None:
     """Digits behind the point that the values have, where they are few."""
     if float((finite == np.round(finite)).mean()) >= MOSTLY:
         return 0
-    sample = finite[:20_000]
-    sample = sample[np.abs(sample) < 1e9]
+    sample = finite[:DECIMAL_SAMPLE]
+    sample = sample[np.abs(sample) < MAX_EXACT]
     if not sample.size:
         return None
     for decimals in range(MAX_DECIMALS + 1):
-        tolerance = 1e-9 * np.maximum(1.0, np.abs(sample))
+        tolerance = ROUNDING * np.maximum(1.0, np.abs(sample))
         if float((np.abs(np.round(sample, decimals) - sample) <= tolerance).mean()) >= MOSTLY:
             return decimals
     return None
@@ -176,7 +189,7 @@ def _truth(value: Any) -> tuple[bool, str]:
 def _unique(present: pd.Series, text: bool) -> list[Any]:
     """The different values as plain Python ones, sorted unless there are too many for categories."""
     values = (present.astype("str").str.strip() if text else present).unique().tolist()
-    if len(values) > 100 * MAX_CATEGORIES:
+    if len(values) > SORTED_VALUES:
         return values
     try:
         return sorted(values)
@@ -237,7 +250,7 @@ def infer_fields(
     for what, asked in (("columns", columns), ("exclude", exclude), ("schema", told)):
         unknown = next((name for name in asked or () if name not in names), None)
         if unknown is not None:
-            raise ValueError(f"{what} names {unknown!r}; the columns are {_listed(names)}")
+            raise ValueError(f"{what} names {unknown!r}; the columns are {listed(names)}")
     words = words_of((override or {}).get("missing")) or MISSING
     fields = []
     for name in names:
@@ -264,11 +277,6 @@ def _told_field(series: pd.Series, missing: tuple[str, ...], told: Mapping[str, 
     if "decimals" in told:
         field = replace(field, decimals=told["decimals"], places=told["decimals"], exponent=False)
     return field
-
-
-def _listed(names: list[str]) -> str:
-    shown = ", ".join(repr(name[:60]) for name in names[:12])
-    return shown + (f" and {len(names) - 12} more" if len(names) > 12 else "")
 
 
 def not_empty(frame: pd.DataFrame, what: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from magnet.tables.errors import BadTable
+from magnet.tables.errors import BadTable, listed, quoted
 from magnet.tables.fields import Field
 from magnet.tables.links import Links, find_edge_columns, finish, ids_as_text, link
 from magnet.tables.schema import infer_fields, not_empty
@@ -29,6 +29,9 @@ ROLE_OF_KIND = {
     "text": "text",
     "constant": "constant",
 }
+SAMPLED_EDGES, MAX_TRIED = 2_000, 200  # edges by which the id column is found, and columns that are tried
+MIN_NAMED = 0.3  # share of the ends of edges that the id column must name (not swept)
+ROUNDING = 1e-9  # of shares: of equal columns the first is chosen
 ID_NAMES = ("id", "node", "node_id", "nodeid", "name", "key", "uuid")
 ID_ENDINGS = ("id", "no", "nr", "number", "key", "uuid")  # of the first column, such as "customer no"
 
@@ -134,7 +137,7 @@ class Table:
         try:
             return parse(text)
         except ValueError as error:
-            raise ValueError(f"column {column[:60]!r}: {error}") from None
+            raise ValueError(f"column {quoted(column)}: {error}") from None
 
     @cached_property
     def _parsers(self) -> dict[str, Callable[[str], Any]]:
@@ -201,7 +204,7 @@ def from_frames(
     left_alone |= getattr(origin, "left_alone", {})
     for what, name in (("id", id), ("label", label)):
         if name is not None and name not in frame.columns:
-            raise ValueError(f"{what} is {name!r}; the columns are {', '.join(map(repr, list(frame.columns)[:12]))}")
+            raise ValueError(f"{what} is {name!r}; the columns are {listed(frame.columns)}")
     if id is None:
         id = _find_id(frame, edges if isinstance(edges, pd.DataFrame) else None, label, source, target)
     ids = pd.Series(range(len(frame))).astype("str") if id is None else ids_as_text(frame[id])
@@ -248,16 +251,18 @@ def _find_id(
     names = [name for name in frame.columns if name != label]
     names.sort(key=lambda name: name.lower() not in ID_NAMES)
     if edges is not None and len(edges):
-        ends = pd.concat([ids_as_text(edges[name].head(2000)) for name in find_edge_columns(edges, source, target)])
+        ends = pd.concat(
+            [ids_as_text(edges[name].head(SAMPLED_EDGES)) for name in find_edge_columns(edges, source, target)]
+        )
         wanted = set(ends)
         best, most = None, 0.0
-        for name in names[:200]:
+        for name in names[:MAX_TRIED]:
             values = ids_as_text(frame[name])
             named = set(values[values.isin(wanted)])
             share = float(ends.isin(named).mean()) * values.nunique() / len(values)
-            if share > most + 1e-9:
+            if share > most + ROUNDING:
                 best, most = name, share
-        return best if most >= 0.3 else None
+        return best if most >= MIN_NAMED else None
     for name in names:
         if name.lower() in ID_NAMES and frame[name].is_unique:
             return name

@@ -18,8 +18,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from magnet.tables.errors import quoted
+
 Change = tuple[NDArray[np.int64], Sequence[Any]]  # rows, and the values that they take
 
+MAX_DIGITS = 400  # of a whole number that is read; the largest float has 309
 LARGEST_POSITIONAL = 1e22  # beyond it (or below its inverse) a positional number is a line of zeros
 SCALARS = (str, bool, int, float, Decimal, datetime.date, datetime.time, datetime.timedelta, np.generic)
 _TRUE, _FALSE = ("true", "1", "1.0", "yes"), ("false", "0", "0.0", "no")
@@ -200,7 +203,7 @@ def _known(values: Iterable[Any], what: str) -> Callable[[str], Any]:
 
     def find(text: str) -> Any:
         if text not in known:
-            raise ValueError(f"{text[:60]!r} is not {what}")
+            raise ValueError(f"{quoted(text)} is not {what}")
         return known[text]
 
     return find
@@ -259,7 +262,7 @@ def _arrow_parser(kind: Any) -> Callable[[str], Any]:
         try:
             pa.scalar(value, type=kind)
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
-            raise ValueError(f"{text[:60]!r} is not a valid {kind} ({error})") from None
+            raise ValueError(f"{quoted(text)} is not a valid {kind} ({error})") from None
         return value
 
     return parse
@@ -268,7 +271,7 @@ def _arrow_parser(kind: Any) -> Callable[[str], Any]:
 def _bool(text: str) -> bool:
     word = text.strip().lower()
     if word not in _TRUE + _FALSE:
-        raise ValueError(f"{text[:60]!r} is neither True nor False")
+        raise ValueError(f"{quoted(text)} is neither True nor False")
     return word in _TRUE
 
 
@@ -280,11 +283,11 @@ def _integer(text: str, low: float = -np.inf, high: float = np.inf) -> int:
             number = Decimal(text)
         except InvalidOperation:
             number = Decimal("NaN")
-        if not number.is_finite() or number != number.to_integral_value() or number.adjusted() > 400:
-            raise ValueError(f"{text[:60]!r} is not an integer") from None
+        if not number.is_finite() or number != number.to_integral_value() or number.adjusted() > MAX_DIGITS:
+            raise ValueError(f"{quoted(text)} is not an integer") from None
         value = int(number)
     if not low <= value <= high:
-        raise ValueError(f"{text[:60]} is not within {low} to {high}")
+        raise ValueError(f"{text} is not within {low} to {high}")
     return value
 
 
@@ -292,9 +295,9 @@ def _finite(text: str, limit: float = np.inf) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise ValueError(f"{text[:60]!r} is not a number") from None
+        raise ValueError(f"{quoted(text)} is not a number") from None
     if not np.isfinite(value) or abs(value) > limit:
-        raise ValueError(f"{text[:60]!r} is not a finite number of the column's type")
+        raise ValueError(f"{quoted(text)} is not a finite number of the column's type")
     return value
 
 
@@ -302,9 +305,9 @@ def _decimal(text: str) -> Decimal:
     try:
         value = Decimal(text)
     except InvalidOperation:
-        raise ValueError(f"{text[:60]!r} is not a number") from None
+        raise ValueError(f"{quoted(text)} is not a number") from None
     if not value.is_finite():
-        raise ValueError(f"{text[:60]!r} is not a finite number")
+        raise ValueError(f"{quoted(text)} is not a finite number")
     return value
 
 
@@ -314,7 +317,7 @@ def _time(make: Callable[[str], Any], text: str) -> Any:
     except (ValueError, OverflowError):
         value = pd.NaT
     if value is pd.NaT:
-        raise ValueError(f"{text[:60]!r} is not a date or time")
+        raise ValueError(f"{quoted(text)} is not a date or time")
     return value
 
 

@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 from magnet.arrays import is_sparse, to_scipy
-from magnet.tables.errors import BadTable, readable
+from magnet.tables.errors import BadTable, quoted, readable
 from magnet.tables.values import Change, parser
 from magnet.untrusted import check_size, open_npz, read_csr, to_dense
 
@@ -69,7 +69,7 @@ class Arrays:
         def rounded(text: str) -> float:
             value = torch.tensor(parse(text)).to(stored)
             if not bool(value.isfinite()):
-                raise ValueError(f"{text[:60]!r} is not a finite number of the column's type")
+                raise ValueError(f"{quoted(text)} is not a finite number of the column's type")
             return float(str(np.float32(value.float().item())))
 
         return rounded

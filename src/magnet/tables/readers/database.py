@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from magnet.tables.errors import BadTable, readable
+from magnet.tables.errors import BadTable, listed, readable
 from magnet.tables.readers.parquet import CELL_BYTES, ArrowTable
 from magnet.tables.values import Change, cell_text, plain
 from magnet.untrusted import check_size
@@ -142,8 +142,8 @@ def _read_sqlite(path: Path, file: Path) -> SQLite:
     # immutable: nothing beside the file is made, and the file is not locked
     with closing(sqlite3.connect(f"file:{quote(str(file.resolve()))}?mode=ro&immutable=1", uri=True)) as connection:
         connection.execute("PRAGMA trusted_schema = OFF")
-        listed = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
-        tables = {name: made for name, made in listed if not name.startswith("sqlite_")}
+        found = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
+        tables = {name: made for name, made in found if not name.startswith("sqlite_")}
         name = _chosen(path, list(tables))
         if (tables[name] or "").lstrip().upper().startswith("CREATE VIRTUAL"):
             raise BadTable(f"{path}: {name!r} is a virtual table; copy it into an ordinary one")
@@ -190,8 +190,8 @@ def _arrow_column(values: tuple[Any, ...]) -> Any:
 
 def _read_duckdb(path: Path, file: Path) -> DuckDB:
     with _duckdb(file, read_only=True) as connection:
-        listed = connection.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main'").fetchall()
-        name = _chosen(path, [entry[0] for entry in listed])
+        found = connection.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main'").fetchall()
+        name = _chosen(path, [entry[0] for entry in found])
         (rows,) = connection.execute(f"SELECT count(*) FROM {_quoted(name)}").fetchone()
         columns = connection.execute(f"PRAGMA table_info({_quoted(name)})").fetchall()
         check_size(CELL_BYTES * rows * len(columns), str(path))
@@ -216,9 +216,9 @@ def _chosen(path: Path, tables: list[str]) -> str:
     name = str(path).partition(SEPARATOR)[2]
     if name in tables or (not name and len(tables) == 1):
         return name or tables[0]
-    listed = ", ".join(map(repr, sorted(tables)[:12])) or "none"
+    named = listed(sorted(tables)) or "none"
     what = f"there is no table {name!r} in it" if name else "it has to be said which table is meant"
-    raise BadTable(f"{file_of(path)}: {what}; write {file_of(path).name}{SEPARATOR}TABLE (there are: {listed})")
+    raise BadTable(f"{file_of(path)}: {what}; write {file_of(path).name}{SEPARATOR}TABLE (there are: {named})")
 
 
 def _quoted(name: str) -> str:

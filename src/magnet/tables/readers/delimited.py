@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from magnet.tables.errors import BadTable
+from magnet.tables.errors import BadTable, quoted
 from magnet.tables.readers.text import Text, read_text
 from magnet.tables.values import Change, cell_text
 
@@ -55,9 +55,9 @@ class Delimited:
         try:
             text.encode(self.encoding)
         except UnicodeEncodeError:
-            raise ValueError(f"{text[:60]!r} cannot be written to {self.path}, which is {self.encoding}") from None
+            raise ValueError(f"{quoted(text)} cannot be written to {self.path}, which is {self.encoding}") from None
         if "\0" in text:
-            raise ValueError(f"{text[:60]!r} holds a NUL, which no text table can hold")
+            raise ValueError(f"{quoted(text)} holds a NUL, which no text table can hold")
         return text
 
     def parser(self, column: str) -> Callable[[str], str]:
@@ -145,7 +145,7 @@ def _names(path: Path, fields: list[str]) -> list[str]:
     names = [field.strip().lstrip("\ufeff") or f"column {k + 1}" for k, field in enumerate(fields)]
     if len(set(names)) < len(names):
         repeated = pd.Series(names)[pd.Series(names).duplicated()].iloc[0]
-        raise BadTable(f"{path}: two columns are named {repeated[:80]!r}; column names must be unique")
+        raise BadTable(f"{path}: two columns are named {quoted(repeated)}; column names must be unique")
     return names
 
 

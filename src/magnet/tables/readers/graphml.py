@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape
 
 import pandas as pd
 
-from magnet.tables.errors import BadTable, readable
+from magnet.tables.errors import BadTable, quoted, readable
 from magnet.tables.readers.text import read_text
 from magnet.tables.values import Change, cell_text
 
@@ -94,9 +94,9 @@ class GraphML:
             if column not in self.keys:
                 raise ValueError("the ids of nodes are not changed")
             if _FORBIDDEN.search(text):
-                raise ValueError(f"{text[:60]!r} holds characters that XML forbids")
+                raise ValueError(f"{quoted(text)} holds characters that XML forbids")
             if whole and not re.fullmatch(r"\s*[+-]?\d+\s*", text):
-                raise ValueError(f"{text[:60]!r} is not an integer, the declared type of {column!r}")
+                raise ValueError(f"{quoted(text)} is not an integer, the declared type of {column!r}")
             return text
 
         return parse

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from magnet.arrays import Bools
+from magnet.tables.errors import quoted
 from magnet.tables.links import ids_as_text
 from magnet.tables.readers.read import read_edges
 from magnet.tables.table import Table
@@ -35,14 +36,14 @@ def read_trusted(path: Path, table: Table) -> Bools:
     for line, (name, column) in enumerate(zip(ids_as_text(listed[node]), names, strict=True)):
         if name not in rows:
             raise ValueError(
-                f"{path} row {line + 1}: node {name[:60]!r} is not in the table ({table.num_nodes} rows read)"
+                f"{path} row {line + 1}: node {quoted(name)} is not in the table ({table.num_nodes} rows read)"
             )
         if column is None:
             trusted[rows[name]] = True
         elif column in place:
             trusted[rows[name], place[column]] = True
         else:
-            raise ValueError(f"{path} row {line + 1}: there is no column {column[:60]!r}")
+            raise ValueError(f"{path} row {line + 1}: there is no column {quoted(column)}")
     return trusted
 
 
