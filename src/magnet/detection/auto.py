@@ -15,7 +15,10 @@ from magnet.detection.cells.stuck import StuckModel
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.options import ROWS
 from magnet.detection.rows.judgment import context_weights, judge_rows
+from magnet.detection.thresholds import finite_log_odds
 from magnet.detection.verdict import Verdict, either
+
+MAX_CELL_EVIDENCE = 30.0  # log odds of wrong cells in a row that break ties: beyond, all are certain
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -37,7 +40,7 @@ class Auto(Detector):
     """
 
     def _detect(self, data: DetectionData) -> Verdict:
-        rows = judge_rows(self._without_wild_cells(data), seed=self.seed, progress=self.progress)
+        rows = judge_rows(self._without_outliers(data), seed=self.seed, progress=self.progress)
         return_freed_memory()  # of the pairs of rows and nodes
         found_rows = _found(rows.p_row_swapped)
         rows = rows.gated()
@@ -62,8 +65,8 @@ class Auto(Detector):
         # Rows are ranked by the posterior as if the gate were open, ties by the evidence itself.
         suspicion = either(either(ranking, confidence * cells.node_probability), bursts.row_probability)
         suspicion = either(suspicion, p_stuck)
-        odds = torch.log((suspicion + 1e-6) / (1 - suspicion + 1e-6))
-        scores = odds + ROWS.tie_break * (cells.node_scores.clamp(-30, 30) - rows.logit)
+        evidence = cells.node_scores.clamp(-MAX_CELL_EVIDENCE, MAX_CELL_EVIDENCE) - rows.logit
+        scores = finite_log_odds(suspicion) + ROWS.tie_break * evidence
 
         def judge(first: int, last: int) -> tuple[Tensor, Tensor]:
             p_cell = cells.probability(first, last)
@@ -83,16 +86,16 @@ class Auto(Detector):
             gate=rows.gate,
         )
 
-    def _without_wild_cells(self, data: DetectionData) -> DetectionData:
-        """In a table of few columns one wild cell makes its whole row look swapped: there rows are judged without such
+    def _without_outliers(self, data: DetectionData) -> DetectionData:
+        """In a table of few columns one outlier makes its whole row look swapped: there rows are judged without such
         cells."""
         if not data.is_narrow:
             return data
         assert data.x is not None
         cells, x = CellModel(data, rounds=1), data.empty(*data.x.shape)
         for first, last in data.ranges():
-            wild = cells.probability(first, last) > 0.5
-            x[:, first:last] = data.block(first, last).masked_fill(wild, float("nan"))
+            wrong = cells.probability(first, last) > 0.5
+            x[:, first:last] = data.block(first, last).masked_fill(wrong, float("nan"))
         return replace(data, x=x)
 
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from magnet.detection.cells.numeric import NumericModel
+from magnet.detection.options import MIN_WEIGHT
 from magnet.detection.verdict import Verdict
 
 _NAMES = ["node", "column", "kind", "observed", "expected", "neighbors", "unusual", "probability"]
@@ -27,7 +28,8 @@ def _rows(verdict: Verdict) -> pd.DataFrame:
     """The flagged rows; ``unusual`` is the log10 of the odds that they are swapped."""
     node = verdict.swapped_rows.cpu().nonzero().flatten().numpy()
     probability = verdict.swapped_probability.cpu().numpy()[node]
-    odds = np.log10(np.clip(probability, 1e-9, 1 - 1e-9) / (1 - np.clip(probability, 1e-9, 1 - 1e-9)))
+    certain = np.clip(probability, MIN_WEIGHT, 1 - MIN_WEIGHT)
+    odds = np.log10(certain / (1 - certain))
     neighbors = verdict.data.num_neighbors.cpu().numpy()[node]
     return _frame(node, -1, "row", np.nan, np.nan, neighbors, odds, probability)
 
@@ -82,7 +84,7 @@ def _describe(
             observed[here] = given.argmax(dim=1).float()
             expected[here] = group.argmax(dim=1).float()
             q = (group * given).sum(dim=1) / group.sum(dim=1)
-            unusual[here] = ((1 - q) / q.clamp_min(1e-9)).log10()
+            unusual[here] = ((1 - q) / q.clamp_min(MIN_WEIGHT)).log10()
     numeric = data.numeric[feature]
     smooth = numeric & spike.isnan()
     if bool(smooth.any()):

@@ -17,6 +17,7 @@ from torch.utils.checkpoint import checkpoint
 from magnet.arrays import csr_tensor
 from magnet.detection.base import Detector, track
 from magnet.detection.data.dataset import DetectionData
+from magnet.detection.options import MIN_SQUARE
 from magnet.detection.thresholds import tail_probability
 from magnet.detection.verdict import Verdict
 
@@ -170,7 +171,7 @@ def reconstruction_loss(
         total = row_loss(*blocks[0])
     else:
         total = torch.stack([checkpoint(row_loss, *each, use_reentrant=False) for each in blocks]).sum(dim=0)
-    return (total.clamp_min(1e-12).sqrt() if loss == "mse" else total).mean()
+    return (total.clamp_min(MIN_SQUARE).sqrt() if loss == "mse" else total).mean()
 
 
 class Autoencoder(nn.Module):

@@ -35,7 +35,7 @@ class DataOptions:
             those that its predictors expect. Checked on ``benchmarks/detection.py`` (mixed table).
         max_table_columns: dense data with at most this many columns are a table, whose columns are predicted from one
             another (a ``3 d x 3 d`` inverse). Set by run time.
-        max_narrow_columns: in a table of at most this many columns a single wild cell can make its whole row look
+        max_narrow_columns: in a table of at most this many columns a single outlier can make its whole row look
             swapped, so rows are judged without such cells. Checked on ``benchmarks/detection.py`` (mixed table).
         max_comparable_ratio: numeric columns are comparable, as those of embeddings are, where the largest spread is
             below this many times the median one; and the columns of a bag, by their typical values. Influence: none.
@@ -318,6 +318,12 @@ class NumericOptions:
     tail_exact: int = 500
     tail_bins: int = 2000
 
+
+# Numerical floors, not swept: they keep logarithms and quotients finite.
+MIN_PROBABILITY = 1e-6  # of probabilities and shares
+MIN_WEIGHT = 1e-9  # of sums of weights, and of sizes on the common scale
+MIN_SQUARE = 1e-12  # of the squares of such sizes
+TINY = 1e-30  # of numbers in the units of the data, of any size
 
 DATA, ROWS, GATE, CELLS = DataOptions(), RowOptions(), GateOptions(), CellOptions()
 CONTEXT, POOL, NUMERIC = ContextOptions(), PoolOptions(), NumericOptions()

@@ -11,10 +11,12 @@ import torch
 from torch import Tensor
 
 from magnet.detection.data.scales import Scales
-from magnet.detection.options import NUMERIC
+from magnet.detection.options import MIN_PROBABILITY, NUMERIC
 from magnet.scales import NORMAL_MAD
 
 _MIN_FLAGGED = 0.01  # nothing less probable than this is flagged for the sake of a false discovery rate
+_NOT_SUSPICIOUS = -20.0  # log ratio: beside any share of wrong scores, no probability
+_START, _MAX_SHARE = 0.02, 0.5  # of the search for the share of wide scores, which are the minority
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,11 @@ def log_odds(share: float) -> float:
     return math.log(share / (1 - share))
 
 
+def finite_log_odds(probability: Tensor) -> Tensor:
+    """Log odds of probabilities that may be 0 or 1."""
+    return torch.log((probability + MIN_PROBABILITY) / (1 - probability + MIN_PROBABILITY))
+
+
 def log_cauchy_normal_ratio(u: Tensor) -> Tensor:
     """Log of the ratio of the Cauchy density of wrong values to the standard normal one, at ``u``."""
     scale = NUMERIC.wrong_scale
@@ -112,7 +119,9 @@ def log_cauchy_normal_ratio(u: Tensor) -> Tensor:
 
 def upper_log_ratio(u: Tensor) -> Tensor:
     """The same above the middle; values below it, or missing, are not suspicious."""
-    return torch.where(u > 0, log_cauchy_normal_ratio(u), torch.full_like(u, -20.0)).nan_to_num(nan=-20.0)
+    return torch.where(u > 0, log_cauchy_normal_ratio(u), torch.full_like(u, _NOT_SUSPICIOUS)).nan_to_num(
+        nan=_NOT_SUSPICIOUS
+    )
 
 
 def tail_probability(scores: Tensor) -> tuple[Tensor, float]:
@@ -143,5 +152,5 @@ def tail_probability(scores: Tensor) -> tuple[Tensor, float]:
         probability = torch.sigmoid(log_ratio + log_odds(share))
         return float(probability.mean())
 
-    share = empirical_bayes_share(expected_share, start=0.02, bounds=(1e-6, 0.5), tol=1e-7)
+    share = empirical_bayes_share(expected_share, start=_START, bounds=(MIN_PROBABILITY, _MAX_SHARE), tol=1e-7)
     return probability, share

@@ -9,6 +9,7 @@ import torch
 from magnet.detection.base import Detector
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.data.row_vectors import unit_rows
+from magnet.detection.options import MIN_SQUARE
 from magnet.detection.thresholds import tail_probability
 from magnet.detection.verdict import Verdict
 
@@ -36,8 +37,8 @@ class Cosine(Detector):
             dot += (total * block).sum(dim=1)
             near += total.square().sum(dim=1)
             own += block.square().sum(dim=1)
-        known = (near > 1e-12) & (own > 1e-12)
-        score = -dot / (near * own).clamp_min(1e-24).sqrt()
+        known = (near > MIN_SQUARE) & (own > MIN_SQUARE)
+        score = -dot / (near * own).clamp_min(MIN_SQUARE**2).sqrt()
         score = torch.where(known, score, torch.full_like(score, float("nan")))
         probability, share = tail_probability(score)
         return Verdict(data, score.nan_to_num(nan=-1.0), probability, share, p_row_swapped=probability)

@@ -11,10 +11,13 @@ from torch import Tensor
 from magnet.detection.base import Detector, track
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.data.row_vectors import low_rank_rows, unit_rows
+from magnet.detection.options import MIN_PROBABILITY, TINY
 from magnet.detection.thresholds import log_odds, tail_probability, upper_log_ratio
 from magnet.detection.verdict import Verdict
 from magnet.recovery import propagate
 from magnet.scales import NORMAL_MAD
+
+SAMPLED_ROWS = 2_000  # at least, whose cells give the usual distance
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -40,10 +43,10 @@ class FPResidual(Detector):
             total += residual(first, last).square().sum(dim=1)
         node_scores = total.sqrt()
         node_probability, share = tail_probability(node_scores)
-        sample = torch.cat([residual(*r).flatten()[:: max(1, data.num_nodes // 2000)] for r in data.ranges()])
+        sample = torch.cat([residual(*r).flatten()[:: max(1, data.num_nodes // SAMPLED_ROWS)] for r in data.ranges()])
         middle = sample.median()
-        spread = (NORMAL_MAD * (sample - middle).abs().median()).clamp_min(1e-6)
-        prior = log_odds(max(tail_probability(sample)[1], 1e-6))
+        spread = (NORMAL_MAD * (sample - middle).abs().median()).clamp_min(MIN_PROBABILITY)
+        prior = log_odds(max(tail_probability(sample)[1], MIN_PROBABILITY))
         cells = partial(_judge, residual, middle, spread, prior, node_probability)
         return Verdict(data, node_scores, node_probability, share, cells=cells)
 
@@ -86,7 +89,7 @@ class _HeldOutResidual:
             filled = propagate(block, weights, data.graph, lam=0.0, solver="iterate", max_iter=self.max_iter).x
             out[hidden] = (filled - block)[hidden].nan_to_num()
         spread = data.scales.spread[first:last]
-        out = torch.where(spread > 0, out.abs() / spread.clamp_min(1e-30), torch.zeros_like(out))
+        out = torch.where(spread > 0, out.abs() / spread.clamp_min(TINY), torch.zeros_like(out))
         if data.matrix is None:
             self.kept[first, last] = out
         return out

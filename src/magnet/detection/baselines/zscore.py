@@ -12,11 +12,13 @@ from magnet.detection.base import Detector
 from magnet.detection.cells.context_model import ContextModel
 from magnet.detection.cells.numeric import NumericModel
 from magnet.detection.data.dataset import DetectionData
+from magnet.detection.options import MIN_PROBABILITY
 from magnet.detection.thresholds import empirical_bayes_share, log_odds
 from magnet.detection.verdict import Verdict
 
 _SAMPLE = 4_000_000  # cells that the share is estimated on
 _MAX_SHARE = 0.05  # of wrong cells: where more are far out, the column has heavy tails
+_NO_OUTLIER, _NOT_NUMERIC = -20.0, -60.0  # log ratios: no probability beside any share; less than any of a number
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -39,13 +41,13 @@ class ZScore(Detector):
         def expected_share(share: float) -> float:
             return float(torch.sigmoid(sample + log_odds(share)).mean())
 
-        share = empirical_bayes_share(expected_share, (1e-6, _MAX_SHARE), tol=1e-5, max_iter=20, start=0.01)
+        share = empirical_bayes_share(expected_share, (MIN_PROBABILITY, _MAX_SHARE), tol=1e-5, max_iter=20, start=0.01)
         judge = partial(_judge, model, log_odds(share))
         best, log_right = torch.zeros(2, data.num_nodes, device=data.device)
         for first, last in data.ranges():
             score, probability = judge(first, last)
             best = torch.maximum(best, score.max(dim=1).values)
-            log_right += torch.log1p(-probability.clamp_max(1 - 1e-6)).sum(dim=1)
+            log_right += torch.log1p(-probability.clamp_max(1 - MIN_PROBABILITY)).sum(dim=1)
         node_probability = 1 - log_right.exp()
         return Verdict(data, best, node_probability, float(node_probability.mean()), cells=judge)
 
@@ -61,6 +63,6 @@ def _judge(model: NumericModel, prior: float, first: int, last: int) -> tuple[Te
 
 
 def _log_ratio(model: NumericModel, first: int, last: int) -> Tensor:
-    """Log ratios ``[n, c]`` of wrong to right; far below 0 where no outlier can be told."""
-    ratio = model.log_ratio(first, last, model.context.probability(first, last)).nan_to_num(nan=-20.0)
-    return ratio.masked_fill(~model.data.numeric[first:last], -60.0)
+    """Log ratios ``[n, c]`` of wrong to right; far below 0 where no value can be an outlier."""
+    ratio = model.log_ratio(first, last, model.context.probability(first, last)).nan_to_num(nan=_NO_OUTLIER)
+    return ratio.masked_fill(~model.data.numeric[first:last], _NOT_NUMERIC)

@@ -14,7 +14,7 @@ from torch import Tensor
 from magnet.detection.cells.context_model import ContextModel
 from magnet.detection.cells.cooccurrence import Cooccurrence
 from magnet.detection.data.dataset import DetectionData
-from magnet.detection.options import CELLS, DATA
+from magnet.detection.options import CELLS, DATA, MIN_PROBABILITY, MIN_SQUARE, TINY
 from magnet.detection.thresholds import empirical_bayes_share, log_odds, upper_log_ratio
 from magnet.scales import NORMAL_MAD
 
@@ -61,15 +61,16 @@ class BurstModel:
             self._found = False  # in normalized rows the mass measures how short a row is
             return
         middle = filled.median()
-        self.excess = (1 - middle / mass.clamp_min(1e-30)).clamp_min(0)
+        self.excess = (1 - middle / mass.clamp_min(TINY)).clamp_min(0)
         if not self._words:
             self._maxima = repeated_maxima(data, self.excess)
         least = CELLS.min_burst_spread
         ratio = torch.minimum(
             _tail_log_ratio(mass, filled, least * float(middle)),
-            _tail_log_ratio(mass.clamp_min(1e-30).log(), filled.log(), least),
+            _tail_log_ratio(mass.clamp_min(TINY).log(), filled.log(), least),
         )
-        share = empirical_bayes_share(lambda s: float(torch.sigmoid(ratio + log_odds(s)).mean()), bounds=(1e-6, 0.5))
+        bounds = MIN_PROBABILITY, 0.5
+        share = empirical_bayes_share(lambda s: float(torch.sigmoid(ratio + log_odds(s)).mean()), bounds)
         if share > DATA.max_exceptions:
             self._found = False
             return
@@ -85,7 +86,7 @@ class BurstModel:
     def _rest_of_row(self) -> Cooccurrence:
         """Rows must not confirm words that were added to them, nor long rows each other."""
         mass = self._mass
-        weights = (mass[mass > 0].median() / mass.clamp_min(1e-30)).clamp_max(1).square()
+        weights = (mass[mass > 0].median() / mass.clamp_min(TINY)).clamp_max(1).square()
         context = ContextModel(self.data, torch.ones_like(mass))
         return Cooccurrence(context.event_matrix(), weights)
 
@@ -109,9 +110,9 @@ class BurstModel:
         excess = self.excess[:, None]
         if self._words:
             lift = self._rest_of_row.probability(first, last) / self._rest_of_row.rate(first, last)
-            share = excess / (excess + (1 - excess) * lift).clamp_min(1e-12)
+            share = excess / (excess + (1 - excess) * lift).clamp_min(MIN_SQUARE)
         else:
-            share = block.abs() / block.abs().amax(dim=0).clamp_min(1e-30)
+            share = block.abs() / block.abs().amax(dim=0).clamp_min(TINY)
         share = share * (block != 0)
         probability = self._p_long[:, None] * share
         if self._maxima is not None:

@@ -16,7 +16,7 @@ from magnet.detection.cells.numeric import NumericModel
 from magnet.detection.cells.rates import event_likelihood, fit_rates, rate_likelihood
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.data.scratch import cached_rows, over_cached_rows, row_ranges
-from magnet.detection.options import CELLS, DATA
+from magnet.detection.options import CELLS, DATA, MIN_PROBABILITY
 from magnet.detection.verdict import Verdict
 
 
@@ -266,7 +266,7 @@ class CellModel:
         features."""
         if (first, last) in self._odds_by_column:
             return self._odds_by_column[first, last]
-        base = self._context.event_means(first, last)[0].clamp_min(1e-6)
+        base = self._context.event_means(first, last)[0].clamp_min(MIN_PROBABILITY)
         return base[column] / self._context.probability(first, last)[row, column]
 
     def _factors(self, by_column: Tensor) -> Tensor:

@@ -15,7 +15,9 @@ from magnet.detection.cells.ridge import leave_one_out_ridge
 from magnet.detection.data.columns import Column
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.data.scratch import over_cached_rows, row_ranges
-from magnet.detection.options import CONTEXT, DATA, POOL
+from magnet.detection.options import CONTEXT, DATA, MIN_SQUARE, MIN_WEIGHT, POOL
+
+EM_STEPS, EM_TOLERANCE = 100, 1e-5  # of the mixture weights, at most, and their change that ends the steps
 
 Means = tuple[Tensor, Tensor, Tensor]
 
@@ -108,15 +110,15 @@ class ContextModel:
         w = self.weights[:, None]
         if not self.uses_neighbors:
             known = w if observed is None else w * observed
-            base = (known * y).sum(dim=0) / known.expand_as(y).sum(dim=0).clamp_min(1e-9)
+            base = (known * y).sum(dim=0) / known.expand_as(y).sum(dim=0).clamp_min(MIN_WEIGHT)
             return dict.fromkeys(shrinkages, (base, base.expand_as(y), base.expand_as(y)))
         if observed is None:
             weighted, (near, far) = w * y, self._amounts
-            base = weighted.sum(dim=0) / self.weights.sum().clamp_min(1e-9)
+            base = weighted.sum(dim=0) / self.weights.sum().clamp_min(MIN_WEIGHT)
         else:
             w = w * observed
             weighted, (near, far) = w * y, self.data.neighbor_sums(w)
-            base, far = weighted.sum(dim=0) / w.sum(dim=0).clamp_min(1e-9), far.clamp_min_(0)
+            base, far = weighted.sum(dim=0) / w.sum(dim=0).clamp_min(MIN_WEIGHT), far.clamp_min_(0)
         one, two = self.data.neighbor_sums(weighted)
         out = {s: (base, (one + s * base).div_(near + s), (two + s * base).div_(far + s)) for s in shrinkages[:-1]}
         s = shrinkages[-1]
@@ -130,7 +132,7 @@ class ContextModel:
             return
         data, s, (near, far) = self.data, CONTEXT.shrinkage, self._amounts
         weighted = self.weights[:, None] * y
-        base = s * (weighted.sum(dim=0) / self.weights.sum().clamp_min(1e-9))
+        base = s * (weighted.sum(dim=0) / self.weights.sum().clamp_min(MIN_WEIGHT))
         sums = data.neighbor_sum(weighted)
 
         def write(rows: slice) -> None:
@@ -324,17 +326,17 @@ def _observed_category(column: Column, y: Tensor) -> tuple[Tensor, Tensor]:
     return (y[:, 0] > 0).long(), torch.ones(y.shape[0], dtype=torch.bool, device=y.device)
 
 
-def mixing_weights(values: Tensor, max_iter: int = 100) -> Tensor:
+def mixing_weights(values: Tensor) -> Tensor:
     """Weights ``[k]`` under which the mixture of likelihoods ``[n, k]`` is largest, by expectation maximization."""
-    values = values.double().clamp_min(1e-12)
+    values = values.double().clamp_min(MIN_SQUARE)
     k = values.shape[1]
     a = torch.full((k,), 1 / k, dtype=torch.float64, device=values.device)
     if values.shape[0] == 0:
         return a.float()
-    for _ in range(max_iter):
+    for _ in range(EM_STEPS):
         share = a * values
         new = (share / share.sum(dim=1, keepdim=True)).mean(dim=0)
-        if float((new - a).abs().max()) < 1e-5:
+        if float((new - a).abs().max()) < EM_TOLERANCE:
             break
         a = new
     return a.float()

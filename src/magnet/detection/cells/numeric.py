@@ -13,8 +13,18 @@ from magnet.detection.cells.tails import Tail, fit_t_dof, fit_tail, log_t_densit
 from magnet.detection.data.dataset import block_width
 from magnet.detection.data.scales import group_medians, median_size, nan_median
 from magnet.detection.data.scratch import cached_rows
-from magnet.detection.options import DATA, NUMERIC
-from magnet.scales import NORMAL_MAD
+from magnet.detection.options import DATA, MIN_PROBABILITY, MIN_SQUARE, MIN_WEIGHT, NUMERIC
+from magnet.scales import BINOMIAL_KERNEL, LOG_MEDIAN_VARIANCE, NORMAL_MAD
+
+BLOCK_COLUMNS = 64  # that are worked on at a time. Set by memory
+SAMPLED_ROWS = 10_000  # at least, that levels of the prediction are found by. Set by run time
+SAMPLED_CELLS = 1_000_000  # that a quantile is taken over. Set by run time
+GRID_SAMPLE = 1_000  # cells that show whether a column has few different values. Set by run time
+LEVELS = 4  # of the prediction in which the spread may differ (not swept)
+RIDGE = 1e-3  # per row, of the least squares on the neighbors' means, which are nearly collinear (not swept)
+BINS_PER_SPREAD = 4  # of the histogram of wrong values
+NARROW = 2  # standard errors that show that the residuals of a row are smaller than those of others
+FAR_QUANTILE = 0.99  # of the residuals: the far ones
 
 
 class NumericModel:
@@ -103,7 +113,7 @@ class NumericModel:
 
     def _column_blocks(self) -> list[slice]:
         """Ranges of the columns without a spike that fit in a block."""
-        width = min(64, block_width(self.data.num_nodes))
+        width = min(BLOCK_COLUMNS, block_width(self.data.num_nodes))
         return [slice(at, at + width) for at in range(0, self.smooth.numel(), width)]
 
     def _predicted(self, at: slice) -> tuple[Tensor, Tensor]:
@@ -146,7 +156,7 @@ class NumericModel:
         base, one, two = self.context.means(z, observed)
         w = torch.ones_like(z) if observed is None else observed.float()
         y, u, v = z - base, one - base, two - base
-        ridge = 1e-3 * w.sum(dim=0) + 1e-9
+        ridge = RIDGE * w.sum(dim=0) + MIN_WEIGHT
         uu, vv = (w * u * u).sum(dim=0) + ridge, (w * v * v).sum(dim=0) + ridge
         uv, uy, vy = (w * u * v).sum(dim=0), (w * u * y).sum(dim=0), (w * v * y).sum(dim=0)
         determinant = uu * vv - uv * uv
@@ -202,7 +212,7 @@ class NumericModel:
         middle = torch.zeros(data.num_nodes, device=data.device)
         middle[filled] = value[order][(count.cumsum(0) - count + count // 2)[filled]]
         within = _robust_spread(value - middle[row]).square()
-        between = _robust_spread(middle[filled] - middle[filled].median()).square().clamp_min(1e-12)
+        between = _robust_spread(middle[filled] - middle[filled].median()).square().clamp_min(MIN_SQUARE)
         return middle / (1 + math.pi / 2 * within / (between * count.clamp_min(1)))
 
     def beside_prediction(self, place: int) -> tuple[Tensor, Tensor]:
@@ -245,7 +255,7 @@ def spiked_log_ratio(distance: Tensor, probability: Tensor, row_level: Tensor | 
     scale = NUMERIC.wrong_scale
     wrong = math.log(2 / (math.pi * scale)) - torch.log1p(((size - center).exp() / scale).square())
     filled = count / (~distance.isnan()).sum(dim=0).clamp_min(1)
-    on_spike = 0.5 * (1 - filled).clamp_min(1e-6)
+    on_spike = 0.5 * (1 - filled).clamp_min(MIN_PROBABILITY)
     moved = (1 - on_spike).log() + math.log(0.5) + wrong - probability.log() - side.log() - right
     return torch.where(event, moved, on_spike.log() - (1 - probability).log())
 
@@ -263,16 +273,16 @@ def _spread_by_degree(residual: Tensor, degree: Tensor) -> Tensor:
     return out.clamp_min(NUMERIC.min_spread)
 
 
-def spread_by_prediction(u: Tensor, prediction: Tensor, groups: int = 4) -> Tensor:
+def spread_by_prediction(u: Tensor, prediction: Tensor) -> Tensor:
     """By how much residuals ``[n, c]`` are wider where the prediction is small, or large, than on the whole."""
-    ordered = prediction[:: max(1, prediction.shape[0] // 10_000)].sort(dim=0).values
-    edges = ordered[[ordered.shape[0] * k // groups for k in range(1, groups)]]
+    ordered = prediction[:: max(1, prediction.shape[0] // SAMPLED_ROWS)].sort(dim=0).values
+    edges = ordered[[ordered.shape[0] * k // LEVELS for k in range(1, LEVELS)]]
     group = torch.zeros(prediction.shape, dtype=torch.uint8, device=u.device)
     for edge in edges:
         group += prediction > edge
     size, prior = u.abs(), NUMERIC.prior_cells
-    overall = (NORMAL_MAD * nan_median(size).nan_to_num()).clamp_min(1e-9)
-    median, count = group_medians(size, group, groups)
+    overall = (NORMAL_MAD * nan_median(size).nan_to_num()).clamp_min(MIN_WEIGHT)
+    median, count = group_medians(size, group, LEVELS)
     own = NORMAL_MAD * median.nan_to_num() / overall
     relative = ((count * own + prior) / (count + prior)).clamp_min(NUMERIC.min_relative_spread)
     for rows in cached_rows(size):
@@ -284,7 +294,7 @@ def _grid_step(z: Tensor) -> Tensor:
     """The median gap between neighboring values ``[c]`` of columns with few different ones, else 0."""
     out = torch.zeros(z.shape[1], device=z.device)
     for j in range(z.shape[1]):
-        some = z[: min(1000, z.shape[0]), j]
+        some = z[: min(GRID_SAMPLE, z.shape[0]), j]
         different = some[~some.isnan()].unique()
         if 1 < different.numel() <= NUMERIC.max_grid_values and different.numel() < some.numel() / 2:
             out[j] = different.diff().median()
@@ -295,28 +305,28 @@ def _row_scale(u: Tensor) -> Tensor:
     """By how much the median residual of a row exceeds that of all rows, or falls below it ``[n, 1]``: some rows vary
     more than others.
 
-    Shrunk by the part of its variance that the median of so few numbers has anyway (1.36 / d for its logarithm). In a
+    Shrunk by the part of its variance that the median of so few numbers has anyway. In a
     narrow row everything stands out, so a row is narrow only where two standard errors show it, and only if the far
     values of such rows (their 99 % point) are no larger than those of the others. Errors are as large in narrow rows as
     elsewhere; where narrow rows have even larger values, their middle says nothing about their tail.
     """
     middle = median_size(u)[:, None].nan_to_num()
-    ratio = (middle.clamp_min(1e-9) / middle.median().clamp_min(1e-9)).log()
-    variance = (NORMAL_MAD * ratio.abs().median()).square().clamp_min(1e-9)
-    chance = 1.36 / u.shape[1]
+    ratio = (middle.clamp_min(MIN_WEIGHT) / middle.median().clamp_min(MIN_WEIGHT)).log()
+    variance = (NORMAL_MAD * ratio.abs().median()).square().clamp_min(MIN_WEIGHT)
+    chance = LOG_MEDIAN_VARIANCE / u.shape[1]
     level = (1 - chance / variance).clamp_min(0) * ratio
-    narrow = (level < -2 * chance**0.5)[:, 0]
+    narrow = (level < -NARROW * chance**0.5)[:, 0]
     usual = ~narrow & (level[:, 0] <= 0)
     if bool(narrow.any()) and bool(usual.any()):
         narrow &= _tail_quantile(u, narrow) <= _tail_quantile(u, usual)
     return torch.where((level > 0) | narrow[:, None], level, torch.zeros_like(level)).exp()
 
 
-def _tail_quantile(u: Tensor, members: Tensor, cells: int = 1_000_000) -> float:
+def _tail_quantile(u: Tensor, members: Tensor) -> float:
     """The 99 % point of ``|u|``, over some of the members among the rows."""
     rows = members.nonzero().flatten()
-    size = u[rows[:: max(1, rows.numel() * u.shape[1] // cells)]].abs()
-    return float(size[~size.isnan()].quantile(0.99))
+    size = u[rows[:: max(1, rows.numel() * u.shape[1] // SAMPLED_CELLS)]].abs()
+    return float(size[~size.isnan()].quantile(FAR_QUANTILE))
 
 
 def _robust_spread(values: Tensor) -> Tensor:
@@ -344,21 +354,21 @@ def log_wrong_density(z: Tensor, p_cell_wrong: Tensor | None = None) -> Tensor:
         return log_cauchy_density(z)
     bins, prior = NUMERIC.histogram_bins, NUMERIC.prior_wrong_cells
     wrong = torch.where(p_cell_wrong > 0.5, p_cell_wrong, torch.zeros((), device=z.device))
-    total, histogram = wrong.sum(dim=0), torch.zeros(2 * bins + 4, z.shape[1], device=z.device)
+    total, histogram = wrong.sum(dim=0), torch.zeros(2 * bins + len(BINOMIAL_KERNEL) - 1, z.shape[1], device=z.device)
 
     def bin_of(rows: slice) -> tuple[Tensor, Tensor]:
-        place = (z[rows].nan_to_num() * 4 + bins).floor()
+        place = (z[rows].nan_to_num() * BINS_PER_SPREAD + bins).floor()
         inside = (place >= 0) & (place < 2 * bins)
         return place.clamp(0, 2 * bins - 1).long(), inside
 
     for rows in cached_rows(z):
         place, inside = bin_of(rows)
         histogram.scatter_add_(0, place + 2, wrong[rows] * inside)
-    kernel = torch.tensor([1.0, 4.0, 6.0, 4.0, 1.0], device=z.device) / 16
-    smooth = (histogram.unfold(0, 5, 1) * kernel).sum(dim=-1)
+    kernel = torch.tensor(BINOMIAL_KERNEL, device=z.device)
+    smooth = (histogram.unfold(0, kernel.numel(), 1) * kernel).sum(dim=-1)
     for rows in cached_rows(z):
         place, inside = bin_of(rows)
         others = (total - wrong[rows]).clamp_min(0)
         near = (smooth.gather(0, place) - kernel[2] * wrong[rows]).clamp_min(0) * inside
-        wrong[rows] = ((prior * log_cauchy_density(z[rows]).exp() + 4 * near) / (prior + others)).log()
+        wrong[rows] = ((prior * log_cauchy_density(z[rows]).exp() + BINS_PER_SPREAD * near) / (prior + others)).log()
     return wrong

@@ -8,8 +8,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from magnet.detection.options import DATA, POOL
+from magnet.detection.options import DATA, POOL, TINY
 from magnet.detection.thresholds import empirical_bayes_share
+
+MIN_PREDICTIVE = 1e-7  # probability of a value under a predictor, so that its logarithm is finite in float32
+UNSEEN = 1e-3  # cells added to every value's count, for values that no cell holds
+MIN_START = 0.01  # least weight of a predictor where the search begins: the root of 0 has no gradient
+EM_STEPS, LBFGS_STEPS = 200, 60  # at most; both usually end earlier
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,7 @@ class LogOpinionPool:
 
     def probability(self, predictive: Tensor, value: Tensor) -> Tensor:
         """``[n, K]`` from ``predictive`` ``[n, K, predictors]``, for cells that hold ``value`` ``[n]`` (-1: none)."""
-        pooled = _pooled(predictive.clamp_min(1e-7).log(), self.weights)
+        pooled = _pooled(predictive.clamp_min(MIN_PREDICTIVE).log(), self.weights)
         held = value.clamp_min(0)
         observed = pooled.gather(1, held[:, None])[:, 0]
         own = contamination_posterior(observed, self.rates[held], self.unexpected) * (value >= 0)
@@ -60,7 +65,7 @@ def _pooled(logs: Tensor, weights: Tensor) -> Tensor:
 def contamination_posterior(expected: Tensor, rate: Tensor, share: Tensor | float) -> Tensor:
     """Probability ``[n]`` that a value was drawn at its rate in the column, if a share of the values is, and not from
     the predictive distribution."""
-    return share * rate / (share * rate + (1 - share) * expected).clamp_min(1e-30)
+    return share * rate / (share * rate + (1 - share) * expected).clamp_min(TINY)
 
 
 def fit_pools(predictive: Sequence[Tensor], values: Sequence[Tensor]) -> list[LogOpinionPool]:
@@ -79,7 +84,7 @@ def fit_pools(predictive: Sequence[Tensor], values: Sequence[Tensor]) -> list[Lo
         >>> bool(pool.probability(predictive, value)[0, 1] < 0.02)  # the pooled confidence exceeds the predictor's own
         True
     """
-    counts = [torch.bincount(v, minlength=p.shape[1]).float() + 1e-3 for p, v in zip(predictive, values, strict=True)]
+    counts = [torch.bincount(v, minlength=p.shape[1]).float() + UNSEEN for p, v in zip(predictive, values, strict=True)]
     rates = [0.5 * c / c.sum() + 0.5 / c.numel() for c in counts]
     start = torch.zeros(predictive[0].shape[2], device=predictive[0].device)
     start[1] = 1.0
@@ -87,7 +92,7 @@ def fit_pools(predictive: Sequence[Tensor], values: Sequence[Tensor]) -> list[Lo
     pools = []
     for p, v, b in zip(predictive, values, rates, strict=True):
         weights = _fit_weights([p], [v], [b], shared, POOL.shared_cells)
-        expected = _pooled(p.clamp_min(1e-7).log(), weights).gather(1, v[:, None])[:, 0]
+        expected = _pooled(p.clamp_min(MIN_PREDICTIVE).log(), weights).gather(1, v[:, None])[:, 0]
         pools.append(LogOpinionPool(weights, b, _unexpected_share(expected, b[v]), v.numel()))
     return pools
 
@@ -97,7 +102,7 @@ def _unexpected_share(expected: Tensor, rate: Tensor) -> float:
     if expected.numel() == 0:
         return 0.0
     return empirical_bayes_share(
-        lambda share: float(contamination_posterior(expected, rate, share).mean()), max_iter=200
+        lambda share: float(contamination_posterior(expected, rate, share).mean()), max_iter=EM_STEPS
     )
 
 
@@ -109,10 +114,10 @@ def _fit_weights(
     None is negative (the search is among their roots): no predictor counts with the opposite sign.
     """
     prior = start.double()
-    root = prior.clamp_min(0.01).sqrt()
-    logs = [p.double().clamp_min(1e-7).log() for p in predictive]
+    root = prior.clamp_min(MIN_START).sqrt()
+    logs = [p.double().clamp_min(MIN_PREDICTIVE).log() for p in predictive]
     drawn = [POOL.unexplained * b.double()[v] for v, b in zip(values, rates, strict=True)]
-    search = torch.optim.LBFGS([root], max_iter=60, line_search_fn="strong_wolfe")
+    search = torch.optim.LBFGS([root], max_iter=LBFGS_STEPS, line_search_fn="strong_wolfe")
     kept = 1 - POOL.unexplained
 
     def loss() -> Tensor:

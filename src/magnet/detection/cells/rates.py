@@ -14,12 +14,13 @@ import torch
 from torch import Tensor
 
 from magnet.detection.data.edges import jit, over_rows
-from magnet.detection.options import CELLS, ROWS
+from magnet.detection.options import CELLS, MIN_PROBABILITY, ROWS
 from magnet.detection.thresholds import empirical_bayes_share
 
 #: Two products between these two have a finite product, and so have one of them and four factors of events, which are
 #: at most ``exp(CELLS.max_log_ratio)``.
 LEAST, MOST = 1e-150, 1e150
+EM_STEPS, EM_TOLERANCE = 300, 1e-5  # of the share of rows with wrong cells, at most, and its change that ends them
 CELLS_AT_ONCE, EVENTS_AT_ONCE = 32, 4  # factors of one product: fewer logarithms, and seldom beyond these limits
 
 
@@ -106,7 +107,7 @@ def fit_rates(likelihood: Tensor) -> tuple[Tensor, Tensor, float]:
     Returns the posterior, the log odds ``[n]`` that the rate is above 0, and the share of such rows.
     """
     _, k, m = likelihood.shape
-    no_evidence = float(likelihood.abs().max()) < 1e-6
+    no_evidence = float(likelihood.abs().max()) < MIN_PROBABILITY
     length = torch.full((m,), 1 / m, device=likelihood.device)
     # the rates above 0 have the same weight: their sum is all that the weights depend on
     both = torch.stack([likelihood[:, 0], likelihood[:, 1:].logsumexp(dim=1) - math.log(k - 1)], dim=1)
@@ -117,7 +118,7 @@ def fit_rates(likelihood: Tensor) -> tuple[Tensor, Tensor, float]:
         prior = (both.new_tensor([[1 - share], [share]]) * length).log()
         weighted = both + prior
         posterior = torch.softmax(weighted.flatten(1), dim=1).reshape(both.shape)
-        length = posterior.sum(dim=1).mean(dim=0).clamp_min(1e-6)
+        length = posterior.sum(dim=1).mean(dim=0).clamp_min(MIN_PROBABILITY)
         length = length / length.sum()
         return float(1 - posterior[:, 0].sum(dim=1).mean())
 
@@ -125,7 +126,7 @@ def fit_rates(likelihood: Tensor) -> tuple[Tensor, Tensor, float]:
         share = ROWS.min_share
         expected_share(share)
     else:
-        share = empirical_bayes_share(expected_share, (ROWS.min_share, CELLS.max_share), 1e-5, 300)
+        share = empirical_bayes_share(expected_share, (ROWS.min_share, CELLS.max_share), EM_TOLERANCE, EM_STEPS)
     odds = weighted[:, 1].logsumexp(dim=1) - weighted[:, 0].logsumexp(dim=1)
     each = torch.cat([prior[:1], (prior[1:] - math.log(k - 1)).expand(k - 1, m)])
     return torch.softmax((likelihood + each).flatten(1), dim=1).reshape(likelihood.shape), odds, share

@@ -15,7 +15,7 @@ from torch import Tensor
 from magnet.detection.data.columns import Column
 from magnet.detection.data.scales import median_size, nan_median
 from magnet.detection.data.scratch import row_ranges
-from magnet.detection.options import CONTEXT, DATA, NUMERIC
+from magnet.detection.options import CONTEXT, DATA, MIN_WEIGHT, NUMERIC
 from magnet.scales import NORMAL_MAD
 
 #: EM steps for missing cells. On a table with a duplicated column, 5 % missing, a fourth one moves predictions by less
@@ -63,44 +63,18 @@ def leave_one_out_ridge(
     n, d = F.shape[0], F.shape[1] // 3
     z = F[:, :d]
     blocks = [slice(start, start + CONTEXT.ridge_block_rows) for start in range(0, n, CONTEXT.ridge_block_rows)]
-    penalty = CONTEXT.ridge if ridge is None else ridge
-    unknown = torch.zeros(d, d, dtype=torch.float64, device=F.device)  # covariance of the missing cells
-    for _ in range(1 if missing is None else FILL_STEPS):
-        center = F.mean(dim=0)
-        gram = torch.zeros(3 * d, 3 * d, dtype=torch.float64, device=F.device)
-        for rows in blocks:
-            part = F[rows] - center
-            gram += (part.T @ part).double() / n
-        gram[:d, :d] += unknown / n
-        theta = torch.linalg.inv(gram + penalty * torch.eye(3 * d, dtype=torch.float64, device=z.device))
-        if missing is not None:
-            unknown.zero_()
-            for rows in blocks:
-                F[rows], covariance, _ = _fill(F[rows] - center, missing[rows], theta, center)
-                unknown += covariance
+    center, theta = _precision(F, missing, blocks, CONTEXT.ridge if ridge is None else ridge)
     numeric = [c.start for c in columns if c.kind in ("continuous", "count")]
     extreme = _extreme_rows(z, unclipped, missing, numeric) if unclipped is not None and numeric else None
-    extreme_part = None if extreme is None else F[extreme[0]] - center
+    extreme_part = None if extreme is None else F[extreme[0]] - center  # the results may take the place of F
     out, widening, added = z, F[:, d : 2 * d], None
     if missing is not None:
         out, widening, added = ((empty or F.new_empty)(n, d) for _ in range(3))
-    inverses = {c: torch.linalg.inv(theta[c.start : c.stop, c.start : c.stop]).float() for c in columns}
-    # columns of one feature all at once
-    single = [c for c in columns if c.stop == c.start + 1]
-    own = torch.tensor([c.start for c in single], dtype=torch.long, device=z.device)
-    own_inverse = torch.cat([inverses.pop(c).flatten() for c in single]) if single else z.new_empty(0)
+    residuals = _Residuals(theta, columns)
     for rows in blocks:
         part = F[rows] - center
         gain = None if missing is None else _fill(part, missing[rows], theta, center)[2]
-        product = part @ theta.float()
-        size = (product * part).sum(dim=1, keepdim=True)
-        residual, leverage = torch.empty_like(part[:, :d]), torch.empty_like(part[:, :d])
-        residual[:, own] = product[:, own] * own_inverse
-        leverage[:, own] = size - residual[:, own] * product[:, own]
-        for c, inverse in inverses.items():
-            g = slice(c.start, c.stop)
-            residual[:, g] = product[:, g] @ inverse
-            leverage[:, g] = size - (residual[:, g] * product[:, g]).sum(dim=1, keepdim=True)
+        residual, leverage = residuals(part)
         kept = 1 - (leverage / n).clamp(0, CONTEXT.max_leverage)
         out[rows] = z[rows] - (residual if gain is None else residual * gain) / kept
         widening[rows] = kept.rsqrt()
@@ -118,6 +92,52 @@ def leave_one_out_ridge(
         nearer = residual.abs() < (values[:, numeric] - out[at]).abs()
         out[at] = torch.where(nearer, values[:, numeric] - residual, out[at])
     return out, widening
+
+
+def _precision(F: Tensor, missing: Tensor | None, blocks: Sequence[slice], penalty: float) -> tuple[Tensor, Tensor]:
+    r"""The center of the features ``[3 d]`` and :math:`\Theta`; missing cells of ``F`` take their expected values."""
+    n, d = F.shape[0], F.shape[1] // 3
+    unknown = torch.zeros(d, d, dtype=torch.float64, device=F.device)  # covariance of the missing cells
+    for _ in range(1 if missing is None else FILL_STEPS):
+        center = F.mean(dim=0)
+        gram = torch.zeros(3 * d, 3 * d, dtype=torch.float64, device=F.device)
+        for rows in blocks:
+            part = F[rows] - center
+            gram += (part.T @ part).double() / n
+        gram[:d, :d] += unknown / n
+        theta = torch.linalg.inv(gram + penalty * torch.eye(3 * d, dtype=torch.float64, device=F.device))
+        if missing is not None:
+            unknown.zero_()
+            for rows in blocks:
+                F[rows], covariance, _ = _fill(F[rows] - center, missing[rows], theta, center)
+                unknown += covariance
+    return center, theta
+
+
+class _Residuals:
+    """Residuals and leverages (times n) ``[rows, d]`` of centered rows ``[rows, 3 d]``; columns of one feature are
+    computed all at once."""
+
+    def __init__(self, theta: Tensor, columns: Sequence[Column]) -> None:
+        self._theta, self._features = theta.float(), sum(c.stop - c.start for c in columns)
+        inverses = {c: torch.linalg.inv(theta[c.start : c.stop, c.start : c.stop]).float() for c in columns}
+        single = [c for c in columns if c.stop == c.start + 1]
+        self._single = torch.tensor([c.start for c in single], dtype=torch.long, device=theta.device)
+        self._single_inverse = (
+            torch.cat([inverses.pop(c).flatten() for c in single]) if single else self._theta.new_empty(0)
+        )
+        self._grouped = [(slice(c.start, c.stop), inverse) for c, inverse in inverses.items()]
+
+    def __call__(self, part: Tensor) -> tuple[Tensor, Tensor]:
+        product, own = part @ self._theta, self._single
+        size = (product * part).sum(dim=1, keepdim=True)
+        residual, leverage = torch.empty(2, len(part), self._features, dtype=part.dtype, device=part.device)
+        residual[:, own] = product[:, own] * self._single_inverse
+        leverage[:, own] = size - residual[:, own] * product[:, own]
+        for g, inverse in self._grouped:
+            residual[:, g] = product[:, g] @ inverse
+            leverage[:, g] = size - (residual[:, g] * product[:, g]).sum(dim=1, keepdim=True)
+        return residual, leverage
 
 
 def _extreme_rows(
@@ -156,5 +176,5 @@ def _fill(part: Tensor, missing: Tensor, theta: Tensor, center: Tensor) -> tuple
             covariance.index_put_((at[:, :, None], at[:, None]), inverse, accumulate=True)
             cross = theta[at, :d]
             left = own - (cross * (inverse @ cross)).sum(dim=1)
-            gain[rows] = (own / left.clamp_min(1e-9)).float()
+            gain[rows] = (own / left.clamp_min(MIN_WEIGHT)).float()
     return part + center, covariance, gain.masked_fill_(missing, 1.0)

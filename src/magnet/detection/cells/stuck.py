@@ -16,6 +16,8 @@ from magnet.detection.options import CELLS, DATA, GATE
 
 FloatArray = NDArray[np.float32]
 
+MAX_NEAR = 10  # at most one in so many other rows holds one of the nearest numbers
+
 
 @dataclass(frozen=True)
 class StuckValue:
@@ -60,7 +62,7 @@ class StuckModel:
         self.found: list[StuckValue] = []
         self.row_probability = torch.zeros(self.data.num_nodes, device=self.data.device)
         if context and self.data.x is not None and not self.data.is_bag and numeric.smooth.numel():
-            self.found = _stuck_values(numeric, duplicates < 1.5)
+            self.found = _stuck_values(numeric, duplicates == 1)
         for stuck in self.found:
             p = self.probability(stuck.column, stuck.column + 1)[:, 0]
             self.row_probability = 1 - (1 - self.row_probability) * (1 - p)
@@ -143,7 +145,7 @@ def stuck_probability(stuck: NDArray[np.bool_], z: FloatArray, prediction: Float
     value, distance = z[stuck][0], np.abs(z[stuck][0] - prediction)
     others = np.flatnonzero(~stuck & ~np.isnan(z))
     count = int(stuck.sum())
-    near = others[np.argsort(np.abs(z[others] - value), kind="stable")[: min(count, others.size // 10)]]
+    near = others[np.argsort(np.abs(z[others] - value), kind="stable")[: min(count, others.size // MAX_NEAR)]]
     rest = np.setdiff1d(others, near)
     if near.size == 0 or rest.size == 0:
         return 0.0

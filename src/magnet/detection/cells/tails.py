@@ -14,7 +14,7 @@ from torch import Tensor
 
 from magnet.detection.data.scales import order_statistics
 from magnet.detection.data.scratch import cached_rows
-from magnet.detection.options import CELLS, NUMERIC
+from magnet.detection.options import CELLS, MIN_PROBABILITY, MIN_WEIGHT, NUMERIC
 from magnet.threads import CELLS_PER_THREAD, map_threads
 
 
@@ -72,9 +72,9 @@ def fit_tail(u: Tensor, log_wrong: Tensor, max_dof: Tensor) -> Tail:
             p = torch.sigmoid(wrong - right + torch.logit(e))
             kept = weight * (1 - p)
             pull = kept * (dof + 1) / (dof + (size / s).square())
-            s = ((pull * size.square()).sum(dim=0) / kept.sum(dim=0).clamp_min(1e-9)).sqrt().clamp_min(1)
+            s = ((pull * size.square()).sum(dim=0) / kept.sum(dim=0).clamp_min(MIN_WEIGHT)).sqrt().clamp_min(1)
             e = ((weight * p).sum(dim=0) + rate * rows) / (weight.sum(dim=0) + rows)
-            e = e.clamp(1e-6, CELLS.max_rate)
+            e = e.clamp(MIN_PROBABILITY, CELLS.max_rate)
         right = log_t_density(size / s, dof) - s.log()
         fit = (weight * torch.logaddexp(right + torch.log1p(-e), wrong + e.log())).sum(dim=0)
         fit = fit + rows * (rate * e.log() + (1 - rate) * torch.log1p(-e))
@@ -128,7 +128,7 @@ def fit_t_dof(u: Tensor) -> Tensor:
     known = (~u.isnan()).sum(dim=0)
     ranks = torch.stack([((known - 1).clamp_min(0) * q).long() for q in (0.5, 0.9)])
     low, high = order_statistics(u.abs(), ranks)
-    ratio = (high / low.clamp_min(1e-9)).nan_to_num()
+    ratio = (high / low.clamp_min(MIN_WEIGHT)).nan_to_num()
     nearest = (ratio[:, None].log() - _tail_ratios(NUMERIC.t_dofs).to(u.device).log()).abs().argmin(dim=1)
     return torch.tensor(NUMERIC.t_dofs, device=u.device)[nearest]
 

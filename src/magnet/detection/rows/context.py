@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
-
 from magnet.detection.base import Detector
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.options import ROWS
 from magnet.detection.rows.judgment import context_weights, judge_rows
+from magnet.detection.thresholds import finite_log_odds
 from magnet.detection.verdict import Verdict
 
 
@@ -53,7 +52,7 @@ class Context(Detector):
         rows = judge_rows(data, self.rounds, self.seed, self.progress)
         if self.gated:
             rows = rows.gated()
-        odds = torch.log((rows.ranking + 1e-6) / (1 - rows.ranking + 1e-6)) - ROWS.tie_break * rows.logit
+        odds = finite_log_odds(rows.ranking) - ROWS.tie_break * rows.logit
         return Verdict(
             data=data,
             node_scores=rows.neutral(odds),
