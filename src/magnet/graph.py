@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
+DENSE_NODES = 64  # graphs up to here have their eigenvalues computed at once
+LANCZOS_TOLERANCE, MARGIN = 1e-3, 1.01  # relative error of the largest eigenvalue, and the factor that covers it
+
 
 @dataclass(frozen=True, eq=False)
 class Graph:
@@ -161,14 +164,16 @@ class Graph:
         """Largest eigenvalue of ``L`` by Lanczos, with a 1 % margin and never above the bound 2."""
         if self.num_edges == 0:
             return 2.0
-        if self.num_nodes <= 64:
+        if self.num_nodes <= DENSE_NODES:
             largest = float(np.linalg.eigvalsh(self.laplacian.toarray())[-1])
         else:
             start = np.random.default_rng(0).standard_normal(self.num_nodes)
             largest = float(
-                sp.linalg.eigsh(self.laplacian, k=1, which="LA", tol=1e-3, v0=start, return_eigenvectors=False)[0]
+                sp.linalg.eigsh(
+                    self.laplacian, k=1, which="LA", tol=LANCZOS_TOLERANCE, v0=start, return_eigenvectors=False
+                )[0]
             )
-        return min(2.0, 1.01 * largest)
+        return min(2.0, MARGIN * largest)
 
     def operator(self, name: Literal["shifted", "normalized"], like: torch.Tensor) -> torch.Tensor:
         """One of the matrices as a torch CSR tensor with the dtype and device of ``like`` (cached)."""

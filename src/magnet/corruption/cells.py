@@ -14,6 +14,8 @@ from magnet.arrays import is_binary, is_sparse, like, row_blocks, to_scipy
 from magnet.corruption.result import Corruption, check_features, check_share, finish
 from magnet.corruption.sampling import IntArray, distinct
 
+ROUNDING, TINY = 1e-10, 1e-30  # relative error of a variance, and the least square
+
 Kind = Literal["flip", "outlier", "swap", "gaussian"]
 
 
@@ -139,4 +141,4 @@ def _column_spread(x: torch.Tensor) -> NDArray[np.float64]:
     mean = total.sum() / (x.shape[0] * x.shape[1])
     overall = np.sqrt(max(square.sum() / (x.shape[0] * x.shape[1]) - mean**2, 0)) or 1.0
     # The variance of a constant column is rounding error, not a spread.
-    return np.where(variance > 1e-10 * np.maximum(1e-30, square / x.shape[0]), np.sqrt(variance), overall)
+    return np.where(variance > ROUNDING * np.maximum(TINY, square / x.shape[0]), np.sqrt(variance), overall)

@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
 
+DENSE = 4  # where more than one in so many is drawn, all are sorted at random
+DRAWS_AT_ONCE = 1 << 22  # random numbers of that; set by memory
+
 
 def distinct(rng: np.random.Generator, rows: int, size: int, population: int) -> IntArray:
     """``[rows, size]`` integers below ``population``, distinct within a row, every set equally likely.
@@ -18,8 +21,8 @@ def distinct(rng: np.random.Generator, rows: int, size: int, population: int) ->
     """
     if size > population:
         raise ValueError(f"cannot draw {size} different ones out of {population}")
-    if 4 * size > population:
-        step = max(1, (1 << 22) // population)
+    if DENSE * size > population:
+        step = max(1, DRAWS_AT_ONCE // population)
         pieces = [
             rng.random((min(step, rows - start), population)).argpartition(size - 1, axis=1)[:, :size]
             for start in range(0, rows, step)

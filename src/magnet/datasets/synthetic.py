@@ -13,6 +13,11 @@ from torch_geometric.data import Data
 from magnet.arrays import to_torch_csr
 from magnet.datasets.build import make_data, random_split, sorted_unique
 
+DEGREE_TAIL = 1.5  # of Pareto propensities: degrees fall with the power 2.5
+ZIPF_SHIFT = 10.0  # words of rank k are as frequent as 1 / (k + this) (Mandelbrot)
+TOPICS = 10  # a class prefers one word in so many
+MAX_ROUNDS = 100  # of drawing repeated edges anew
+
 Kind = Literal["binary", "counts", "continuous", "mixed"]
 
 
@@ -72,7 +77,7 @@ def synthetic(
     sizes = np.full(classes, nodes // classes)
     sizes[: nodes % classes] += 1
     label = np.repeat(np.arange(classes), sizes)
-    propensity = np.ones(nodes) if degree == "uniform" else (1 - rng.random(nodes)) ** (-1 / 1.5)
+    propensity = np.ones(nodes) if degree == "uniform" else (1 - rng.random(nodes)) ** (-1 / DEGREE_TAIL)
     if degree not in ("uniform", "power"):
         raise ValueError(f"degree is {degree!r}; it must be 'uniform' or 'power'")
     # The cap keeps hubs below degree average_degree * sqrt(nodes) / 2; without it, one node could draw more neighbors
@@ -100,7 +105,7 @@ def _edges(
     first = np.searchsorted(label, np.arange(label[-1] + 2))
     start, end = upto[first[:-1]], upto[first[1:]]
     pairs = np.empty(0, dtype=np.int64)
-    for _ in range(100):
+    for _ in range(MAX_ROUNDS):
         missing = count - pairs.size
         if missing <= 0:
             break
@@ -165,13 +170,13 @@ def _bag_of_words(
     rng: np.random.Generator, y: NDArray[np.int64], classes: int, features: int, signal: float, words: float
 ) -> sp.csr_matrix:
     """Word counts: a Zipf-like vocabulary, in which each class prefers its own tenth of the words."""
-    common = rng.permutation(1.0 / (np.arange(features) + 10.0))
+    common = rng.permutation(1.0 / (np.arange(features) + ZIPF_SHIFT))
     common /= common.sum()
     length = rng.poisson(words, y.size)
     node = np.repeat(np.arange(y.size, dtype=np.int32), length)
     word = rng.choice(features, size=node.size, p=common).astype(np.int32)
     topical = np.flatnonzero(rng.random(node.size) < signal)
-    size = max(1, features // 10)
+    size = max(1, features // TOPICS)
     topics = np.stack([rng.choice(features, size=size, replace=False) for _ in range(classes)])
     word[topical] = topics[y[node[topical]], rng.integers(size, size=topical.size)]
     ones = np.ones(node.size, dtype=np.float32)

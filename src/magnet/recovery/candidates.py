@@ -12,6 +12,7 @@ from torch import Tensor
 
 from magnet.framelets import FrameletTransform
 from magnet.graph import Graph
+from magnet.recovery.io.columns import COLUMN_STEP
 from magnet.recovery.propagation import propagate
 from magnet.recovery.recover import recover
 
@@ -119,4 +120,4 @@ def _columns_at_once(x: Tensor) -> int | None:
     """How many columns are repaired at a time; None for as many as the solver takes."""
     if x.device.type != "cpu" or x.requires_grad:
         return None
-    return min(x.shape[1], max(MIN_WIDTH, -(-x.shape[1] // PIECES // 64) * 64))
+    return min(x.shape[1], max(MIN_WIDTH, -(-x.shape[1] // PIECES // COLUMN_STEP) * COLUMN_STEP))

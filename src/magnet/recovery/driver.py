@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from magnet.recovery import admm
 from magnet.recovery.problem import Problem
-from magnet.recovery.result import Record, relative_residuals
+from magnet.recovery.result import SUMS, Record, relative_residuals
 
 #: Residual balancing adapts gamma every BALANCE_EVERY iterations up to BALANCE_UNTIL. It is fixed from then on, so that
 #: the convergence proof applies again.
@@ -36,7 +36,7 @@ def solve(
     track = history or settings.tol > 0 or settings.balance
     active = np.ones(columns, dtype=bool)
     iterations = np.zeros(columns, dtype=np.int64)
-    measured = np.zeros((6, columns))
+    measured = np.zeros((SUMS, columns))
     sums: list[NDArray[np.float64]] = []
     state, U = start, start.U
     for k in range(settings.max_iter):
@@ -59,7 +59,7 @@ def solve(
             problem = _balanced(problem, measured)
             # V belongs to the old gamma: restart the inertia
             state = replace(state, k=0)
-    table = np.array(sums).T if sums else np.zeros((6, 0))
+    table = np.array(sums).T if sums else np.zeros((SUMS, 0))
     last = replace(state, U=U, k=start.k + int(iterations.max()))
     return last, Record(iterations, ~active, table)
 

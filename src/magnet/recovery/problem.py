@@ -21,6 +21,9 @@ TIGHT = 1e-6
 #: Columns whose spread is estimated at a time on a CPU: there are a dozen arrays of their size.
 SPREAD_COLUMNS = 64
 
+#: Spreads below this part of the root mean square are not robust, but zero for most cells.
+TINY_SPREAD = 0.01
+
 #: ``preset="paper"``: 15 iterations of Zhou et al. (2023) with their weights; ``"default"``: ours.
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {"nu0": "auto", "gamma": "auto", "inertia": 0.15, "max_iter": 200, "tol": 1e-3},
@@ -271,7 +274,7 @@ def _spreads(transform: FrameletTransform, x: Tensor, trust: Tensor) -> Tensor:
     bands.masked_fill_(~trusted, torch.nan)  # in place: the coefficients are several times as large as x
     center = bands.nanmedian(dim=1, keepdim=True).values
     mad = NORMAL_MAD * bands.sub_(center).abs_().nanmedian(dim=1).values
-    return torch.where((count > 0) & (mad >= 0.01 * rms), mad, rms)
+    return torch.where((count > 0) & (mad >= TINY_SPREAD * rms), mad, rms)
 
 
 def _row_spread(coefficients: Tensor) -> Tensor:
@@ -279,7 +282,7 @@ def _row_spread(coefficients: Tensor) -> Tensor:
     rows = torch.linalg.vector_norm(coefficients, dim=-1)
     median = rows.median(dim=1).values
     rms = rows.square().mean(dim=1).sqrt()
-    return torch.where(median >= 0.01 * rms, median, rms).unsqueeze(1)
+    return torch.where(median >= TINY_SPREAD * rms, median, rms).unsqueeze(1)
 
 
 def one_of(name: str, value: str, accepted: tuple[str, ...]) -> None:

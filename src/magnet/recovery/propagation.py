@@ -24,6 +24,11 @@ from magnet.recovery.result import Record, RecoveryResult
 Coordinates = Literal["plain", "degree"]
 Solver = Literal["cg", "iterate"]
 
+#: Steps of conjugate gradients, and rounds of plain iteration (as Rossi et al. 2022), if none are given.
+CG_STEPS, ROUNDS = 500, 40
+#: Relative residual of the start of a recovery, which need not be exact.
+TOLERANCE = 1e-4
+
 #: Some columns, the steps that each took, and its relative residual.
 Solved = tuple[Tensor, NDArray[np.int64], NDArray[np.float64]]
 
@@ -122,7 +127,7 @@ def propagate(
     if X.shape[0] != graph.num_nodes:
         raise ValueError(f"x has {X.shape[0]} rows; the graph has {graph.num_nodes} nodes")
     M = trust_columns(trust, X)
-    max_iter = max_iter or (500 if solver == "cg" else 40)
+    max_iter = max_iter or (CG_STEPS if solver == "cg" else ROUNDS)
     gradient = torch.is_grad_enabled() and any(isinstance(v, Tensor) and v.requires_grad for v in (x, trust))
     name = choose_backend(backend, X.device.type, {"a gradient": gradient, "solver='iterate'": solver == "iterate"})
     if cluster is not None and (gradient or X.device.type != "cpu"):
@@ -140,7 +145,7 @@ def harmonic(x: Tensor, trust: Tensor, graph: Graph) -> Tensor:
     """Untrusted cells by Feature Propagation from the cells of positive trust, the start of ``"propagated"``."""
     gradient = torch.is_grad_enabled() and (x.requires_grad or trust.requires_grad)
     name = choose_backend("auto", x.device.type, {"a gradient": gradient})
-    return _Job(graph, [0.0], "plain", "cg", 500, 1e-4, name, None).solve(x, trust, 0)[0][0]
+    return _Job(graph, [0.0], "plain", "cg", CG_STEPS, TOLERANCE, name, None).solve(x, trust, 0)[0][0]
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,9 @@ from magnet.recovery.problem import PRESETS, Settings, one_of, prepare
 from magnet.recovery.ranges import run_ranges
 from magnet.recovery.result import Record, RecoveryResult, add_histories
 
+#: Squared norms are at most this, so that the sum over columns is finite.
+LARGEST_SQUARE = 1e250
+
 
 def recover(
     x: Any,
@@ -206,7 +209,7 @@ class _Recovery:
             steps[at.cpu().numpy()], converged[at.cpu().numpy()] = record.iterations, record.converged
             with np.errstate(over="ignore"):  # the squares of numbers beyond 1e154 are infinite; ratios of them are not
                 fidelity, primal, dual = np.float64(scale) ** np.array([settings.q, 2.0, 2 * (settings.q - 1)])
-                primal, dual = min(primal, 1e250), min(dual, 1e250)
+                primal, dual = min(primal, LARGEST_SQUARE), min(dual, LARGEST_SQUARE)
                 tables.append(record.sums * np.array([fidelity, primal, dual, primal, primal, dual])[:, None])
         return [(U, Record(steps, converged, add_histories(tables)))]
 

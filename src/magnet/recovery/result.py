@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from magnet.recovery.admm import State
 
+#: Quantities whose history is kept: the rows of ``Record.sums``.
+SUMS = 6
+
 
 @dataclass(frozen=True)
 class Record:
@@ -25,7 +28,7 @@ class Record:
 
     iterations: NDArray[np.int64]
     converged: NDArray[np.bool_]
-    sums: NDArray[np.float64] = field(default_factory=lambda: np.zeros((6, 0)))
+    sums: NDArray[np.float64] = field(default_factory=lambda: np.zeros((SUMS, 0)))
     residual: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
 
@@ -92,7 +95,7 @@ def _relative(residual: NDArray[np.float64], scale: NDArray[np.float64]) -> NDAr
 def add_histories(tables: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Sum of tables ``[6, iterations]``; the shorter ones stay at their last values."""
     longest = max(table.shape[1] for table in tables)
-    total = np.zeros((6, longest))
+    total = np.zeros((SUMS, longest))
     for table in tables:
         if table.shape[1]:
             total += np.concatenate([table, np.repeat(table[:, -1:], longest - table.shape[1], axis=1)], axis=1)

@@ -12,7 +12,7 @@ from magnet.datasets import info
 from magnet.experiments.exhibits import draw
 from magnet.experiments.exhibits.base import Cell, Exhibit, Figure, Options, Part, Results, Table, summarize
 from magnet.experiments.exhibits.paper import printed
-from magnet.experiments.protocol.image import METHODS, PATCH, noisy_picture
+from magnet.experiments.protocol.image import IMAGES, METHODS, NOISY, PATCH, noisy_picture
 from magnet.experiments.store.jobs import Config
 
 #: The image that is drawn.
@@ -28,7 +28,7 @@ def _numbers(options: Options) -> list[int]:
         return [int(name.removeprefix("bsd68/")) for name in options.datasets]
     if options.quick:
         return [1] if info("bsd68/1").found() is not None else []
-    return list(range(1, 69))
+    return list(range(1, IMAGES + 1))
 
 
 def _config(method: str, number: int, patches: str = "true") -> Config:
@@ -95,7 +95,7 @@ def _patches_found(results: Results, numbers: list[int]) -> str:
     """How well the noisy patches are detected."""
     runs = [run for number in numbers if (run := results.get(_config(OURS, number, "detected"))) is not None]
     hits, false = (sum(result[what] for result in runs) for what in ("found_patches", "false_patches"))
-    where = f"{9 * len(runs)} noisy patches, and {false} clean ones, on {len(runs)} images"
+    where = f"{NOISY * len(runs)} noisy patches, and {false} clean ones, on {len(runs)} images"
     return f"Detected: {hits} of {where}." if runs else ""
 
 

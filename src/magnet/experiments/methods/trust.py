@@ -14,8 +14,8 @@ from magnet.experiments.methods.base import Config
 from magnet.experiments.protocol.data import Repetition
 from magnet.nn.memory import available
 
-#: Minimum size in bytes of the cache of detections.
-KEPT_BYTES = 2 << 30
+#: Size in bytes of the cache of detections, at least, and the part of the free memory that it may take.
+KEPT_BYTES, KEPT_PART = 2 << 30, 4
 
 
 def true_trust(repetition: Repetition, truth: str = "cells") -> Tensor:
@@ -74,7 +74,7 @@ def detected(repetition: Repetition, config: Config) -> Detection:
         repetition.saved += cache[key].seconds
         return cache[key]
     detection = _detect(repetition, name, options)
-    limit = max(KEPT_BYTES, available(repetition.device) // 4)
+    limit = max(KEPT_BYTES, available(repetition.device) // KEPT_PART)
     while cache and sum(cached.bytes for cached in cache.values()) + detection.bytes > limit:
         cache.pop(next(iter(cache)))
     cache[key] = detection

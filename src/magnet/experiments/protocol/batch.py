@@ -22,6 +22,9 @@ from magnet.nn.voting import average, best, weights
 
 Row = dict[str, Any]
 
+REPAIR_COPIES, FLOAT_BYTES = 6, 4  # dense copies of the features that a repair holds, and bytes of a number
+MIN_PROBABILITY = 1e-300  # of a class, so that its logarithm is finite
+
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
@@ -76,7 +79,7 @@ def _fitting(experiments: Sequence[Experiment]) -> int:
         return len(experiments)
     repetition = experiments[0].repetition
     nodes, columns = repetition.data.x.shape
-    return max(1, int(available(repetition.device) / 2) // (6 * 4 * nodes * columns))
+    return max(1, int(available(repetition.device) / 2) // (REPAIR_COPIES * FLOAT_BYTES * nodes * columns))
 
 
 def _rows(experiments: Sequence[Experiment], progress: bool) -> list[Row]:
@@ -159,7 +162,7 @@ def _judged(experiment: Experiment, problem: Problem, members: Sequence[Member])
         row["members"] = {member.name: 0.0 for member in members}
         for member, share in zip(members, weight, strict=True):
             row["members"][member.name] += round(float(share), 4)
-        scores = torch.log(probability.clamp(min=1e-300))
+        scores = torch.log(probability.clamp(min=MIN_PROBABILITY))
     test = experiment.repetition.data.test_mask.cpu()
     y: Tensor = problem.y.cpu()[test]
     return {"test_accuracy": accuracy(scores[test], y), "test_auroc": auroc(scores[test], y), **row}

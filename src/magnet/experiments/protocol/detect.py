@@ -25,6 +25,8 @@ TAUS = tuple(round(0.02 * k, 2) for k in range(1, 51))
 MOST_CELLS = 20_000_000
 #: The pictures show the first 3000 nodes and features, like the paper's. Side of their grid, and of what is magnified.
 SHOWN, GRID, REGION = 3000, 160, 200
+#: Shares of the grid are stored in so many steps.
+GRID_STEPS = 10_000
 
 
 def judge_detector(
@@ -109,7 +111,7 @@ def _picture(cells: Tensor) -> dict[str, Any]:
     share = torch.nn.functional.adaptive_avg_pool2d(cells.float()[None, None], (tall, wide))[0, 0]
     top, left = max(0, (rows - REGION) // 2), max(0, (columns - REGION) // 2)
     region = cells[top : top + REGION, left : left + REGION]
-    counted = (share * 10000).round().clamp(max=65535).to(torch.int32).cpu().numpy().astype(np.uint16)
+    counted = (share * GRID_STEPS).round().to(torch.int32).cpu().numpy().astype(np.uint16)
     return {
         "grid": _pack(counted.tobytes(), counted.shape),
         "region": _pack(np.packbits(region.cpu().numpy()).tobytes(), tuple(region.shape)),
@@ -126,7 +128,7 @@ def _pack(content: bytes, shape: tuple[int, ...]) -> dict[str, Any]:
 def unpack_grid(packed: dict[str, Any]) -> NDArray[np.float64]:
     """The share of cells in each field of the grid."""
     content = zlib.decompress(base64.b64decode(packed["content"]))
-    return np.frombuffer(content, dtype=np.uint16).reshape(packed["shape"]) / 10000
+    return np.frombuffer(content, dtype=np.uint16).reshape(packed["shape"]) / GRID_STEPS
 
 
 def unpack_region(packed: dict[str, Any]) -> NDArray[np.bool_]:

@@ -35,8 +35,17 @@ RADIUS, REACH, LINKS = 3, 24, 20
 LATTICE, TRUST, ROUNDS = 0.3, 1.5, 2
 #: Width in pixels of the surroundings of a patch on which the unexplained variance is measured.
 RING = 6
-#: Number of noisy patches in an image.
-NOISY = 9
+#: Number of noisy patches in an image, and of images.
+NOISY, IMAGES = 9, 68
+#: Detection of noisy patches: least level of the noise (two gray levels), quantile of the levels around a patch, share
+#: of the patches that may be noisy, patches that make a cluster, and the gap below it. Chosen on pictures 1 to 8.
+MIN_LEVEL, AROUND, TOP_SHARE, CLUSTER, MIN_GAP = 2 / 255, 0.75, 0.05, 3, 0.15
+#: Bounds of the trust in a noisy value, the upper one in the pilot and afterwards, and the least variance of the noise.
+MIN_TRUST, MAX_PILOT_TRUST, MAX_TRUST, MIN_NOISE = 1e-5, 0.5, 0.3, 1e-6
+#: Weight of the links relative to that of an intact pixel, and how precisely and how long it is solved.
+LINK_WEIGHT, TOLERANCE, MAX_ITER = 1e-4, 1e-7, 3000
+#: Least weight of intact neighbors that predict a pixel, of 6; and the variance in pixels of the window's bell.
+MIN_SUPPORT, BELL = 3, 4
 
 
 def psnr(picture: Picture, truth: Picture, where: Wrong | None = None) -> float:
@@ -63,16 +72,16 @@ def noisy_patches(picture: Picture) -> Wrong:
     windows = np.lib.stride_tricks.sliding_window_view(blocks, (3, 3), axis=(2, 3))
     second = np.array([1.0, -2.0, 1.0])
     response = np.einsum("abcdef,e,f->abcd", windows, second, second) / 6
-    level = np.log(np.maximum(np.sqrt((response**2).mean(axis=(2, 3))), 2 / 255))
+    level = np.log(np.maximum(np.sqrt((response**2).mean(axis=(2, 3))), MIN_LEVEL))
     framed = np.pad(level, 1, constant_values=np.nan)
     shifts = [(i, j) for i in range(3) for j in range(3) if (i, j) != (1, 1)]
-    around = np.nanquantile([framed[i : i + rows, j : j + columns] for i, j in shifts], 0.75, axis=0)
+    around = np.nanquantile([framed[i : i + rows, j : j + columns] for i, j in shifts], AROUND, axis=0)
     score = level + 0.5 * np.maximum(level - around, -1)
-    top = np.sort(score.ravel())[::-1][: int(0.05 * score.size) + 2]
+    top = np.sort(score.ravel())[::-1][: int(TOP_SHARE * score.size) + 2]
     # a gap after one or two patches is not a cluster
-    gap = (top[:-1] - top[1:]) * np.sqrt(np.minimum(np.arange(1, top.size), 3) / 3)
+    gap = (top[:-1] - top[1:]) * np.sqrt(np.minimum(np.arange(1, top.size), CLUSTER) / CLUSTER)
     widest = int(gap.argmax())
-    return score >= top[widest] if gap[widest] > 0.15 else np.zeros(score.shape, dtype=bool)
+    return score >= top[widest] if gap[widest] > MIN_GAP else np.zeros(score.shape, dtype=bool)
 
 
 def _patch_graph(picture: Picture, wrong: Wrong) -> tuple[Any, Graph, torch.Tensor]:
@@ -109,10 +118,10 @@ def pixel_graph(picture: Picture, wrong: Wrong) -> Picture:
     """
     lattice = _lattice(picture.shape)
     pilot = _solve(lattice, picture, wrong, np.zeros(picture.shape))
-    noise = max(float(np.mean((picture - pilot)[wrong] ** 2)), 1e-6)
+    noise = max(float(np.mean((picture - pilot)[wrong] ** 2)), MIN_NOISE)
     spread = _unexplained(picture, wrong)
-    pilot = _solve(lattice, picture, wrong, np.clip(2 * TRUST * spread / noise, 1e-5, 0.5))
-    soft = np.clip(TRUST * spread / noise, 1e-5, 0.3)
+    pilot = _solve(lattice, picture, wrong, np.clip(2 * TRUST * spread / noise, MIN_TRUST, MAX_PILOT_TRUST))
+    soft = np.clip(TRUST * spread / noise, MIN_TRUST, MAX_TRUST)
     for _ in range(ROUNDS):
         rows, columns, weight = _like_windows(pilot, wrong)
         weight = weight * np.count_nonzero(wrong) / (2 * weight.sum())
@@ -149,12 +158,11 @@ def _solve(edges: Any, picture: Picture, wrong: Wrong, tau: Picture) -> Picture:
     nodes, ends = np.unique(np.concatenate([rows[near], columns[near]]), return_inverse=True)
     count = int(near.sum())
     graph = _summed(ends[:count], ends[count:], weight[near], nodes.size)
-    # in degree coordinates propagate weights a cell by its degree; clean pixels weigh 1e4 times the links
-    lam = 1e-4
-    softly = np.clip(lam * tau.ravel()[nodes] / graph.degree_weights, 0, 1)
-    w = np.where(bad[nodes], softly, 1.0)
+    # in degree coordinates propagate weights a cell by its degree
+    softly = np.clip(LINK_WEIGHT * tau.ravel()[nodes] / graph.degree_weights, 0, 1)
     x = torch.from_numpy(picture.ravel()[nodes][:, None])
-    u = propagate(x, torch.from_numpy(w[:, None]), graph, lam=lam, coordinates="degree", tol=1e-7, max_iter=3000)
+    trust = torch.from_numpy(np.where(bad[nodes], softly, 1.0)[:, None])
+    u = propagate(x, trust, graph, lam=LINK_WEIGHT, coordinates="degree", tol=TOLERANCE, max_iter=MAX_ITER)
     result = picture.copy().ravel()
     result[nodes] = np.where(bad[nodes], u.x.numpy().ravel(), result[nodes])
     return result.reshape(picture.shape)
@@ -178,7 +186,7 @@ def _unexplained(picture: Picture, wrong: Wrong) -> Picture:
     sound = (~wrong).astype(np.float64)
     support = nd.convolve(sound, kernel, mode="constant")
     mean = nd.convolve(sound * picture, kernel, mode="constant") / np.maximum(support, 1e-9)
-    usable = ~wrong & (support >= 3)
+    usable = ~wrong & (support >= MIN_SUPPORT)
     square = np.ones((3, 3))
     regions, count = nd.label(wrong, structure=square)
     result = np.zeros(picture.shape)
@@ -194,7 +202,7 @@ def _like_windows(picture: Picture, wrong: Wrong) -> Edges:
     width = picture.shape[1]
     side = 2 * RADIUS + 1
     windows = np.lib.stride_tricks.sliding_window_view(np.pad(picture, RADIUS, mode="reflect"), (side, side))
-    bell = np.exp(-(np.arange(-RADIUS, RADIUS + 1) ** 2) / 8)
+    bell = np.exp(-(np.arange(-RADIUS, RADIUS + 1) ** 2) / (2 * BELL))
     weigh = np.sqrt(np.outer(bell, bell) / bell.sum() ** 2)
     rows, columns, weights = [], [], []
     for i, j in np.argwhere(wrong):
@@ -262,13 +270,13 @@ def repair_picture(method: str, number: int, seed: int, patches: str = "true") -
 
     Args:
         method: one of :data:`METHODS`.
-        number: number of the image, 1 to 68.
+        number: number of the image, from 1 on.
         seed: seed of the repetition; patches and noise differ between images.
         patches: ``"true"``: given, or ``"detected"``: by :func:`noisy_patches`.
     """
     if method not in METHODS:
         raise ValueError(f"method is {method!r}; it must be one of {', '.join(METHODS)}")
-    truth, picture, wrong = noisy_picture(number, number + 68 * seed)
+    truth, picture, wrong = noisy_picture(number, number + IMAGES * seed)
     given = wrong
     began = time.perf_counter()
     if patches == "detected":

@@ -27,6 +27,10 @@ Runner = Callable[[Sequence[Config]], Iterable[tuple[Config, dict[str, Any]]]]
 NO_RESULT = "the runner gave no result"
 #: How many worker processes that die unexpectedly are replaced.
 REPLACEMENTS = 5
+#: Seconds between two looks at the workers, and before jobs that others have claimed are looked at again.
+LOOK, WAIT = 0.05, 0.2
+#: How often a process is heard of until its claims would expire.
+BEATS = 4
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,7 @@ def execute(store: Store, jobs: Sequence[Job], run: Runner, processes: int = 1) 
                     if worker.exitcode not in (None, 0) and replaced < REPLACEMENTS:
                         replaced += 1
                         workers[number] = start()
-                time.sleep(0.05)
+                time.sleep(LOOK)
         finally:
             for worker in workers:
                 worker.terminate()
@@ -118,7 +122,7 @@ def work(store: Store, jobs: Sequence[Job], run: Runner) -> None:
                     _run_job(store, [configs[key] for key in granted], run)
                     ran = True
             if not ran:
-                time.sleep(0.2)  # other processes run the rest; if they die, their claims expire
+                time.sleep(WAIT)  # other processes run the rest; if they die, their claims expire
 
 
 def _run_job(store: Store, configs: Sequence[Config], run: Runner) -> None:
@@ -161,7 +165,7 @@ def heartbeat(store: Store) -> contextlib.AbstractContextManager[None]:
 
     def beat(ended: threading.Event) -> None:
         with Store(store.path, store.versions) as own:
-            while not ended.wait(PATIENCE / 4):
+            while not ended.wait(PATIENCE / BEATS):
                 own.heartbeat()
 
     return beside(beat)

@@ -8,7 +8,7 @@ from typing import Any
 
 from magnet.cluster import connected, run_tasks
 from magnet.experiments.store import RESULT_VERSIONS, Store
-from magnet.experiments.store.jobs import NO_RESULT, Config, Job, Runner, heartbeat, message_of, missing
+from magnet.experiments.store.jobs import NO_RESULT, WAIT, Config, Job, Runner, heartbeat, message_of, missing
 
 
 def execute_on_ray(store: Store, jobs: Sequence[Job], run: Runner, address: str, gpus: float = 0.0) -> None:
@@ -47,7 +47,7 @@ def execute_on_ray(store: Store, jobs: Sequence[Job], run: Runner, address: str,
                     for config in waiting.values():
                         store.fail(config, message or NO_RESULT)
                 if len(tried) == before:
-                    time.sleep(0.2)  # other processes run the rest; if they die, their claims expire
+                    time.sleep(WAIT)  # other processes run the rest; if they die, their claims expire
     finally:
         store.release(tried)
 

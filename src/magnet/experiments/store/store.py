@@ -20,6 +20,8 @@ from magnet.files import complete_or_absent
 
 #: A claim whose owner has not been heard of for this many seconds may be taken over.
 PATIENCE = 90.0
+#: Seconds that a busy database is waited for, and between two attempts.
+BUSY, RETRY = 60, 0.05
 
 #: The columns of the table of runs.
 COLUMNS = [
@@ -100,9 +102,9 @@ class Store:
     def _connect(self) -> sqlite3.Connection:
         if self.read_only:
             where = f"{self.path.resolve().as_uri()}?mode=ro"
-            return sqlite3.connect(where, uri=True, timeout=60, isolation_level=None, check_same_thread=False)
+            return sqlite3.connect(where, uri=True, timeout=BUSY, isolation_level=None, check_same_thread=False)
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        return sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
+        return sqlite3.connect(self.path, timeout=BUSY, isolation_level=None, check_same_thread=False)
 
     def _check(self) -> None:
         """Refuse another program's database before anything is written to it."""
@@ -114,7 +116,7 @@ class Store:
 
     def _prepare(self) -> None:
         """Make the tables. Changing the journal does not wait for other processes that do so: it is retried."""
-        patience = time.monotonic() + 60
+        patience = time.monotonic() + BUSY
         while True:
             try:
                 self._connection.execute("PRAGMA journal_mode=WAL")
@@ -124,7 +126,7 @@ class Store:
             except sqlite3.OperationalError as error:
                 if "locked" not in str(error) or time.monotonic() > patience:
                     raise
-                time.sleep(0.05)
+                time.sleep(RETRY)
 
     def __enter__(self) -> Store:
         return self

@@ -26,6 +26,8 @@ from magnet.experiments.tuning import settings
 REPEATS = 3
 #: Scores that differ by less are equal: an exported store holds six digits.
 EQUAL = 5e-6
+#: Settings drawn at random before the sampler learns from their scores, and draws per new setting at most.
+RANDOM_TRIALS, MAX_DRAWS = 12, 50
 #: Keys of a config that are not settings.
 OUTSIDE = ("dataset", "corruption", "method", "corruption_options", "fixed_corruption")
 
@@ -67,7 +69,7 @@ def ask(method: str, trials: Sequence[Trial], count: int) -> list[dict[str, Any]
     if not known:
         new.append({name: chosen.defaults[name] for name in chosen.space})
         known.add(_key(new[0]))
-    for _ in range(50 * count):
+    for _ in range(MAX_DRAWS * count):
         if len(new) >= count:
             break
         trial = study.ask()
@@ -86,7 +88,7 @@ def _study(space: Mapping[str, list[Any]], trials: Sequence[Trial]) -> Any:
         raise ImportError("the search needs optuna: pip install 'magnet-gnn[search]'") from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     # Known trials are added again, so the sampler must not repeat the draws that led to them.
-    sampler = optuna.samplers.TPESampler(seed=len(trials), multivariate=True, n_startup_trials=12)
+    sampler = optuna.samplers.TPESampler(seed=len(trials), multivariate=True, n_startup_trials=RANDOM_TRIALS)
     study = optuna.create_study(direction="maximize", sampler=sampler)
     spread = {name: optuna.distributions.CategoricalDistribution(choices) for name, choices in space.items()}
     for trial in trials:

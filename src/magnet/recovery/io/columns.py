@@ -21,6 +21,9 @@ from magnet.recovery.io.sparse import SparseFile, open_sparse
 RANGE_BYTES = {"torch": 3 << 19, "numba": 32 << 20, "file": 128 << 20, "cuda": 256 << 20, "cluster": 4 << 20}
 
 
+#: Ranges are multiples of this many columns: whole lines of cache, and whole blocks of the kernels.
+COLUMN_STEP = 64
+
 #: An untrusted number this many times larger than every trusted one of its column is treated as missing. Conjugate
 #: gradients in float32 gain about seven digits over their start: this leaves four of them.
 FAR_OUT = 1024.0
@@ -154,7 +157,7 @@ def range_width(
     kind = "cuda" if X.device.type == "cuda" else "cluster" if cluster else "file" if to_file else backend
     budget = RANGE_BYTES[kind]
     width = budget // (X.shape[0] * X.dtype.itemsize)
-    return int(min(X.shape[1], max(64, width // 64 * 64)))
+    return int(min(X.shape[1], max(COLUMN_STEP, width // COLUMN_STEP * COLUMN_STEP)))
 
 
 def fill_missing(x: Tensor, trust: Tensor, first: int, always: bool = False) -> tuple[Tensor, Tensor | None]:

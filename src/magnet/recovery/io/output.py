@@ -18,7 +18,7 @@ from torch import Tensor
 from magnet.framelets import FrameletTransform
 from magnet.graph import Graph
 from magnet.recovery.io.columns import Columns, is_path
-from magnet.recovery.result import Record
+from magnet.recovery.result import SUMS, Record
 
 #: Bytes hashed at a time: a memory map is never read as a whole.
 HASHED_AT_ONCE = 1 << 24
@@ -140,7 +140,7 @@ class FileOutput(ArrayOutput):
                 record = Record(
                     np.array(entry["iterations"], dtype=np.int64),
                     np.array(entry["converged"], dtype=bool),
-                    np.array(entry["sums"], dtype=np.float64).reshape(6, -1),
+                    np.array(entry["sums"], dtype=np.float64).reshape(SUMS, -1),
                     np.array(entry["residual"], dtype=np.float64),
                 )
                 self._records[int(entry["first"])] = record
