@@ -252,6 +252,11 @@ def test_parameters_as_scikit_learn_has_them() -> None:
             MAGnet(**bad).fit(synthetic(nodes=60, features=12))  # type: ignore[arg-type]
     with pytest.raises(NotFittedError, match="not fitted yet"):
         MAGnet().suspicious_cells()
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        _ = MAGnet().trust_
+    assert not hasattr(MAGnet(), "trust_")
+    with pytest.raises(AttributeError, match="no attribute 'trusts'"):
+        _ = MAGnet().trusts  # type: ignore[attr-defined]
     with pytest.raises(ValueError, match="HeteroData"):
         MAGnet().fit(HeteroData())  # type: ignore[arg-type]
 

@@ -204,8 +204,16 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
                 raise ValueError(f"device is {self.device!r}, but there is no CUDA device")
 
     def _need_fit(self) -> None:
-        if not hasattr(self, "fingerprint_"):
+        if "fingerprint_" not in vars(self):
             raise NotFittedError("this MAGnet is not fitted yet; call fit or fit_transform first")
+
+    if not TYPE_CHECKING:  # which would take every name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Called for missing attributes only: those of a fitted model, such as ``trust_``, ask for :meth:`fit`."""
+            if name.endswith("_") and not name.startswith("_"):
+                self._need_fit()
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _make_detector(self, nodes: int) -> Any:
         from magnet.features import make_detector
