@@ -29,8 +29,12 @@ WEAK_ROLES = {  # of columns in which only some kinds of errors can be found
     "text": "free text: only misspelled words and odd writings can be found",
 }
 RISING = 1.2  # a column whose rate of errors still grows by this factor is judged again
+MIN_RELATIVE_RATE = 0.5  # of the rate of a column to that of the table (not swept)
+FRESH_PASSES = 2  # in which the contexts of columns are chosen anew
 
+# by row and column: findings, and the code and probability of the likeliest value of a blank
 Cells = dict[tuple[int, int], Finding]
+Fillings = dict[tuple[int, int], tuple[int, float]]
 
 
 def judge_table(
@@ -96,12 +100,7 @@ def judge_table(
         for audit in AUDITS.values():
             _add(cells, audit(table), _stronger)
         _add(cells, broken(table, known), lambda a, b: replace(_stronger(a, b), kind="rule", reason=b.reason))
-        for (row, j), (code, chance) in fillings.items():
-            if (row, j) not in cells or cells[row, j].suggested is None:
-                before = cells[row, j].probability if (row, j) in cells else 0.0
-                value = table.columns[j].values[code]
-                why = f"blank; the most probable value is {value!r}: missing"
-                cells[row, j] = Finding(row, value, before, chance, "missing", why)
+        _add_fillings(table, cells, fillings)
     weakly_judged = {c.name: WEAK_ROLES[c.role.name] for c in table.columns if c.role.name in WEAK_ROLES}
     return TableVerdict(
         cells=_listed(table, cells, decided, options),
@@ -127,8 +126,10 @@ class _Decisions:
 
 
 def _listed(table: CodedTable, cells: Cells, decided: _Decisions, options: TableOptions) -> list[CellFinding]:
+    """The findings to report, in the texts of the file: probable enough, of columns that are judged, and neither
+    trusted nor rejected before."""
     out = []
-    targets = {name for _, name in table.strict}
+    rule_of = {name: f"{', '.join(determined_by)} -> {name}" for determined_by, name in reversed(table.strict)}
     typos_from = _list_typos_from(table, cells, options)
     for (row, j), finding in sorted(cells.items()):
         column = table.columns[j]
@@ -146,9 +147,8 @@ def _listed(table: CodedTable, cells: Cells, decided: _Decisions, options: Table
         if decided.is_right(column.name, observed, suggested):
             continue
         kind = finding.kind
-        if kind == "disagreement" and column.name in targets:
-            rule = next(f"{', '.join(names)} -> {name}" for names, name in table.strict if name == column.name)
-            kind, reason = "rule", f"rule '{rule}': {reason}"
+        if kind == "disagreement" and column.name in rule_of:
+            kind, reason = "rule", f"rule '{rule_of[column.name]}': {reason}"
         out.append(
             CellFinding(row, column.name, observed, suggested, finding.probability, finding.confidence, kind, reason)
         )
@@ -223,6 +223,17 @@ def _add(cells: Cells, found: Iterable[tuple[int, Finding]], merge: Callable[[Fi
         cells[key] = merge(cells[key], finding) if key in cells else finding
 
 
+def _add_fillings(table: CodedTable, cells: Cells, fillings: Fillings) -> None:
+    """Suggest the most probable values of blanks for which nothing else is suggested."""
+    for (row, j), (code, confidence) in fillings.items():
+        found = cells.get((row, j))
+        if found is None or found.suggested is None:
+            value = table.columns[j].values[code]
+            reason = f"blank; the most probable value is {value!r}: missing"
+            probability = 0.0 if found is None else found.probability
+            cells[row, j] = Finding(row, value, probability, confidence, "missing", reason)
+
+
 def _both(first: Finding, then: Finding) -> Finding:
     """A cell that was rewritten and then corrected further: wrong if either finding is."""
     probability = 1 - (1 - first.probability) * (1 - then.probability)
@@ -233,21 +244,23 @@ def _both(first: Finding, then: Finding) -> Finding:
 
 
 def _stronger(first: Finding, then: Finding) -> Finding:
+    """The finding with the more certain suggestion, with the larger of the two probabilities."""
     best = max(first, then, key=lambda f: (f.confidence, f.probability))
     return replace(best, probability=max(first.probability, then.probability))
 
 
 def _passes(
     table: CodedTable, options: TableOptions, decided: _Decisions, progress: Callable[[str, float], None] | None
-) -> tuple[list[tuple[int, Finding]], dict[tuple[int, int], tuple[int, float]]]:
-    """The findings and, if requested, the most probable value of every blank with its probability."""
+) -> tuple[list[tuple[int, Finding]], Fillings]:
+    """Judge every column several times, each time with contexts and error rates estimated from the table as repaired so
+    far. Returns the findings by column and, if requested, the likeliest values of blanks."""
     typo, width = Typo(), len(table.columns)
     rates = [options.typo_rate] * width
     memory: list[dict[str, object]] = [{} for _ in range(width)]
     active = [j for j, c in enumerate(table.columns) if c.name not in table.skip and c.role.name != "empty"]
     judged: dict[int, ColumnJudgment] = {}
     for step in range(options.passes + options.more_passes):
-        in_pass = _Pass(table, typo, options, step < 2, table.fill and step >= options.passes - 1)
+        in_pass = _Pass(table, typo, options, step < FRESH_PASSES, table.fill and step >= options.passes - 1)
         results = results_in_order(_judge_column, in_pass, [(j, rates[j], memory[j]) for j in active], table.cluster)
         for at, j in enumerate(active):
             if progress:
@@ -260,11 +273,8 @@ def _passes(
             judged[j].misspelled += decided.accepted[name]
             judged[j].identifiable += decided.accepted[name] + options.rejected_rows * decided.rejected[name]
         before = list(rates)
-        seen = sum(result.identifiable for result in judged.values()) + options.rate_cells
-        wrong = sum(result.misspelled for result in judged.values()) + options.rate_cells * options.typo_rate
-        for j, result in judged.items():
-            own = (result.misspelled + options.rate_rows * wrong / seen) / (result.identifiable + options.rate_rows)
-            rates[j] = min(max(own, 0.5 * wrong / seen, options.rate_floor), options.rate_cap)
+        for j, rate in _typo_rates(judged, options).items():
+            rates[j] = rate
         for j in active:
             repaired = table.columns[j].read.copy()
             for row, code in judged[j].repairs.items():
@@ -275,6 +285,17 @@ def _passes(
             active = [j for j in active if rates[j] > RISING * before[j]]
     found = [(j, finding) for j, result in judged.items() for finding in result.findings.values()]
     return found, {(i, j): filling for j, result in judged.items() for i, filling in result.fillings.items()}
+
+
+def _typo_rates(judged: Mapping[int, ColumnJudgment], options: TableOptions) -> dict[int, float]:
+    """Share of misspelled cells of every column, shrunk toward that of the table."""
+    rows = sum(result.identifiable for result in judged.values()) + options.rate_cells
+    wrong = sum(result.misspelled for result in judged.values()) + options.rate_cells * options.typo_rate
+    out = {}
+    for j, result in judged.items():
+        own = (result.misspelled + options.rate_rows * wrong / rows) / (result.identifiable + options.rate_rows)
+        out[j] = min(max(own, MIN_RELATIVE_RATE * wrong / rows, options.rate_floor), options.rate_cap)
+    return out
 
 
 @dataclass(frozen=True, eq=False)
