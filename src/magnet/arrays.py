@@ -33,6 +33,9 @@ CELLS_PER_BLOCK = 1 << 22
 # Parameters of glibc's mallopt, and the size beyond which it maps every array anew (its own upper limit).
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 MAPPED_BYTES = 32 << 20
+PAGE = 4096  # bytes by which an array may exceed its size
+TEMPORARIES = 16  # freed arrays that are kept: an operation has about a dozen
+RETURNED_BYTES = 1 << 20
 MAX_INT = (1 << 31) - 1
 
 
@@ -199,15 +202,15 @@ def reuse_freed_memory(size: int) -> Iterator[None]:
     if size <= MAPPED_BYTES:
         yield
         return
-    with _mapping_beyond(size + 4096, kept=16 * size):  # a dozen temporaries of that size
+    with _mapping_beyond(size + PAGE, kept=TEMPORARIES * size):
         yield
 
 
 @contextmanager
-def return_memory_at_once(size: int = 1 << 20) -> Iterator[None]:
-    """Return the memory of arrays of more than so many bytes as soon as they are deleted, as long as the block runs:
-    less memory, but clearing new pages takes time. No effect on other systems than glibc's. (default: 1 MB)"""
-    with _mapping_beyond(size, kept=size):
+def return_memory_at_once() -> Iterator[None]:
+    """Return the memory of arrays of more than 1 MB as soon as they are deleted, as long as the block runs: less
+    memory, but clearing new pages takes time. No effect on other systems than glibc's."""
+    with _mapping_beyond(RETURNED_BYTES, kept=RETURNED_BYTES):
         yield
 
 

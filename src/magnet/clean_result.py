@@ -17,6 +17,8 @@ from magnet.cleaner import MAGnet
 from magnet.tables.frames import native_frame, to_edges, to_pandas
 from magnet.tables.review import CleaningRecord, Fix, changes_of
 
+SHOWN_CELLS = 20  # suspicious cells that a notebook shows
+
 
 @dataclass(frozen=True, eq=False)
 class CleanResult:
@@ -89,7 +91,7 @@ class CleanResult:
         return f"CleanResult({self.table}: {counts})"
 
     def _repr_html_(self) -> str:
-        first = self.suspicious_cells.drop(columns=["row"]).head(20)
+        first = self.suspicious_cells.drop(columns=["row"]).head(SHOWN_CELLS)
         style = {"score": "{:.3g}".format, "probability": "{:.2f}".format}
         return f"<p>{html.escape(repr(self))}</p>" + first.to_html(index=False, escape=True, formatters=style)
 

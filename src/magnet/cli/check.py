@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from magnet.cli.errors import TOO_MUCH, USAGE, fail
-from magnet.cli.options import Edges, Exclude, Id, Label, Output, Schema, Seed, command, names
+from magnet.cli.options import SHOWN_CELLS, Edges, Exclude, Id, Label, Output, Schema, Seed, command, names
 
 if TYPE_CHECKING:
     from magnet.clean_result import CleanResult
 
+KOLMOGOROV = 1.63  # critical value of the two-sample Kolmogorov-Smirnov test at the level .01
 MOST_LISTED = 1000  # cells in the report; all of them are counted
 
 
@@ -114,7 +115,7 @@ def drift(
             distance = 0.5 * float(shares[0].subtract(shares[1], fill_value=0.0).abs().sum())
         else:
             continue
-        chance = 1.63 * float(np.sqrt(1 / len(old) + 1 / len(new)))
+        chance = KOLMOGOROV * float(np.sqrt(1 / len(old) + 1 / len(new)))
         moved[name] = (distance, max(0.0, distance - chance))
     return moved
 
@@ -180,6 +181,6 @@ def _lines(report: dict[str, Any], verbose: bool) -> list[str]:
         lines += [f"{name}: {column['wrong']} wrong" for name, column in report["columns"].items() if column["wrong"]]
         lines += [
             f"row {cell['row']}, {cell['column']}: {cell['observed']} ({cell['probability']:.2f}): {cell['reason']}"
-            for cell in report["suspicious_cells"][:20]
+            for cell in report["suspicious_cells"][:SHOWN_CELLS]
         ]
     return lines

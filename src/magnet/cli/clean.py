@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from magnet.cli.options import Edges, Exclude, Id, Label, Output, Schema, Seed, command, names
+from magnet.cli.options import SHOWN_CELLS, Edges, Exclude, Id, Label, Output, Schema, Seed, command, names
 
 if TYPE_CHECKING:
     from magnet.clean_result import CleanResult
@@ -191,7 +191,7 @@ def _summarize(result: CleanResult, written: list[Path], out: Output) -> None:
     kinds = cells["kind"].value_counts()
     if len(kinds):
         out.line("Kinds: " + ", ".join(f"{count} {kind}" for kind, count in kinds.items()))
-    for line in cells.head(20).itertuples(index=False):
+    for line in cells.head(SHOWN_CELLS).itertuples(index=False):
         out.detail(f"{line.node}, {line.column}: {line.observed} -> {line.suggested} ({line.action}): {line.reason}")
     for path, what in zip(written, CONTENTS, strict=True):
         out.line(f"{path}: {what}")
@@ -208,7 +208,7 @@ def _show_table(table: Table, out: Output) -> None:
     from magnet.tables.posterior import infer_roles
 
     roles = infer_roles(table.text_columns(), table.roles)
-    facts = table.told_facts
+    facts = table.shown_facts
     columns = {name: {"role": role.name, "judged": name not in table.left_alone} for name, role in roles.items()}
     out.result({"columns": columns, "links": table.links.kind, **facts})
     grid = Grid(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))

@@ -18,6 +18,8 @@ from magnet.cli.errors import clear_errors
 if TYPE_CHECKING:
     from rich.console import Console
 
+SHOWN_CELLS = 20  # suspicious cells that --verbose prints
+
 
 def seed_number(text: str | int) -> int:
     """A seed that numpy and torch accept."""

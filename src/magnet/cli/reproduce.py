@@ -64,13 +64,9 @@ def reproduce(
     unknown = [part for part in requested if part != "all" and part not in EXHIBITS]
     if unknown:
         fail(f"unknown exhibit {unknown[0]!r}; choose from {', '.join(EXHIBITS)}, all")
-    if search and quick:
-        fail("--search cannot be combined with --quick, which runs on toy data")
-    if search and defaults:
-        fail("--search cannot be combined with --defaults")
-    if search and find_spec("optuna") is None:  # report this before hours of runs, not after them
-        fail("--search needs optuna: pip install 'magnet-gnn[search]'", FAILED)
-    if settings is not None and not search and not settings.is_file():
+    if search:
+        _check_search(quick, defaults)
+    elif settings is not None and not settings.is_file():
         fail(f"--settings: {settings} does not exist; --search creates it")
     exported = store.with_suffix(".csv")
     if show and not store.exists() and not exported.is_file():
@@ -110,3 +106,13 @@ def reproduce(
         for key, message in rendered.failed.items():
             typer.echo(f"failed: {key} {message}", err=True)
         fail(f"{len(rendered.failed)} runs failed; run the same command again to retry them", FAILED)
+
+
+def _check_search(quick: bool, defaults: bool) -> None:
+    """Refuse options that contradict ``--search``."""
+    if quick:
+        fail("--search cannot be combined with --quick, which runs on toy data")
+    if defaults:
+        fail("--search cannot be combined with --defaults")
+    if find_spec("optuna") is None:  # report this before hours of runs, not after them
+        fail("--search needs optuna: pip install 'magnet-gnn[search]'", FAILED)

@@ -19,6 +19,7 @@ from magnet.tables.values import cell_text, json_value, texts
 MOST_CELLS = 50_000  # in the list: as many as the page scrolls through without delay
 MAX_NEIGHBORS = 24  # values of linked rows, for each cell
 MAX_ROWS, MAX_COLUMNS = 40, 40  # of the table before and after
+MAX_LISTED_ROWS = 50  # rows with the most listed cells
 MAX_PAIRS = 8  # examples of observed and suggested values, for each column and error type
 DIGITS = 9  # of probabilities, rounded alike in the list and in the counts
 BINS = 50  # of the histogram of probabilities
@@ -65,7 +66,7 @@ def payload(record: CleaningRecord, run: dict[str, Any] | None = None) -> dict[s
         "cells": _columns(cells, {name: k for k, name in enumerate(record.roles)}),
         "neighbors": _neighbors(record, cells) if links else [],
         "changes": _changes(record),
-        "facts": [[name, value] for name, value in table.told_facts.items()],
+        "facts": [[name, value] for name, value in table.shown_facts.items()],
         "repeat": run.get("command", "result = magnet.clean(nodes, edges)  # with the same arguments"),
         "apply": f"magnet apply decisions.json {shlex.quote(str(run.get('nodes', 'NODES')))} -o FILE",
         "decisions": {
@@ -169,12 +170,13 @@ def _neighbors(record: CleaningRecord, cells: pd.DataFrame) -> list[list[list[An
     return values_of
 
 
-def _worst_rows(cells: pd.DataFrame, most: int = 50) -> list[list[Any]]:
+def _worst_rows(cells: pd.DataFrame) -> list[list[Any]]:
+    """The rows with the most listed cells: name, their number, and the largest probability."""
     if cells.empty:
         return []
     groups = cells.groupby("row", sort=False)
     table = pd.DataFrame({"node": groups["node"].first(), "count": groups.size(), "most": groups["probability"].max()})
-    table = table.sort_values(["count", "most"], ascending=False, kind="stable").head(most)
+    table = table.sort_values(["count", "most"], ascending=False, kind="stable").head(MAX_LISTED_ROWS)
     rows = zip(table["node"], table["count"], table["most"], strict=True)
     return [[str(node), int(count), _short(value)] for node, count, value in rows]
 

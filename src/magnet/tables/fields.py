@@ -33,7 +33,7 @@ class Field:
         name: the column's name.
         kind: kind of the values; only ``binary``, ``count``, ``continuous`` and ``categorical`` columns are cleaned.
         note: reason for this kind.
-        told: whether the user gave the kind.
+        given: whether the user gave the kind.
         text: the cells are strings (also where they hold numbers).
         comma: numbers are written with a decimal comma.
         group: what separates thousands, such as ``,`` in ``1,523``; empty where nothing does.
@@ -53,7 +53,7 @@ class Field:
     name: str
     kind: Kind
     note: str = ""
-    told: bool = False
+    given: bool = False
     text: bool = True
     comma: bool = False
     group: str = ""
@@ -152,8 +152,8 @@ def is_missing(series: pd.Series, words: tuple[str, ...] = MISSING) -> Bools:
     """Cells without a value: null, or text that means missing."""
     missing = series.isna().to_numpy(dtype=bool)
     if is_text(series):
-        said = series.astype("str").str.strip().str.lower().isin(words).to_numpy(dtype=bool, na_value=False)
-        missing = missing | said
+        disguised = series.astype("str").str.strip().str.lower().isin(words).to_numpy(dtype=bool, na_value=False)
+        missing = missing | disguised
     return missing
 
 

@@ -143,19 +143,21 @@ def link(
     }
     if len(strange):
         facts["an unknown id"] = str(strange.iloc[0])
-    share = facts["share of edges to unknown ids"]
-    if share > MANY_UNKNOWN:
+    if facts["share of edges to unknown ids"] > MANY_UNKNOWN:
         example = f"ids such as {quoted(strange.iloc[0])}, while row ids look like {quoted(ids.iloc[0])}"
-        if not known.any():
-            raise BadTable(
-                f"none of the {rows.size} edges joins two rows: {first!r} and {second!r} contain {example}; "
-                "give the id column"
-            )
-        said = f"{int((~known).sum())} of the {rows.size} edges ({share:.0%}) have unknown {example}"
-        if share > MAX_UNKNOWN and not allow_unknown_ids:
-            raise BadTable(f"{said}; check the file and the id column, or use --allow-unknown-ids to continue")
-        warnings.warn(f"{said}; these edges are ignored", TableWarning, stacklevel=3)
+        _complain(facts, example, f"{first!r} and {second!r}", allow_unknown_ids)
     return finish(np.stack([rows[keep], cols[keep]]), value[keep] if weight else None, len(ids), facts)
+
+
+def _complain(facts: dict[str, Any], example: str, columns: str, allowed: bool) -> None:
+    """Warn about edges to unknown ids, or refuse them if they are too many."""
+    edges, share = facts["edges read"], facts["share of edges to unknown ids"]
+    if not facts["edges with known ids"]:
+        raise BadTable(f"none of the {edges} edges joins two rows: {columns} contain {example}; give the id column")
+    message = f"{facts['edges to unknown ids']} of the {edges} edges ({share:.0%}) have unknown {example}"
+    if share > MAX_UNKNOWN and not allowed:
+        raise BadTable(f"{message}; check the file and the id column, or use --allow-unknown-ids to continue")
+    warnings.warn(f"{message}; these edges are ignored", TableWarning, stacklevel=4)
 
 
 def finish(

@@ -42,7 +42,7 @@ _DISAGREEMENT, _TYPO, _RESPELL = _CHANNELS = (-1, 0, 1)
 @dataclass(eq=False)
 class ColumnJudgment:
     """Findings of one column, misspellings expected, rows in which they could be seen, what may be learned, and, where
-    it was asked for, the likeliest value of every blank with its probability.
+    it was wanted for, the likeliest value of every blank with its probability.
 
     A misspelling can be seen with certainty where the right value occurs in other rows, so rates are estimated from
     such corrections and rows only.
@@ -75,14 +75,14 @@ class ColumnModel(ColumnPrior):
     def _from_channels(self, own: Floats) -> list[_Pairs]:
         """Candidates that a misspelling turns into the observed text."""
         out: list[_Pairs] = []
-        self.near: dict[int, list[tuple[int, float]]] = {}
+        self.near_values: dict[int, list[tuple[int, float]]] = {}
         for at, found in ((_TYPO, self.typo.propose(self)), (_RESPELL, Respell(self.typo).propose(self))):
             if not found:
                 continue
             for proposal in found:
                 if math.isnan(proposal.measure):
                     pair = proposal.candidate, self.rate * proposal.likelihood
-                    self.near.setdefault(proposal.observed, []).append(pair)
+                    self.near_values.setdefault(proposal.observed, []).append(pair)
             observed, candidate, likelihood, measure = (np.array(part) for part in zip(*found, strict=True))
             strength = self.rate * likelihood
             which, rows = self._expand(observed)
@@ -97,10 +97,10 @@ class ColumnModel(ColumnPrior):
 
         With :math:`\rho_c` the share of the V established values that have another one at an operation of class c (such
         as one digit replaced), a text x that is such an operation away from v gets :math:`\rho_c \, P(x \mid v) / V`
-        more base measure: dense codes and numbered names are no typos. A value beside a far more frequent one is
+        more base measure: dense codes and numbered names are no typos. A value with_sibling a far more frequent one is
         not established.
         """
-        counts, near = self.counts, self.near
+        counts, near = self.counts, self.near_values
         average = len(self.column.read) / max(int(np.count_nonzero(counts)), 1)
         established = counts >= max(ESTABLISHED, average)
         for x, found in near.items():
@@ -110,18 +110,18 @@ class ColumnModel(ColumnPrior):
         if total < 2:
             return
         values = self.column.values
-        beside: dict[str, set[int]] = {}
+        with_sibling: dict[str, set[int]] = {}
         for x, found in near.items():
             if established[x]:
                 for v, _ in found:
                     if established[v]:
-                        beside.setdefault(_edit_class(values[x], values[v]), set()).update((x, v))
-        if not beside:
+                        with_sibling.setdefault(_edit_class(values[x], values[v]), set()).update((x, v))
+        if not with_sibling:
             return
         self.base(np.array(list(near), dtype=np.int64))
         for x, found in near.items():
             for v, strength in found:
-                siblings = beside.get(_edit_class(values[x], values[v]))
+                siblings = with_sibling.get(_edit_class(values[x], values[v]))
                 if siblings:
                     self._base[x] += len(siblings) / (total + 1) * strength / self.rate / total
 
@@ -194,7 +194,7 @@ class ColumnModel(ColumnPrior):
         """Probability that a repeated text is a value of its own, not a repeated typo of a more frequent one."""
         n = len(self.column.read)
         out = {}
-        for x, near in self.near.items():
+        for x, near in self.near_values.items():
             count = int(self.read_counts[x])
             as_value = math.log(self.weights[-1] * self.novelty(self.column.values[x]) + FLOOR)
             as_value += math.lgamma(count) - (count - 1) * math.log(n)
@@ -362,11 +362,11 @@ class _Candidates(NamedTuple):
     starts: Codes
     stops: Codes
 
-    def likeliest(self, asked: Bools) -> dict[int, tuple[float, int, int]]:
-        """The value with the most mass, and its pairs ``start:stop``, of each row that is asked for ``[rows]``."""
+    def likeliest(self, wanted: Bools) -> dict[int, tuple[float, int, int]]:
+        """The value with the most mass, and its pairs ``start:stop``, of each row that is wanted for ``[rows]``."""
         mass = np.add.reduceat(self.mass, self.starts)
         best: dict[int, tuple[float, int, int]] = {}
-        for k in np.flatnonzero(asked[self.rows[self.starts]]).tolist():
+        for k in np.flatnonzero(wanted[self.rows[self.starts]]).tolist():
             row = int(self.rows[self.starts[k]])
             if mass[k] > best.get(row, (0.0,))[0]:
                 best[row] = float(mass[k]), int(self.starts[k]), int(self.stops[k])

@@ -128,28 +128,30 @@ class CleaningRecord:
     def limits(self) -> list[str]:
         """Sentences about what was not judged, so that an empty list is not taken for a clean table."""
         table, links = self.table, self.table.links
-        said = []
+        lines = []
         for name, why in self.not_judged.items():
             blanks = sum(1 for text in texts(table.column(name)) if not text.strip())
             left = f"; {blanks} of its cells are blank" if blanks else ""
-            said.append(f"Not judged: column {quoted(name)} ({why}{left}).")
+            lines.append(f"Not judged: column {quoted(name)} ({why}{left}).")
         for name, why in self.judged_in_part.items():
-            said.append(f"Judged in part: column {quoted(name)} ({why}).")
+            lines.append(f"Judged in part: column {quoted(name)} ({why}).")
         unknown = int(links.facts.get("edges to unknown ids", 0))
         if unknown:
             share = unknown / max(1, int(links.facts.get("edges read", unknown)))
             example = links.facts.get("an unknown id")
             named = f", such as {quoted(example)}" if example is not None else ""
-            said.append(f"{unknown} edges ({share:.1%}) have an id that is not in the table{named}; they were ignored.")
+            lines.append(
+                f"{unknown} edges ({share:.1%}) have an id that is not in the table{named}; they were ignored."
+            )
         if table.facts.get("rows whose id another row has"):
-            said.append("Some ids occur more than once: their edges were assigned to the first such row.")
+            lines.append("Some ids occur more than once: their edges were assigned to the first such row.")
         if self.repeated_rows:
             first = ", ".join(str(row) for row in self.repeated_rows[0][:5])
-            said.append(
+            lines.append(
                 f"{len(self.repeated_rows)} groups of rows are identical (such as rows {first}, counted "
                 "from 0); repeated rows confirm one another."
             )
         for name, keys in self.repeated_keys.items():
             example = next(iter(keys))
-            said.append(f"Column {quoted(name)} looks like a key, but {len(keys)} values repeat, such as {example!r}.")
-        return said
+            lines.append(f"Column {quoted(name)} looks like a key, but {len(keys)} values repeat, such as {example!r}.")
+        return lines

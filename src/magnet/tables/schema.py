@@ -36,7 +36,7 @@ MIN_KEYS = 10  # different integers that show a key
 NORMAL_QUARTILES = 1.349  # a normal distribution's distance between the quartiles over its standard deviation
 LARGE = 1e100  # numbers beyond are divided first, so that the largest floats do not overflow
 SORTED_VALUES = 100 * MAX_CATEGORIES  # more are no categories and need no order
-DATE_SAMPLE = 1000  # cells by which a column of dates is told
+DATE_SAMPLE = 1000  # cells by which a column of dates is recognized
 _IDENTIFIER = re.compile(r"(^|[_\s])(id|ids|uuid|guid|key|index|idx|no|nr|number|code|zip|postcode|phone)$", re.I)
 _CODE = re.compile(r"(^|[_\s])(zip|zipcode|postcode|postal_?code|plz|code)$", re.I)
 _FALSE = ("0", "0.0", "false", "no", "n", "f", "off", "none", "absent", "-")
@@ -53,18 +53,18 @@ def infer_field(series: pd.Series, missing: tuple[str, ...] = MISSING, kind: str
     base = Field(name, "text", text=text, missing=missing)
     present = series[~is_missing(series, missing)]
     if kind in ("id", "label", "date", "text", "constant", "empty"):
-        return replace(base, kind=kind, note="given by the user", told=True)  # type: ignore[arg-type]
+        return replace(base, kind=kind, note="given by the user", given=True)  # type: ignore[arg-type]
     if present.empty:
         return replace(base, kind="empty", note="no values")
-    told = "as told" if kind else ""
+    note = "given by the user" if kind else ""
     if kind in ("count", "continuous"):
         comma, group = _marks(present) if text else (False, "")
-        field = _numeric(replace(base, comma=comma, group=group), numbers(present, comma, group), told)
+        field = _numeric(replace(base, comma=comma, group=group), numbers(present, comma, group), note)
         field = _written_like(field, present) if text else field
         return replace(field, kind=kind)  # type: ignore[arg-type]
     unique = _unique(present, text)
     if kind in ("binary", "categorical"):
-        return _of_values(base, present, unique, kind, told)
+        return _of_values(base, present, unique, kind, note)
     if len(unique) == 1:
         return replace(base, kind="constant", note="a single value")
     if pd.api.types.is_datetime64_any_dtype(series.dtype) or pd.api.types.is_timedelta64_dtype(series.dtype):
@@ -246,8 +246,8 @@ def infer_fields(
         left_alone: columns whose values cannot be judged, and why.
     """
     names = [str(name) for name in frame.columns]
-    told: Mapping[str, Any] = (override or {}).get("columns", {})
-    for what, asked in (("columns", columns), ("exclude", exclude), ("schema", told)):
+    settings: Mapping[str, Any] = (override or {}).get("columns", {})
+    for what, asked in (("columns", columns), ("exclude", exclude), ("schema", settings)):
         unknown = next((name for name in asked or () if name not in names), None)
         if unknown is not None:
             raise ValueError(f"{what} names {unknown!r}; the columns are {listed(names)}")
@@ -262,20 +262,20 @@ def infer_fields(
         elif name in (left_alone or {}):
             field = Field(name, "text", note=(left_alone or {})[name])
         else:
-            field = _told_field(frame[name], words, told.get(name, {}))
+            field = _given_field(frame[name], words, settings.get(name, {}))
         fields.append(field)
     return tuple(fields)
 
 
-def _told_field(series: pd.Series, missing: tuple[str, ...], told: Mapping[str, Any]) -> Field:
+def _given_field(series: pd.Series, missing: tuple[str, ...], settings: Mapping[str, Any]) -> Field:
     """The field of a column, with the user's settings if any."""
-    field = infer_field(series, words_of(told.get("missing")) or missing, told.get("kind"))
-    field = replace(field, told="kind" in told)
-    if field.kind in ("count", "continuous") and told.get("log", field.log) != field.log:
+    field = infer_field(series, words_of(settings.get("missing")) or missing, settings.get("kind"))
+    field = replace(field, given="kind" in settings)
+    if field.kind in ("count", "continuous") and settings.get("log", field.log) != field.log:
         number = numbers(series, field.comma, field.group)
-        field = _scaled(field, number[np.isfinite(number)], bool(told["log"]))
-    if "decimals" in told:
-        field = replace(field, decimals=told["decimals"], places=told["decimals"], exponent=False)
+        field = _scaled(field, number[np.isfinite(number)], bool(settings["log"]))
+    if "decimals" in settings:
+        field = replace(field, decimals=settings["decimals"], places=settings["decimals"], exponent=False)
     return field
 
 

@@ -101,11 +101,11 @@ def _features(
     return np.concatenate(parts, axis=1)
 
 
-def _ridge(features: Floats, target: Floats, wanted: Floats) -> Floats:
+def _ridge(features: Floats, target: Floats, new_features: Floats) -> Floats:
     """Ridge predictions of several targets, the penalty chosen by leaving out each row in turn."""
     center, spread = features.mean(axis=0), features.std(axis=0)
     spread[spread < MIN_SPREAD] = 1.0
     mean = target.mean(axis=0)
     path = RidgePath((features - center) / spread, target - mean, np.ones(len(target)))
     penalty = min(PENALTIES, key=lambda each: float(np.square(path.left_out(each)[0]).sum()))
-    return np.asarray(mean + ((wanted - center) / spread) @ path.coefficients(penalty))
+    return np.asarray(mean + ((new_features - center) / spread) @ path.coefficients(penalty))

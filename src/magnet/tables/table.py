@@ -102,10 +102,10 @@ class Table:
     @property
     def roles(self) -> dict[str, str]:
         """The roles given by the user."""
-        return {f.name: ROLE_OF_KIND[f.kind] for f in self.fields if f.told and f.kind in ROLE_OF_KIND}
+        return {f.name: ROLE_OF_KIND[f.kind] for f in self.fields if f.given and f.kind in ROLE_OF_KIND}
 
     @property
-    def told_facts(self) -> dict[str, Any]:
+    def shown_facts(self) -> dict[str, Any]:
         """The nonzero counts; without links, none about links."""
         found = {**self.facts, **({} if self.links.kind == "none" else self.links.facts)}
         return {name: value for name, value in found.items() if value}

@@ -85,7 +85,7 @@ def test_a_change_that_the_database_refuses_leaves_one_sentence(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("a.sqlite", "which table is meant; write a.sqlite::TABLE"),
+        ("a.sqlite", "the table must be named; write a.sqlite::TABLE"),
         ("a.sqlite::folk", "there is no table 'folk'"),
         ("a.sqlite::fts", "'fts' is a virtual table"),
         ("text.db", "neither a SQLite nor a DuckDB database"),

@@ -61,8 +61,8 @@ def _capitals(texts: Texts) -> Iterator[WrongText]:
         key = _tidy(text).casefold()
         if rows > leader.get(key, (0, ""))[0]:
             leader[key] = rows, text
-    worded = texts.only(lambda text: any(c.isalpha() for c in text))
-    styles, total = worded.tally(_style), worded.total
+    with_letters = texts.only(lambda text: any(c.isalpha() for c in text))
+    styles, total = with_letters.tally(_style), with_letters.total
     own, most = styles.most_common(1)[0] if styles else (None, 0)
     if most < STYLE * total:
         own = None

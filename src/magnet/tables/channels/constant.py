@@ -49,13 +49,15 @@ def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:
         values = read_numbers(column.values)
         x = values[column.read]
         constant = float(values[mode])
-        apart = np.isfinite(x) & (x != constant)
+        exceptions = np.isfinite(x) & (x != constant)
         if not np.isfinite(constant) or constant == 0 or np.isfinite(x).sum() < NUMERIC * n:
             continue
-        if _scattered(x[apart], constant, int(counts[mode])) and not _explained(table, j, apart, x):
-            said = f"{int(counts[mode])} of {n} rows have {column.values[mode]!r}"
-            for row in np.flatnonzero(apart).tolist():
-                why = f"{said} and no column explains the others, observed {column.values[column.read[row]]!r}: outlier"
+        if _scattered(x[exceptions], constant, int(counts[mode])) and not _explained(table, j, exceptions, x):
+            usual = f"{int(counts[mode])} of {n} rows have {column.values[mode]!r}"
+            for row in np.flatnonzero(exceptions).tolist():
+                why = (
+                    f"{usual} and no column explains the others, observed {column.values[column.read[row]]!r}: outlier"
+                )
                 yield j, Finding(row, column.values[mode], FOUND, SURE, "outlier", why)
 
 
@@ -77,11 +79,11 @@ def _scattered(others: Floats, constant: float, count: int) -> bool:
     return bool((repeats * (repeats - 1) / 2).sum() <= COLLISIONS * expected + 2)
 
 
-def _explained(table: CodedTable, position: int, apart: Bools, x: Floats) -> bool:
+def _explained(table: CodedTable, position: int, exceptions: Bools, x: Floats) -> bool:
     """Whether another column, or the previous row, explains where the exceptions are or how large they are."""
     for k, other in enumerate(table.columns):
         numbers = read_numbers(other.values)[other.read]
-        both = apart & np.isfinite(numbers)
+        both = exceptions & np.isfinite(numbers)
         if (
             k != position
             and both.sum() >= MIN_PAIRS
@@ -91,33 +93,33 @@ def _explained(table: CodedTable, position: int, apart: Bools, x: Floats) -> boo
             correlation = spearmanr(numbers[both], x[both])
             if abs(correlation.statistic) > RELATED and correlation.pvalue < P_VALUE:
                 return True
-    return located(table, position, apart)
+    return located(table, position, exceptions)
 
 
-def located(table: CodedTable, position: int, apart: Bools) -> bool:
+def located(table: CodedTable, position: int, exceptions: Bools) -> bool:
     """Whether another column, or the previous row, explains where some cells of a column are."""
-    hit = apart.astype(np.int64)
-    share = float(hit.mean())
-    plain = -float(np.mean(np.where(hit == 1, np.log(share), np.log1p(-share))))
-    sources = [np.concatenate([[0], hit[:-1]])]
+    is_exception = exceptions.astype(np.int64)
+    share = float(is_exception.mean())
+    plain = -float(np.mean(np.where(is_exception == 1, np.log(share), np.log1p(-share))))
+    sources = [np.concatenate([[0], is_exception[:-1]])]
     for k, other in enumerate(table.columns):
         if k == position:
             continue
         codes, levels = distinct(other.read)
-        if levels <= 0.5 * len(hit):
+        if levels <= 0.5 * len(is_exception):
             sources += [codes, (codes != np.bincount(codes).argmax()).astype(np.int64)]
         if other.blank >= 0:
             sources.append((other.read == other.blank).astype(np.int64))
         numbers = read_numbers(other.values)[other.read]
         known = np.isfinite(numbers)
-        if known.sum() > 0.5 * len(hit) and levels > FEW_NUMBERS:
+        if known.sum() > 0.5 * len(is_exception) and levels > FEW_NUMBERS:
             cuts = np.quantile(numbers[known], [0.25, 0.5, 0.75])
             sources.append(np.where(known, np.searchsorted(cuts, np.nan_to_num(numbers)), len(cuts) + 1))
-    return any(_loss(codes, hit, share) < (1 - EXPLAINED) * plain for codes in sources)
+    return any(_loss(codes, is_exception, share) < (1 - EXPLAINED) * plain for codes in sources)
 
 
-def _loss(codes: Codes, hit: Codes, share: float) -> float:
+def _loss(codes: Codes, is_exception: Codes, share: float) -> float:
     """Leave-one-out log loss of the exceptions given a grouping of the rows."""
-    total, hits = np.bincount(codes)[codes] - 1, np.bincount(codes, weights=hit)[codes] - hit
+    total, hits = np.bincount(codes)[codes] - 1, np.bincount(codes, weights=is_exception)[codes] - is_exception
     chance = (hits + PRIOR_ROWS * share) / (total + PRIOR_ROWS)
-    return -float(np.mean(np.where(hit == 1, np.log(chance), np.log1p(-chance))))
+    return -float(np.mean(np.where(is_exception == 1, np.log(chance), np.log1p(-chance))))

@@ -59,9 +59,9 @@ def audit(table: CodedTable) -> Iterator[tuple[int, Finding]]:
             table.shared[column.name] = np.where(known, y, verdict.center)
             if table.fill and column.role.arithmetic:
                 for row in np.flatnonzero(column.read == column.blank).tolist():
-                    likely, said = _expectation(verdict, row, write)
+                    likely, evidence = _expectation(verdict, row, write)
                     confidence = float(verdict.confidence[row])
-                    yield j, Finding(row, likely, 0.0, confidence, "missing", f"{said}, but blank: missing")
+                    yield j, Finding(row, likely, 0.0, confidence, "missing", f"{evidence}, but blank: missing")
         if verdict.reason and column.role.arithmetic:
             table.not_judged[column.name] = verdict.reason
         wrong = verdict.wrong >= LIST_FROM
@@ -189,9 +189,9 @@ def _finding(writing: _Writing, verdict: ColumnVerdict, row: int, write: Writer,
     probability, confidence = float(verdict.wrong[row]), float(verdict.confidence[row])
     kind = int(verdict.kind[row])
     if row in verdict.relations:
-        likely, said = write(verdict.suggestion[row], 0.0), verdict.relations[row]
+        likely, evidence = write(verdict.suggestion[row], 0.0), verdict.relations[row]
     elif kind == FAR:
-        likely, said = _expectation(verdict, row, write)
+        likely, evidence = _expectation(verdict, row, write)
         known = column.index.get(likely)
         if known is None or counts[known] < 2:  # not attested, however narrow the prediction
             confidence = min(confidence, UNSURE)
@@ -200,21 +200,21 @@ def _finding(writing: _Writing, verdict: ColumnVerdict, row: int, write: Writer,
     else:
         likely, right = writing.divided(int(column.read[row]), FACTORS[kind])
         confidence = min(confidence, max(right, UNSURE))  # 0.57 is a hundredth of 57.00, and of 56.81 if rounded
-        said = f"expected about {likely} from {_context(verdict.blocks)}"
+        evidence = f"expected about {likely} from {_context(verdict.blocks)}"
         observed += " (sign changed)" if FACTORS[kind] < 0 else f" ({FACTORS[kind]:g} times as large)"
-    return Finding(row, likely, probability, confidence, "outlier", f"{said}, observed {observed}: outlier")
+    return Finding(row, likely, probability, confidence, "outlier", f"{evidence}, observed {observed}: outlier")
 
 
 def _context(blocks: tuple[str, ...]) -> str:
     """What an expectation rests on, in words."""
-    said = {"row": "the rest of the row", "links": "linked rows", "linked rows": "linked rows", "squares": ""}
+    words_of = {"row": "the rest of the row", "links": "linked rows", "linked rows": "linked rows", "squares": ""}
     words = []
     for name in blocks:
         kind, _, what = name.partition(":")
         if kind == "group":
             words.append(f"rows with the same {what}")
         else:
-            words.append("the rows before and after" if kind == "order" else said[kind])
+            words.append("the rows before and after" if kind == "order" else words_of[kind])
     known = list(dict.fromkeys(w for w in words if w))
     return " and ".join([", ".join(known[:-1]), known[-1]] if known[1:] else known) or "the column"
 

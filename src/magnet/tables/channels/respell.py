@@ -73,7 +73,7 @@ class Respell:
         size = len(text)
         chance: dict[str, float] = {}
         digits: dict[str, float] = {}
-        worded: set[str] = set()
+        known_words: set[str] = set()
         tokens, _ = tokens_of(text)
         if odd:
             for k in range(size):
@@ -90,15 +90,15 @@ class Respell:
                 digits[longer] = share["delete"] / (size + 1) * 10 * (len(t) + 1)
             for word in words.get(t, ()):
                 fixed = "".join([*tokens[:k], word, *tokens[k + 1 :]])
-                worded.add(fixed)
+                known_words.add(fixed)
                 chance[fixed] = self._typo.likelihood(t, word) * len(word) / size
         bare = MARK.sub("", text)
-        worded.add(bare)
+        known_words.add(bare)
         chance[bare] = self._typo.likelihood(text, bare)
         chance.pop(text, None)
         index, counts = context.column.index, context.counts
         texts = [t for t in chance if not (t in index and index[t] < len(counts) and counts[index[t]] > 1)]
-        texts = [t for t in texts if t in worded or not context.novelty.odd(t)]
+        texts = [t for t in texts if t in known_words or not context.novelty.odd(t)]
         digits = {t: c for t, c in digits.items() if not context.novelty.odd(t)}
         measures = context.novelty.without(text, texts + list(digits))
         scored = [(chance[t] * m, t, chance[t], m) for t, m in zip(texts, measures, strict=False)]

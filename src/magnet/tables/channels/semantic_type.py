@@ -60,8 +60,8 @@ MARKS = {WEB_ADDRESS: re.compile(r"/|www\."), TELEPHONE: re.compile(r"^\s*\+")}
 
 @text_test("format", roles_but("quantity", "unit", "date", "time", "constant"), MIN_ROWS)
 def audit(texts: Texts) -> Iterator[WrongText]:
-    """Cells that are not of the type of nearly all others. Telephone numbers are told from other numbers by the name of
-    the column, or by a leading plus sign."""
+    """Cells that are not of the type of nearly all others. Telephone numbers are recognized by the
+    name of the column or a leading plus sign."""
     filled = texts.only(lambda text: not disguised_blank(text))
     for name, belongs in TYPES.items():
         own = filled.only(belongs)

@@ -29,14 +29,14 @@ def rewrite(texts: Texts) -> Iterator[WrongText]:
     own: list[tuple[int, str, int]] = []
     words: list[str] = []
     found: dict[int, int] = {}
-    meant: dict[int, int] = {}  # of the same truth value
+    same_truth: dict[int, int] = {}  # of the same truth value
     covered = 0
     for k, text, rows in sorted(texts, key=lambda each: -each[2]):
         word = _plain(text)
         at = _abbreviated(word, words)
         same = next((a for a, other in enumerate(words) if _truth(other) == _truth(word) >= 0 and other != word), -1)
         if at >= 0 or same >= 0:
-            (found if at >= 0 else meant)[k] = max(at, same)
+            (found if at >= 0 else same_truth)[k] = max(at, same)
             covered += rows
         elif covered < FORMAT_SHARE * texts.total or rows > SHARE * own[-1][2]:  # as frequent as the others
             own.append((k, text, rows))
@@ -46,7 +46,7 @@ def rewrite(texts: Texts) -> Iterator[WrongText]:
                 return
     count = len(own)
     logical = count == 2 and {_truth(word) for word in words} == {0, 1}
-    found |= meant if logical else {}
+    found |= same_truth if logical else {}
     if count < 2 or not found:
         return
     hits = np.bincount(list(found.values()), weights=[texts.counts[k] for k in found], minlength=count)

@@ -51,16 +51,16 @@ def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:
     best: dict[int, tuple[float, tuple[int, int]]] = {}
     for design in find_designs(table):
         found: dict[int, float] = {}
-        few: set[int] = set()
+        few_levels: set[int] = set()
         for j, column in table.judged(FACT_ROLES):
             claims = Claims(table, column, *design) if j not in design else None
             agreement = claims.agreement() if claims else None
             if claims and agreement is not None:
                 found[j] = agreement
-                few |= {j} if claims.levels <= FEW_NUMBERS else set()
-        disputed = any(agreement <= DISPUTED for j, agreement in found.items() if j not in few)
+                few_levels |= {j} if claims.levels <= FEW_NUMBERS else set()
+        disputed = any(agreement <= DISPUTED for j, agreement in found.items() if j not in few_levels)
         for j, agreement in found.items():
-            if (disputed or j not in few) and agreement > best.get(j, (0.0,))[0]:
+            if (disputed or j not in few_levels) and agreement > best.get(j, (0.0,))[0]:
                 best[j] = agreement, design
     for j, (agreement, design) in sorted(best.items()):
         for finding in Claims(table, table.columns[j], *design).judge():
@@ -99,7 +99,7 @@ class Claims:
         self.blanks = np.flatnonzero(empty & once)
         self.entity, self.source = self.entity_all[self.filled], self.source_all[self.filled]
         width = len(column.values)
-        self.keys, self.pair, self.held = np.unique(
+        self.keys, self.pair, self.pair_reports = np.unique(
             self.entity * width + column.read[self.filled], return_inverse=True, return_counts=True
         )
         self.pair_entity, self.pair_value = self.keys // width, self.keys % width
@@ -136,36 +136,36 @@ class Claims:
         reports = np.bincount(self.entity, minlength=self.entities)
         if reports[reports > 0].mean() < MIN_REPORTS:
             return None
-        within = ordered_pairs(self.held) / max(ordered_pairs(reports), 1.0)
-        values = np.bincount(self.pair_value, weights=self.held)
+        within = ordered_pairs(self.pair_reports) / max(ordered_pairs(reports), 1.0)
+        values = np.bincount(self.pair_value, weights=self.pair_reports)
         chance = ordered_pairs(values) / ordered_pairs(values.sum())
-        leading = self._leading(self.held)
+        leading = self._leading(self.pair_reports)
         kappa = MIN_KAPPA if self.levels > FEW_NUMBERS else FEW_KAPPA
         if within < chance + kappa * (1 - chance):
             return None
-        off = self.pair != leading[self.entity]
-        if off.sum() >= MIN_DEVIATIONS and self._coincidence(off) > COINCIDENCE:
+        deviates = self.pair != leading[self.entity]
+        if deviates.sum() >= MIN_DEVIATIONS and self._coincidence(deviates) > COINCIDENCE:
             return None
         return float(within)
 
-    def _coincidence(self, off: Codes) -> float:
+    def _coincidence(self, deviates: Codes) -> float:
         """Chance that two deviations of one source, on different entities, are the same value."""
-        source, value = self.source[off], self.pair_value[self.pair[off]]
-        _, held = np.unique(source * (int(value.max()) + 1) + value, return_counts=True)
-        return ordered_pairs(held) / max(ordered_pairs(np.bincount(source)), 1.0)
+        source, value = self.source[deviates], self.pair_value[self.pair[deviates]]
+        _, coinciding = np.unique(source * (int(value.max()) + 1) + value, return_counts=True)
+        return ordered_pairs(coinciding) / max(ordered_pairs(np.bincount(source)), 1.0)
 
     def _wrong_coincidence(self, leading: Codes) -> float:
         """Chance that two deviating reports on one entity are the same value."""
-        off = np.ones(len(self.keys), dtype=bool)
-        off[leading[leading >= 0]] = False
-        held = np.where(off, self.held, 0).astype(np.float64)
-        total = np.bincount(self.pair_entity, weights=held, minlength=self.entities)
-        chance = (ordered_pairs(held) + PRIOR_PAIRS * PRIOR_COINCIDENCE) / (ordered_pairs(total) + PRIOR_PAIRS)
+        deviates = np.ones(len(self.keys), dtype=bool)
+        deviates[leading[leading >= 0]] = False
+        deviating = np.where(deviates, self.pair_reports, 0).astype(np.float64)
+        total = np.bincount(self.pair_entity, weights=deviating, minlength=self.entities)
+        chance = (ordered_pairs(deviating) + PRIOR_PAIRS * PRIOR_COINCIDENCE) / (ordered_pairs(total) + PRIOR_PAIRS)
         return float(np.clip(chance, MIN_COINCIDENCE, MAX_COINCIDENCE))
 
     def truth(self) -> tuple[Floats, Floats]:
         """Posterior of every (entity, value) pair, and the reliability of every source."""
-        leading = self._leading(self.held)
+        leading = self._leading(self.pair_reports)
         q = self._wrong_coincidence(leading)
         reliability = np.full(self.sources, PRIOR_RELIABILITY)
         posterior = np.zeros(len(self.keys))
@@ -196,7 +196,7 @@ class Claims:
             value = self.column.values[self.pair_value[lead]]
             same = lead == self.pair[at]
             why = (
-                f"{int(self.held[lead])} of {int(reports[self.entity[at]])} rows with {key.name} "
+                f"{int(self.pair_reports[lead])} of {int(reports[self.entity[at]])} rows with {key.name} "
                 f"{key.values[key.read[row]]!r} have {value!r}; {site.name} {site.values[site.read[row]]!r} is "
                 f"correct in {reliability[self.source[at]]:.0%}: disagreement"
             )
@@ -204,11 +204,11 @@ class Claims:
             yield Finding(row, None if same else value, float(wrong[at]), confidence, "disagreement", why)
         for row in self.blanks.tolist():
             lead = int(leading[self.entity_all[row]])
-            if lead < 0 or self.held[lead] < 2:
+            if lead < 0 or self.pair_reports[lead] < 2:
                 continue
             value, count = self.column.values[self.pair_value[lead]], int(reports[self.entity_all[row]])
             known = float(posterior[lead])
             name = f"{key.name} {key.values[key.read[row]]!r}"
-            why = f"{int(self.held[lead])} of {count} other rows with {name} have {value!r}"
+            why = f"{int(self.pair_reports[lead])} of {count} other rows with {name} have {value!r}"
             chance = 1 - 0.5**count  # a source leaves a value out that exists with one half, each independently
             yield Finding(row, value, chance, known * chance, "missing", f"{why}, but blank: missing")

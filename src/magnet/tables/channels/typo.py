@@ -120,15 +120,15 @@ class Typo:
         """Values of the column within one operation (or two edits, in small columns) of a rarer observed text."""
         column, counts = context.column, context.counts
         values = column.values
-        heard = [k for k in context.suspects() if len(values[k]) <= LONGEST]
+        observed = [k for k in context.suspects() if len(values[k]) <= LONGEST]
         known = [k for k in np.flatnonzero(counts >= 2).tolist() if values[k] and len(values[k]) <= LONGEST]
         found: list[Proposal] = []
-        state = np.array([len(heard), *heard, *known]).tobytes()
+        state = np.array([len(observed), *observed, *known]).tobytes()
         if self._near.get(column.name, (b"",))[0] != state:  # most columns stay as they are from pass to pass
-            texts = [values[k] for k in heard], [values[k] for k in known]
+            texts = [values[k] for k in observed], [values[k] for k in known]
             self._near[column.name] = state, near_pairs(*texts, MAX_PAIRS)
         for x, v in self._near[column.name][1]:
-            a, b = heard[x], known[v]
+            a, b = observed[x], known[v]
             if counts[b] >= counts[a]:
                 chance = self.likelihood(values[a], values[b])
                 if chance > 0:

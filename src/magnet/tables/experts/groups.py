@@ -113,7 +113,7 @@ class Votes:
         column: the column.
         context: of each row.
         keys: ``context * (values + 1) + value`` of the votes, sorted.
-        held: how many votes each key has.
+        votes: how many votes each key has.
         size: votes of each context.
         kappa: smoothing.
     """
@@ -123,10 +123,16 @@ class Votes:
     min_votes = 1  # of a value that is proposed
 
     def __init__(
-        self, column: CodedColumn, context: Codes, keys: Codes, held: Codes | Floats, size: Codes | Floats, kappa: float
+        self,
+        column: CodedColumn,
+        context: Codes,
+        keys: Codes,
+        votes: Codes | Floats,
+        size: Codes | Floats,
+        kappa: float,
     ) -> None:
         self._column, self._current, self._context = column, column.current, context
-        self._keys, self._held, self._size, self._kappa = keys, held, size, kappa
+        self._keys, self._votes, self._size, self._kappa = keys, votes, size, kappa
         self._known, self._frequency = len(column.values), Frequency(column)
 
     def _count(self, context: Codes, codes: Codes) -> Codes | Floats:
@@ -134,7 +140,7 @@ class Votes:
             return np.zeros(len(context))
         keys = context * (self._known + 1) + np.minimum(codes, self._known)
         at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        return np.where(self._keys[at] == keys, self._held[at], 0)
+        return np.where(self._keys[at] == keys, self._votes[at], 0)
 
     def probability(self, rows: Codes, codes: Codes) -> Floats:
         context = self._context[rows]
@@ -149,10 +155,10 @@ class Votes:
     def leading(self) -> Codes:
         """The values with most votes in each context, ``[contexts, TOP]``, -1 where there are fewer."""
         context, code = self._keys // (self._known + 1), self._keys % (self._known + 1)
-        order = np.lexsort((-self._held, context))
-        context, code, held = context[order], code[order], self._held[order]
+        order = np.lexsort((-self._votes, context))
+        context, code, votes = context[order], code[order], self._votes[order]
         rank = np.arange(len(context)) - np.searchsorted(context, np.arange(len(self._size)))[context]
-        keep = (rank < TOP) & (held >= self.min_votes)
+        keep = (rank < TOP) & (votes >= self.min_votes)
         out = np.full((len(self._size), TOP), -1, dtype=np.int64)
         out[context[keep], rank[keep]] = code[keep]
         return out
@@ -165,14 +171,14 @@ class Votes:
         the exceptions fall on these contexts. No context has one where many large ones are mixed, as the sexes are in
         the middle of the range of heights."""
         leader = self.leading()[:, 0]
-        held = self._count(np.arange(len(leader)), np.maximum(leader, 0))
+        votes = self._count(np.arange(len(leader)), np.maximum(leader, 0))
         share, rows = (MAJORITY, 2) if self.strict else (CLEAR, LARGE)
         large = (leader >= 0) & (self._size > rows)
-        clear = large & (held > share * self._size)
+        clear = large & (votes > share * self._size)
         if not self.strict and self.votes_itself and self._size[large & ~clear].sum() > MIXED * self._size[large].sum():
             clear[:] = False
-        spread = dispersion((self._size - held)[clear], self._size[clear]) if self.votes_itself else 0.0
-        return np.where(clear, leader, -1)[self._context], held[self._context].astype(np.float64), spread
+        spread = dispersion((self._size - votes)[clear], self._size[clear]) if self.votes_itself else 0.0
+        return np.where(clear, leader, -1)[self._context], votes[self._context].astype(np.float64), spread
 
 
 class Groups(Votes):
@@ -194,8 +200,8 @@ class Groups(Votes):
         group = self._columns[0].current
         for other in self._columns[1:]:
             group = joint(group, other.current)
-        keys, held = np.unique(group * (len(column.values) + 1) + column.current, return_counts=True)
-        super().__init__(column, group, keys, held, np.bincount(group), kappa)
+        keys, votes = np.unique(group * (len(column.values) + 1) + column.current, return_counts=True)
+        super().__init__(column, group, keys, votes, np.bincount(group), kappa)
 
     def probability(self, rows: Codes, codes: Codes) -> Floats:
         return self._strict_probability(rows, codes) if self.strict else super().probability(rows, codes)
@@ -206,11 +212,11 @@ class Groups(Votes):
         group, same = self._context[rows], self._current[rows] == codes
         of_key = self._keys // (self._known + 1)
         top = np.zeros(len(self._size), dtype=np.int64)
-        np.maximum.at(top, of_key, self._held)
-        total = np.bincount(of_key, weights=RIGHT_ODDS ** (self._held - top[of_key]).astype(float))[group]
+        np.maximum.at(top, of_key, self._votes)
+        total = np.bincount(of_key, weights=RIGHT_ODDS ** (self._votes - top[of_key]).astype(float))[group]
         own = RIGHT_ODDS ** (self._count(group, self._current[rows]) - top[group]).astype(float)
-        said = RIGHT_ODDS ** (self._count(group, codes) - same - top[group]).astype(float)
-        return said / (total - own + own / RIGHT_ODDS + RIGHT_ODDS ** -top[group].astype(float))
+        support = RIGHT_ODDS ** (self._count(group, codes) - same - top[group]).astype(float)
+        return support / (total - own + own / RIGHT_ODDS + RIGHT_ODDS ** -top[group].astype(float))
 
     def evidence(self, row: int, code: int) -> str:
         votes = self._count(self._context[[row]], np.array([code]))[0] - (self._current[row] == code)
@@ -231,11 +237,11 @@ def choose_contexts(context: ColumnContext) -> list[tuple[tuple[int, ...], float
     n = table.num_rows
     rows = _screen(n, table.seed)
     value = column.current[rows]
-    held = np.bincount(value)[value]
-    frequency = np.maximum((held - 1) / max(len(rows) - 1, 1), UNSEEN / len(rows))
+    repeats = np.bincount(value)[value]
+    frequency = np.maximum((repeats - 1) / max(len(rows) - 1, 1), UNSEEN / len(rows))
     floor = float(np.log(frequency).mean())
     # the most that groups can gain: they predict nothing where a value or a group has one row
-    most = np.where(held > 1, -np.log(frequency), 0.0) / len(rows)
+    most = np.where(repeats > 1, -np.log(frequency), 0.0) / len(rows)
     forced = {table.position(name) for name in table.link_by}
     groups: dict[int, Grouping] = {}
     levels: dict[int, int] = {}

@@ -217,7 +217,7 @@ def _chosen(path: Path, tables: list[str]) -> str:
     if name in tables or (not name and len(tables) == 1):
         return name or tables[0]
     named = listed(sorted(tables)) or "none"
-    what = f"there is no table {name!r} in it" if name else "it has to be said which table is meant"
+    what = f"there is no table {name!r} in it" if name else "the table must be named"
     raise BadTable(f"{file_of(path)}: {what}; write {file_of(path).name}{SEPARATOR}TABLE (there are: {named})")
 
 

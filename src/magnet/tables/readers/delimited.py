@@ -89,9 +89,9 @@ def read_delimited(path: Path, encoding: str | None = None) -> Delimited:
     if not filled:
         raise BadTable(f"{path} is empty; a header line and at least one row are needed")
     start = filled[0]
-    told = _SEPARATOR.fullmatch(lines[start].strip('\r\n\ufeff "'))
-    if told and len(filled) > 1:  # Excel's own line about what separates the cells
-        return _parse(path, text, lines, filled[1], told[1])
+    declared = _SEPARATOR.fullmatch(lines[start].strip('\r\n\ufeff "'))
+    if declared and len(filled) > 1:  # Excel's own line about what separates the cells
+        return _parse(path, text, lines, filled[1], declared[1])
     return _parse(path, text, lines, start, _guess_delimiter(path, lines[start]))
 
 

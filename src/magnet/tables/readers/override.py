@@ -41,8 +41,8 @@ def read_override(path: Path) -> dict[str, Any]:
     if not isinstance(content.get("columns", {}), dict):
         raise ValueError(f"{path}: columns must be a table of column names and kinds")
     columns = {}
-    for name, told in content.get("columns", {}).items():
-        entry = {"kind": told} if isinstance(told, str) else told
+    for name, given in content.get("columns", {}).items():
+        entry = {"kind": given} if isinstance(given, str) else given
         if not isinstance(entry, dict) or set(entry) - ENTRIES:
             raise ValueError(f"{path}: column {name!r} takes a kind, or a table of {', '.join(sorted(ENTRIES))}")
         if entry.get("kind", "text") not in KINDS:

@@ -26,7 +26,7 @@ PHONE_DIGITS = (10, 11)  # of a telephone number without marks, where the header
 MIN_STEPS, RUNNING = 10, 0.8  # rows, and share of them, that follow the row before by one
 SINGLE_WORDS = 1.5  # words per text below which texts that hardly repeat are identifiers (not swept)
 REPEATING = 0.5  # different texts per filled cell up to which they are categories
-READ_TEXTS = 200  # by which a column of numbers is told from one of texts
+READ_TEXTS = 200  # by which columns of numbers are distinguished from texts
 FEW_UNITS = 12  # writings of a unit in one column; more are words, as in addresses
 LABEL = re.compile(
     r"(^|[^a-z])(id|code|no|nr|num|number|zip|zipcode|fips|phone|fax|index|key|year|postal|issn|isbn)($|[^a-z])"
@@ -68,8 +68,8 @@ def _moment(texts: Texts, table: CodedTable) -> Role | None:
 
 def _numeric(texts: Texts, table: CodedTable) -> Role | None:
     numbers = [(text, rows) for _, text, rows in texts if number(text) is not None]
-    held = sum(rows for _, rows in numbers)
-    if held < MOST * texts.total:
+    rows_with_number = sum(rows for _, rows in numbers)
+    if rows_with_number < MOST * texts.total:
         return None
     whole = all(WHOLE.fullmatch(v.strip()) for v, _ in numbers)
     lengths = np.bincount([len(v.strip()) for v, _ in numbers], weights=[c for _, c in numbers])
@@ -85,7 +85,7 @@ def _numeric(texts: Texts, table: CodedTable) -> Role | None:
         return Role("identifier", "whole numbers that hardly repeat and are written alike")
     if label or (whole and fixed and width >= CODE_DIGITS and not any(v.startswith("-") for v, _ in numbers)):
         return Role("code", f"integers used as identifiers, mostly {width} digits")
-    return Role("quantity", f"{held / texts.total:.0%} of the filled cells are numbers")
+    return Role("quantity", f"{rows_with_number / texts.total:.0%} of the filled cells are numbers")
 
 
 def _runs_on(numbers: list[tuple[str, int]], width: int) -> bool:
