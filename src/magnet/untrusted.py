@@ -24,6 +24,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 MEMORY_SHARE = 0.5  # of the machine's memory that one input may take; the rest is for working on it
+MOST_MEMORY = 64 << 30  # bytes, where the memory of the machine is not known or larger
+MAX_SIDE = 2**40  # rows or columns of a sparse matrix
+# the local header of a ZIP member has 30 bytes, of which the last four are the lengths of what follows it
+ZIP_HEADER, ZIP_LENGTHS = 30, "<HH"
 
 
 @cache
@@ -32,7 +36,7 @@ def memory_limit() -> int:
     override = os.environ.get("MAGNET_MAX_BYTES", "")
     if override.isdigit():
         return int(override)
-    sizes = [64 << 30]
+    sizes = [MOST_MEMORY]
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         sizes.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     group = Path("/sys/fs/cgroup/memory.max")  # what a container may use
@@ -85,9 +89,10 @@ def _map_member(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -
         return np.zeros(shape, dtype)
     if member.compress_type == zipfile.ZIP_STORED:
         with path.open("rb") as file:  # the array follows the names and its own header
-            file.seek(member.header_offset + 26)
-            names = sum(struct.unpack("<HH", file.read(4)))
-        return np.memmap(path, dtype, "r", member.header_offset + 30 + names + header, shape)
+            size = struct.calcsize(ZIP_LENGTHS)
+            file.seek(member.header_offset + ZIP_HEADER - size)
+            names = sum(struct.unpack(ZIP_LENGTHS, file.read(size)))
+        return np.memmap(path, dtype, "r", member.header_offset + ZIP_HEADER + names + header, shape)
     free = shutil.disk_usage(tempfile.gettempdir()).free
     if member.file_size > free:
         needed = f"{member.file_size / 2**30:.3g} GiB of temporary files"
@@ -136,7 +141,7 @@ def check_csr(
     values: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: NDArray[Any]
 ) -> tuple[int, int]:
     """The shape of a CSR matrix of arrays from a file (or memory maps), every index of which is checked."""
-    if shape.shape != (2,) or shape.dtype.kind not in "iu" or (shape < 0).any() or (shape > 2**40).any():
+    if shape.shape != (2,) or shape.dtype.kind not in "iu" or (shape < 0).any() or (shape > MAX_SIDE).any():
         raise ValueError(f"the shape of a sparse matrix is {str(shape.tolist())[:80]}; it must be two whole numbers")
     for name, part, kinds in (("data", values, "biuf"), ("indices", indices, "iu"), ("indptr", indptr, "iu")):
         if part.ndim != 1 or part.dtype.kind not in kinds:

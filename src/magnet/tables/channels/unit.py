@@ -88,7 +88,7 @@ def _superfluous(
         own = {k: text for k, (text, unit) in parsed.items() if unit and names[unit] == name}
         rows = texts.rows(own)
         ranks = np.searchsorted(plain, read_numbers(list(own.values()))) / len(plain) - 0.5
-        same_size = abs(float(ranks.mean())) * np.sqrt(12 * len(own)) < OTHER_SIZE
+        same_size = abs(float(ranks.mean())) * np.sqrt(12 * len(own)) < OTHER_SIZE  # uniform ranks vary by 1 / 12
         for k, text in own.items():
             why = f"{bare} of {bare + units.total()} numbers have no unit, this one has {parsed[k][1]!r}"
             yield k, without_noise(text), SURE if rows >= REPEATS and same_size else UNSURE, why
