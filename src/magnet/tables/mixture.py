@@ -41,11 +41,16 @@ _DISAGREEMENT, _TYPO, _RESPELL = _CHANNELS = (-1, 0, 1)
 
 @dataclass(eq=False)
 class ColumnJudgment:
-    """Findings of one column, misspellings expected, rows in which they could be seen, what may be learned, and, where
-    it was wanted for, the likeliest value of every blank with its probability.
+    """What is found in one column.
 
-    A misspelling can be seen with certainty where the right value occurs in other rows, so rates are estimated from
-    such corrections and rows only.
+    Args:
+        findings: by row.
+        misspelled: number of misspelled cells that is expected where the right value occurs in other rows: only there
+            can a misspelling be seen with certainty, so that rates are estimated from these rows.
+        identifiable: number of such rows.
+        repairs: code of the right value, by row, where it is certain enough to learn from.
+        lessons: misspelled texts and what they should be.
+        fillings: the likeliest value of every blank and its probability, if requested.
     """
 
     findings: dict[int, Finding]
@@ -60,8 +65,9 @@ class ColumnJudgment:
 class ColumnModel(ColumnPrior):
     r"""Prior and channels of one column.
 
-    For row i with observed text o, ``own`` is :math:`(1 - \epsilon) P(o \mid i)` and a candidate v of channel c has
-    :math:`\epsilon_c \, P_c(o \mid v) \, P(v \mid i)`; the posterior is their share of the sum.
+    For row i with observed text o, "o is right" has the mass :math:`(1 - \epsilon) P(o \mid i)`, and "it should be v and
+    came through channel c" has :math:`\epsilon_c \, P_c(o \mid v) \, P(v \mid i)`; the posterior is their share of the
+    sum.
     """
 
     def _expand(self, observed: Codes) -> tuple[Codes, Codes]:
@@ -72,7 +78,7 @@ class ColumnModel(ColumnPrior):
         offset = np.arange(len(which)) - np.repeat(np.cumsum(size) - size, size)
         return which, order[starts[observed][which] + offset]
 
-    def _from_channels(self, own: Floats) -> list[_Pairs]:
+    def _from_channels(self, p_read: Floats) -> list[_Pairs]:
         """Candidates that a misspelling turns into the observed text."""
         out: list[_Pairs] = []
         self.near_values: dict[int, list[tuple[int, float]]] = {}
@@ -87,7 +93,7 @@ class ColumnModel(ColumnPrior):
             strength = self.rate * likelihood
             which, rows = self._expand(observed)
             bound = strength * np.where(np.isnan(measure), 1.0, measure * self.weights[-1])
-            keep = bound[which] > PRUNED * own[rows]
+            keep = bound[which] > PRUNED * p_read[rows]
             which, rows = which[keep], rows[keep]
             out.append(_Pairs.of(rows, candidate[which], strength[which], measure[which], at))
         return out
@@ -125,24 +131,26 @@ class ColumnModel(ColumnPrior):
                 if siblings:
                     self._base[x] += len(siblings) / (total + 1) * strength / self.rate / total
 
-    def _from_experts(self, own: Floats) -> list[_Pairs]:
+    def _from_experts(self, p_read: Floats) -> list[_Pairs]:
         """Candidates that an expert expects in the place of the observed text."""
         out: list[_Pairs] = []
         column, blank = self.column, self.column.blank
-        largest_rate = MAX_LIKELIHOOD * self.rate + self._exception_rate(own)
-        possible = (PRUNED * own < largest_rate) & (column.read != blank)
+        largest_rate = MAX_LIKELIHOOD * self.rate + self._exception_rate(p_read)
+        possible = (PRUNED * p_read < largest_rate) & (column.read != blank)
         for expert in self.experts:
             for codes in expert.proposals().T:
                 rows = np.flatnonzero(possible & (codes >= 0) & (codes != column.read) & (codes != blank))
                 if not len(rows):
                     continue
                 values, read = codes[rows], column.read[rows]
-                expected = self.frequency.probability(rows, read) + self.base(read)
-                out.append(_Pairs.of(rows, values, self._exception_rate(own)[rows] * expected, np.nan, _DISAGREEMENT))
+                strength = self._exception_rate(p_read)[rows] * (
+                    self.frequency.probability(rows, read) + self.base(read)
+                )
+                out.append(_Pairs.of(rows, values, strength, np.nan, _DISAGREEMENT))
                 out.append(_Pairs.of(rows, values, self.rate * self._typo_pairs(read, values), np.nan, _TYPO))
         return out
 
-    def _exception_rate(self, own: Floats) -> Floats:
+    def _exception_rate(self, p_read: Floats) -> Floats:
         r"""Rate of the disagreement channel per row.
 
         If contexts nearly determine the column, likelihood alone cannot separate isolated exceptions from chance;
@@ -151,14 +159,14 @@ class ColumnModel(ColumnPrior):
         """
         if self._exceptions is not None:
             return self._exceptions
-        rate = np.full(len(own), self.options.disagreement_rate)
+        rate = np.full(len(p_read), self.options.disagreement_rate)
         groups = [e for e in self.experts if isinstance(e, Groups | Links)]
         self._exceptions = rate
         if not groups or self.weights[0] + self.weights[-1] > self.options.exception_share:
             return rate
         read = self.column.read
-        expected = self.frequency.probability(np.arange(len(own)), read) + self.base(read)
-        against, most, claimed, genuine = np.zeros(len(own)), np.zeros(len(own)), np.full(len(own), -1), False
+        expected = self.frequency.probability(np.arange(len(p_read)), read) + self.base(read)
+        against, most, claimed, genuine = np.zeros(len(p_read)), np.zeros(len(p_read)), np.full(len(p_read), -1), False
         for group in groups:
             leader, votes, spread = group.agreement()
             if group is groups[0]:
@@ -174,7 +182,7 @@ class ColumnModel(ColumnPrior):
         if not genuine:
             odds = self.options.exception_odds * self.options.exception_factor ** (against - 1)
             odds *= np.minimum(most / self.options.exception_votes, 1.0)
-            boosted = np.minimum(odds * own / np.maximum(expected, MIN_EXPECTED), self.options.rate_cap)
+            boosted = np.minimum(odds * p_read / np.maximum(expected, MIN_EXPECTED), self.options.rate_cap)
             self._exceptions = np.where(against > 0, np.maximum(rate, boosted), rate)
         return self._exceptions
 
@@ -234,15 +242,15 @@ class ColumnModel(ColumnPrior):
 
     def judge(self) -> ColumnJudgment:
         """Posterior of every cell of the column."""
-        own = self.prior_of_read()
-        proposed = self._from_channels(own)
+        p_read = self.prior_of_read()
+        proposed = self._from_channels(p_read)
         self._add_siblings()  # which raises the prior of texts one edit from others
-        own = self.prior_of_read()
-        pairs = [part for part in proposed + self._from_experts(own) if len(part.rows)]
-        own = self._mass_of_read(own)
+        p_read = self.prior_of_read()
+        pairs = [part for part in proposed + self._from_experts(p_read) if len(part.rows)]
+        read_mass = self._mass_of_read(p_read)
         if not pairs:
             return ColumnJudgment({}, 0.0, self._identifiable(), {}, [])
-        return self._findings(own, self._candidates(pairs))
+        return self._findings(read_mass, self._candidates(pairs))
 
     def _mass_of_read(self, prior: Floats) -> Floats:
         """Mass of the reading that the text of a row is right ``[rows]``, from its prior."""
@@ -273,15 +281,15 @@ class ColumnModel(ColumnPrior):
             np.r_[starts[1:], len(first)],
         )
 
-    def _findings(self, own: Floats, found: _Candidates) -> ColumnJudgment:
+    def _findings(self, read_mass: Floats, found: _Candidates) -> ColumnJudgment:
         """The likeliest candidate of every row that is probably wrong.
 
         Corrections to texts that the column does not hold (``in_column`` is false) may be far more than the rate of
         misspellings allows; they count in proportion.
         """
         column, n = self.column, len(self.column.read)
-        total = own + np.bincount(found.rows, weights=found.mass, minlength=n)
-        wrong = 1 - own / np.maximum(total, FLOOR)
+        total = read_mass + np.bincount(found.rows, weights=found.mass, minlength=n)
+        wrong = 1 - read_mass / np.maximum(total, FLOOR)
         share = found.mass / np.maximum(total[found.rows], FLOOR)
         misspelled = float(share[(found.channel >= _TYPO) & found.in_column].sum())
         invented = float(share[~found.in_column].sum())
@@ -363,7 +371,7 @@ class _Candidates(NamedTuple):
     stops: Codes
 
     def likeliest(self, wanted: Bools) -> dict[int, tuple[float, int, int]]:
-        """The value with the most mass, and its pairs ``start:stop``, of each row that is wanted for ``[rows]``."""
+        """The value with the most mass, and its pairs ``start:stop``, of the wanted rows."""
         mass = np.add.reduceat(self.mass, self.starts)
         best: dict[int, tuple[float, int, int]] = {}
         for k in np.flatnonzero(wanted[self.rows[self.starts]]).tolist():
