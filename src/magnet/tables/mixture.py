@@ -65,9 +65,9 @@ class ColumnJudgment:
 class ColumnModel(ColumnPrior):
     r"""Prior and channels of one column.
 
-    For row i with observed text o, "o is right" has the mass :math:`(1 - \epsilon) P(o \mid i)`, and "it should be v and
-    came through channel c" has :math:`\epsilon_c \, P_c(o \mid v) \, P(v \mid i)`; the posterior is their share of the
-    sum.
+    For row i with observed text o, "o is right" has the mass :math:`(1 - \epsilon) P(o \mid i)`, and "it should be v
+    and came through channel c" has :math:`\epsilon_c \, P_c(o \mid v) \, P(v \mid i)`; the posterior is their share of
+    the sum.
     """
 
     def _expand(self, observed: Codes) -> tuple[Codes, Codes]:
@@ -103,7 +103,7 @@ class ColumnModel(ColumnPrior):
 
         With :math:`\rho_c` the share of the V established values that have another one at an operation of class c (such
         as one digit replaced), a text x that is such an operation away from v gets :math:`\rho_c \, P(x \mid v) / V`
-        more base measure: dense codes and numbered names are no typos. A value with_sibling a far more frequent one is
+        more base measure: dense codes and numbered names are no typos. A value beside a far more frequent one is
         not established.
         """
         counts, near = self.counts, self.near_values
