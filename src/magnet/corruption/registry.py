@@ -15,7 +15,7 @@ from magnet.corruption.patches import corrupt_patches
 from magnet.corruption.result import Corruption
 from magnet.datasets import DATASETS
 
-# Ours, since the paper corrupts whole rows: few enough cells that most of a row is right.
+# Ours (not swept), as the paper corrupts whole rows: most cells of a row stay right.
 NODE_SHARE, CELL_RATIO, OUTLIER_RATIO = 0.3, 0.02, 0.05
 
 # name: (function, fixed options, options that may be given)

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
 
-DENSE = 4  # where more than one in so many is drawn, all are sorted at random
-DRAWS_AT_ONCE = 1 << 22  # random numbers of that; set by memory
+DENSE = 4  # where more than one in so many is drawn, all are sorted at random (not swept)
+DRAWS_AT_ONCE = 1 << 22  # random numbers of that; bounds memory
 
 
 def distinct(rng: np.random.Generator, rows: int, size: int, population: int) -> IntArray:

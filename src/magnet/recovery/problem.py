@@ -21,7 +21,7 @@ TIGHT = 1e-6
 #: Columns whose spread is estimated at a time on a CPU: there are a dozen arrays of their size.
 SPREAD_COLUMNS = 64
 
-#: Spreads below this part of the root mean square are not robust, but zero for most cells.
+#: Spreads below this part of the root mean square are those of bands that are 0 in most cells (not swept).
 TINY_SPREAD = 0.01
 
 #: ``preset="paper"``: 15 iterations of Zhou et al. (2023) with their weights; ``"default"``: ours.

@@ -16,15 +16,15 @@ from magnet.detection.data.scratch import cached_rows
 from magnet.detection.options import DATA, MIN_PROBABILITY, MIN_SQUARE, MIN_WEIGHT, NUMERIC
 from magnet.scales import BINOMIAL_KERNEL, LOG_MEDIAN_VARIANCE, NORMAL_MAD
 
-BLOCK_COLUMNS = 64  # that are worked on at a time. Set by memory
-SAMPLED_ROWS = 10_000  # at least, that levels of the prediction are found by. Set by run time
-SAMPLED_CELLS = 1_000_000  # that a quantile is taken over. Set by run time
-GRID_SAMPLE = 1_000  # cells that show whether a column has few different values. Set by run time
+BLOCK_COLUMNS = 64  # that are worked on at a time, at most; bounds memory
+SAMPLED_ROWS = 10_000  # at least, that levels of the prediction are found by; bounds run time
+SAMPLED_CELLS = 1_000_000  # that a quantile is taken over; bounds run time
+GRID_SAMPLE = 1_000  # cells that show whether a column has few different values; bounds run time
 LEVELS = 4  # of the prediction in which the spread may differ (not swept)
 RIDGE = 1e-3  # per row, of the least squares on the neighbors' means, which are nearly collinear (not swept)
-BINS_PER_SPREAD = 4  # of the histogram of wrong values
-NARROW = 2  # standard errors that show that the residuals of a row are smaller than those of others
-FAR_QUANTILE = 0.99  # of the residuals: the far ones
+BINS_PER_SPREAD = 4  # of the histogram of wrong values (not swept)
+NARROW = 2  # standard errors that show that the residuals of a row are smaller than those of others (not swept)
+FAR_QUANTILE = 0.99  # of the residuals: the far ones (not swept)
 
 
 class NumericModel:

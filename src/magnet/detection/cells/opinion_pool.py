@@ -12,9 +12,9 @@ from magnet.detection.options import DATA, POOL, TINY
 from magnet.detection.thresholds import empirical_bayes_share
 
 MIN_PREDICTIVE = 1e-7  # probability of a value under a predictor, so that its logarithm is finite in float32
-UNSEEN = 1e-3  # cells added to every value's count, for values that no cell holds
-MIN_START = 0.01  # least weight of a predictor where the search begins: the root of 0 has no gradient
-EM_STEPS, LBFGS_STEPS = 200, 60  # at most; both usually end earlier
+UNSEEN = 1e-3  # cells added to every value's count, for values that no cell holds (not swept)
+MIN_START = 0.01  # least weight of a predictor where the search begins: the root of 0 has no gradient (not swept)
+EM_STEPS, LBFGS_STEPS = 200, 60  # at most (not swept)
 
 
 @dataclass(frozen=True)

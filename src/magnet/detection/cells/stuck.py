@@ -16,7 +16,7 @@ from magnet.detection.options import CELLS, DATA, GATE
 
 FloatArray = NDArray[np.float32]
 
-MAX_NEAR = 10  # at most one in so many other rows holds one of the nearest numbers
+MAX_NEAR = 10  # at most one in so many other rows holds one of the nearest numbers (not swept)
 
 
 @dataclass(frozen=True)

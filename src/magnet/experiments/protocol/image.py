@@ -38,9 +38,10 @@ RING = 6
 #: Number of noisy patches in an image, and of images.
 NOISY, IMAGES = 9, 68
 #: Detection of noisy patches: least level of the noise (two gray levels), quantile of the levels around a patch, share
-#: of the patches that may be noisy, patches that make a cluster, and the gap below it. Chosen on pictures 1 to 8.
+#: of the patches that may be noisy, patches that make a cluster, and the gap below it (not swept).
 MIN_LEVEL, AROUND, TOP_SHARE, CLUSTER, MIN_GAP = 2 / 255, 0.75, 0.05, 3, 0.15
-#: Bounds of the trust in a noisy value, the upper one in the pilot and afterwards, and the least variance of the noise.
+#: Bounds of the trust in a noisy value, the upper one in the pilot and afterwards, and the least variance of the noise
+#: (not swept).
 MIN_TRUST, MAX_PILOT_TRUST, MAX_TRUST, MIN_NOISE = 1e-5, 0.5, 0.3, 1e-6
 #: Weight of the links relative to that of an intact pixel, and how precisely and how long it is solved.
 LINK_WEIGHT, TOLERANCE, MAX_ITER = 1e-4, 1e-7, 3000

@@ -27,8 +27,8 @@ EXPLAINED = 0.15  # share of the uncertainty about where exceptions are that ano
 RELATED, P_VALUE = 0.5, 0.01  # rank correlation of the exceptions with another number, and its significance
 NUMERIC = 0.95  # share of the cells that are numbers
 MIN_PAIRS = 8  # exceptions beside numbers of another column that a correlation needs (not swept)
-MAX_GRID = 100_000  # values that the exceptions could have been rounded to; more make no difference
-PRIOR_ROWS = 2  # at the overall share, that every group has besides its own
+MAX_GRID = 100_000  # values that the exceptions could have been rounded to; bounds memory
+PRIOR_ROWS = 2  # at the overall share, that every group has besides its own (not swept)
 
 
 def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:

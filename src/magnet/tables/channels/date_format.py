@@ -11,7 +11,7 @@ from magnet.tables.options import FEW_ROWS, REPEATS, SURE, UNSURE
 from magnet.tables.roles.dates import Style, parse_moment, write_moment
 
 LEADING = 0.6  # share of the moments that one writing needs to be the column's own
-MAX_STYLES = 4  # most frequent writings that are offered for a cell
+MAX_STYLES = 4  # most frequent writings that are offered for a cell (not swept)
 HABIT = 0.02  # share of rows from which another writing is a habit and not a slip
 
 

@@ -20,7 +20,7 @@ LEVEL_SHARE = 0.01  # of a category from which N/A may be one of its levels
 BLANKS = 0.2  # share of blanks from which a column is optional
 MAX_FILL_SHARE = 0.5  # a text that fills half of a column is a value of it
 MIN_OTHERS = 10  # numbers or dates that show a range which -999 lies outside of (not swept)
-OUTSIDE = 0.5  # of that range, by which it must lie outside
+OUTSIDE = 0.5  # of that range, by which it must lie outside (not swept)
 # digits of a code such as 9999 that stands for no code, and how many times as often as nearly all others (not swept)
 MIN_DIGITS, MIN_REPEATS, NEARLY_ALL = 4, 5, 0.99
 

@@ -17,7 +17,7 @@ MAX_TEXTS = 5_000  # odd texts examined per column
 SMALL = 1e-3  # corrections with less than this share of the best one are dropped
 FIXED_WIDTH = 0.95  # share of one length from which digit strings have a fixed width
 WORD = 4  # letters from which a word is compared with known words
-LONGEST_NUMBER = 9  # digits of a number that may have lost one; longer ones are identifiers
+LONGEST_NUMBER = 9  # digits of a number that may have lost one; longer ones are identifiers (not swept)
 
 
 class Respell:

@@ -27,7 +27,7 @@ COINCIDENCE = 0.3  # deviations of one source that are equal for different entit
 DENSITY = 0.2  # share of the (entity, source) grid that is reported; less is chance
 PRIOR_RELIABILITY, PRIOR_CLAIMS = 0.8, 4.0  # share right before a source is known (Dong et al. 2009), as so many claims
 MIN_RELIABILITY, MAX_RELIABILITY = 0.05, 0.99  # a source is neither always wrong nor always right (not swept)
-MIN_SOURCES = 3  # two that disagree do not show which is right
+MIN_SOURCES = 3  # two that disagree do not show which is right (not swept)
 MIN_DEVIATIONS = 4  # that show whether those of one source coincide (not swept)
 # chance that two wrong reports coincide: before any are seen, as so many pairs of reports, and its bounds (not swept)
 PRIOR_COINCIDENCE, PRIOR_PAIRS, MIN_COINCIDENCE, MAX_COINCIDENCE = 0.1, 4, 0.02, 0.5

@@ -20,8 +20,8 @@ CACHED = 200_000  # classes of tokens that are kept
 LONGEST_NUMBER = 9  # digits; longer numbers are of the same class
 LONGEST_TOKEN, MIN_LOG = 60, -600.0  # characters that are counted, and the least logarithm, so that none underflows
 MAX_WORDS = 12  # of values that may be siblings: more would cost a frame each
-BLANK = 1e-9  # base measure of a blank
-NEW_SHAPE = 1e-12  # probability of a shape that no other value has
+BLANK = 1e-9  # base measure of a blank (not swept)
+NEW_SHAPE = 1e-12  # probability of a shape that no other value has (not swept)
 ROUNDING = 1e-9  # weight that is left by rounding where the value itself is taken off
 ODD_COUNT, ODD_SHARE = 2.0, 0.002  # weight, and share of it, that hardly any other value has (not swept)
 

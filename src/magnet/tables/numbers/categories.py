@@ -21,7 +21,7 @@ STEPS = 100  # of EM
 ROUNDS = 3  # surprising cells leave the regression and the shares of linked rows after each
 MIN_OWN_PROBABILITY = 0.02  # probability below which a cell is surprising
 REGULARIZATION = 1.0  # of the logistic regression on standardized features, scikit-learn's default
-MAX_ITER = 200  # of its solver; scikit-learn's default of 100 does not always suffice
+MAX_ITER = 200  # of its solver, twice scikit-learn's default (not swept)
 UNSEEN = 1e-6  # probability of a level besides, so that its logarithm is finite
 
 

@@ -28,7 +28,7 @@ MAX_BOUND_EVIDENCE = 7.0  # nats
 GRID, GRID_ROUNDING = 1e-6, 1e-12
 ROUNDING = 0.51  # of a step: half of it, and a little for the binary digits
 HUNDRED = 100.0  # bound of shares in percent
-USUAL_LARGEST = 0.9  # quantile of the shares that must come near it, within a factor of 2
+USUAL_LARGEST = 0.9  # quantile of the shares that must come near it, within a factor of 2 (not swept)
 
 
 def kind_shares(counts: Floats | float = 0.0) -> Floats:

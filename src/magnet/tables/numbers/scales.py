@@ -22,7 +22,7 @@ DEGREES = (1.0, 2.0, 4.0, 10.0, 30.0)  # of freedom of the Student t tails that 
 STEPS = 10  # of EM for the spread of a side; only scales are compared, so that it need not settle
 SMALL = 0.02  # quantile of the sizes that is the unit of a log scale; less, where fewer of the values are 0 (not swept)
 UNIT_WITHOUT_ZEROS = 4  # by which the unit is divided there: all values are far above it (not swept)
-MAX_ASINH = 300.0  # the same for a value that is squared afterwards
+MAX_ASINH = 300.0  # the same for a hyperbolic sine, with room for its square
 NORMAL_RANGE = 3.29  # a normal distribution's distance from the 5 to the 95 % point over its standard deviation
 
 

@@ -28,7 +28,7 @@ PHONE = re.compile(r"\+?\d{0,3}[\s.-]?\(?\d{3}\)?[\s./-]{0,2}\d{3}[\s.-]?\d{4}(?
 WITH_COMMA = re.compile(r"\s*[-+]?(?:\d{1,3}(?:\.\d{3})+|\d+),(?:\d{1,2}|\d{4,})(?:\s*[^\d.,]{1,5})?\s*")
 NO_COMMA = re.compile(r"\s*[-+]?\d+(?:[.,]\d+)*(?:\s*[^\d.,]{1,5})?\s*")
 MARK = re.compile(r"(?<=\d)[.,](?=\d)")
-MAX_POINTS, PARSED = 0.3, 0.85  # decimal points per decimal comma, and share of the texts that are numbers
+MAX_POINTS, PARSED = 0.3, 0.85  # decimal points per decimal comma, and share of the texts that are numbers (not swept)
 BINARY_LENGTH, DIGITS, SHORTER = 17, 12, 5  # characters of a binary fraction, its digits that count, those it loses
 COMMAS = 0.3  # share of numbers such as 3,14 from which a column has decimal commas, if the others can be read so too
 
