@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time __getattr__
     )
     from magnet.classifier import MAGnetClassifier
     from magnet.clean_result import CleanResult, clean
-    from magnet.cleaner import MAGnet
+    from magnet.estimator import MAGnet
     from magnet.framelets import FrameletTransform
     from magnet.graph import Graph
     from magnet.recovery import RecoveryResult, propagate
@@ -63,7 +63,7 @@ _ORIGINS = {
     "CleanResult": "magnet.clean_result",
     "FrameletTransform": "magnet.framelets",
     "Graph": "magnet.graph",
-    "MAGnet": "magnet.cleaner",
+    "MAGnet": "magnet.estimator",
     "MAGnetClassifier": "magnet.classifier",
     "RecoveryResult": "magnet.recovery",
     "clean": "magnet.clean_result",

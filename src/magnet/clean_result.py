@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from magnet import tables
-from magnet.cleaner import MAGnet
+from magnet.cleaner import Cleaner
 from magnet.tables.frames import native_frame, to_edges, to_pandas
 from magnet.tables.review import CleaningRecord, Fix, changes_of
 
@@ -31,7 +31,7 @@ class CleanResult:
     """
 
     table: tables.Table
-    model: MAGnet
+    model: Cleaner
     native: Any = None
 
     @cached_property
@@ -137,6 +137,8 @@ def clean(
         >>> clean(sizes).cleaned.loc[3, "state"]
         'Ohio'
     """
+    from magnet.estimator import MAGnet  # with scikit-learn, which the command line does not wait for
+
     frame = to_pandas(nodes)
     table = tables.from_frames(frame, to_edges(edges), id=id, label=label, **(reading or {}))
     model = MAGnet(detector, fix=fix, fill=fill, link_by=link_by, rules=rules, seed=seed, **settings)

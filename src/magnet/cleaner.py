@@ -1,4 +1,4 @@
-"""``MAGnet``: find wrong cells, recover them."""
+"""Find wrong cells, recover them: what ``MAGnet`` does, for the command line too."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 
 from magnet import tables
 from magnet.cluster import connected
@@ -30,53 +28,9 @@ if TYPE_CHECKING:
 RECOVERIES = ("auto", "propagate", "framelet", "regression")
 
 
-class MAGnet(BaseEstimator):  # type: ignore[misc]
-    """Find wrong node attributes, or wrong cells of a table, and recover them.
-
-    Works on PyG ``Data`` (features in, recovered features out) and on a :class:`magnet.tables.Table` (any columns in,
-    the same columns out). Only cells judged wrong, and missing ones, are changed.
-
-    Args:
-        detector: for ``Data`` a name (see :func:`magnet.detection.make`), a detector, a trust matrix ``[n, d]`` or
-            ``[n]`` (1 = trusted), or ``"none"`` to trust every cell. A table is judged by
-            :func:`magnet.tables.judge_table` if this is ``"auto"``, else as a graph by that detector.
-            (default: ``"auto"``)
-        recovery: ``"propagate"`` extends the trusted values harmonically over the graph, ``"framelet"`` is the paper's
-            sparse recovery, ``"regression"`` (tables judged as a graph) predicts a cell from its neighbors and the rest
-            of its row. (default: ``"auto"``: regression for tables, propagation for ``Data``)
-        fix: which cells of a table are changed: ``"none"``, ``"confident"`` (one replacement has a posterior of at
-            least 0.9) or ``"all"`` (every listed cell). (default: ``"confident"``)
-        fill: write suggestions into the blanks of a table. (default: ``False``)
-        link_by: columns of a table whose equal values link rows. (default: none; dependencies are discovered)
-        rules: known dependencies of a table, such as ``"zip -> city"``. (default: none)
-        decisions: accepted and rejected cells of an earlier review, to learn from. (default: none)
-        max_share: maximum share of a table's cells to correct. (default: ``0.5``)
-        threshold: minimum probability of being wrong for a cell to be flagged. (default: ``"posterior"``, which is 1/2)
-        fdr: instead, target false discovery rate.
-        contamination: instead, share to flag (not for tables judged by ``"auto"``).
-        recovery_options: further arguments of :func:`magnet.propagate` or :func:`magnet.recover`.
-        seed: random seed. (default: ``0``)
-        device: device of the computation. (default: that of ``data.x``)
-        progress: show a progress bar; or a function called with the current stage and the completed share.
-            (default: ``False``)
-        cluster: a Ray cluster (extra ``cluster``): its address, or ``"auto"`` for the one that runs here, or else a new
-            one on this machine. The columns of a table, and ranges of features, are its tasks; the results are the
-            same. (default: none)
-
-    After :meth:`fit` on a table: ``findings_``, ``verdict_`` (of :func:`magnet.tables.judge_table`, or None) and
-    ``share_``, the share of rows with a listed cell. After :meth:`fit` on ``Data``: ``scores_``, ``probability_``,
-    ``flagged_``, ``trust_`` ``[n, d]``, ``x_`` (the recovered features), ``share_`` (the estimated share of wrong
-    rows), ``gate_``, ``detector_``, ``columns_``.
-
-    Example:
-        >>> import torch
-        >>> from magnet.datasets import synthetic
-        >>> data = synthetic(nodes=60, features=12, seed=0)
-        >>> trust = torch.ones(60, 12)
-        >>> trust[3, 4] = 0
-        >>> model = MAGnet(detector=trust).fit(data)
-        >>> int((model.x_ != data.x).sum()) <= 1
-        True
+class Cleaner:
+    """The work of :class:`magnet.MAGnet`, which takes the same arguments, without scikit-learn's base class: importing
+    that takes longer than cleaning a small table, and the command line does not need it.
     """
 
     cells_: pd.DataFrame | None
@@ -142,7 +96,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         fitted data as reference."""
         return self.judge(data)._output(data)
 
-    def judge(self, data: Data | tables.Table) -> MAGnet:
+    def judge(self, data: Data | tables.Table) -> Self:
         """A model that has judged ``data`` with the fitted data as reference; for the data of :meth:`fit`, this model
         itself."""
         self._need_fit()
@@ -175,7 +129,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         save(self, Path(path))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> MAGnet:
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Load a model written by :meth:`save`."""
         from magnet.cleaner_files import load
 
@@ -205,6 +159,8 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
 
     def _need_fit(self) -> None:
         if "fingerprint_" not in vars(self):
+            from sklearn.exceptions import NotFittedError
+
             raise NotFittedError("this MAGnet is not fitted yet; call fit or fit_transform first")
 
     if not TYPE_CHECKING:  # which would take every name for an attribute
@@ -222,14 +178,14 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         show_bar = self.progress is True  # a callback is called for tables; detectors draw their own bars
         return make_detector(self.detector, nodes, seed=self.seed, device=self.device, progress=show_bar, **choice)
 
-    def _work(self, data: Data | tables.Table, trusted: Any, reference: MAGnet | None) -> None:
+    def _work(self, data: Data | tables.Table, trusted: Any, reference: Cleaner | None) -> None:
         if isinstance(data, tables.Table):
             self._work_on_table(data, trusted_cells(data, trusted), reference)
         else:
             self._work_on_features(data, trusted, reference)
         self.fingerprint_ = _fingerprint(data)
 
-    def _work_on_features(self, data: Data, trusted: Any, reference: MAGnet | None) -> None:
+    def _work_on_features(self, data: Data, trusted: Any, reference: Cleaner | None) -> None:
         from magnet.features import check_features, judge_features, recover_features
         from magnet.graph import Graph
 
@@ -252,7 +208,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         self.scores_, self.probability_, self.flagged_ = verdict.scores, verdict.probability, verdict.flagged
         self.trust_, self.share_, self.gate_ = verdict.trust, verdict.share, verdict.gate
 
-    def _work_on_table(self, table: tables.Table, trusted: NDArray[np.bool_] | None, reference: MAGnet | None) -> None:
+    def _work_on_table(self, table: tables.Table, trusted: NDArray[np.bool_] | None, reference: Cleaner | None) -> None:
         if isinstance(self.detector, str) and self.detector == "auto":
             self._judge_as_text(table, trusted, reference)
         else:
@@ -267,7 +223,7 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         )
         self.share_ = float(self.cells_["row"].nunique() / max(1, table.num_nodes))
 
-    def _judge_as_text(self, table: tables.Table, trusted: NDArray[np.bool_] | None, reference: MAGnet | None) -> None:
+    def _judge_as_text(self, table: tables.Table, trusted: NDArray[np.bool_] | None, reference: Cleaner | None) -> None:
         if self.contamination is not None:
             raise ValueError("contamination is for graph detectors; use threshold or fdr for a table")
         judged = judge_as_text(
@@ -285,7 +241,9 @@ class MAGnet(BaseEstimator):  # type: ignore[misc]
         self.verdict_, self.findings_, self.reference_ = judged.verdict, judged.findings, judged.reference
         self.detector_ = self.gate_ = None
 
-    def _judge_as_graph(self, table: tables.Table, trusted: NDArray[np.bool_] | None, reference: MAGnet | None) -> None:
+    def _judge_as_graph(
+        self, table: tables.Table, trusted: NDArray[np.bool_] | None, reference: Cleaner | None
+    ) -> None:
         from magnet.tables.graph_findings import judge_as_graph
 
         judged = judge_as_graph(

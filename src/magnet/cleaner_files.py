@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -14,13 +14,14 @@ from magnet.files import damaged
 from magnet.untrusted import open_npz, read_object
 
 if TYPE_CHECKING:
-    from magnet.cleaner import MAGnet
+    from magnet.cleaner import Cleaner
 
+_Model = TypeVar("_Model", bound="Cleaner")
 _MATRICES = ("x_", "scores_", "probability_", "flagged_", "trust_")
 _NOT_SAVED = ("progress", "decisions", "cluster")
 
 
-def save(model: MAGnet, path: Path) -> None:
+def save(model: Cleaner, path: Path) -> None:
     """Write a fitted model: its findings and the reference for other data."""
     from magnet.datasets.npz import save_arrays
 
@@ -28,7 +29,8 @@ def save(model: MAGnet, path: Path) -> None:
         raise ValueError(
             f"detector is a {type(model.detector).__name__}; only models whose detector is given by name can be saved"
         )
-    parameters = {name: value for name, value in model.get_params(deep=False).items() if name not in _NOT_SAVED}
+    learned = {name for name in vars(model) if name.startswith("_") or name.endswith("_")}
+    parameters = {name: value for name, value in vars(model).items() if name not in {*learned, *_NOT_SAVED}}
     facts: dict[str, Any] = {
         "parameters": parameters,
         "fingerprint": model.fingerprint_,
@@ -43,7 +45,7 @@ def save(model: MAGnet, path: Path) -> None:
     save_arrays(path, {"magnet": _bytes(facts), **arrays})
 
 
-def _save_features(model: MAGnet, facts: dict[str, Any], arrays: dict[str, Any]) -> None:
+def _save_features(model: Cleaner, facts: dict[str, Any], arrays: dict[str, Any]) -> None:
     from magnet.arrays import dense
 
     fitted, fields = model.detector_, getattr(model, "fields_", None)
@@ -59,7 +61,7 @@ def _save_features(model: MAGnet, facts: dict[str, Any], arrays: dict[str, Any])
         arrays |= {f"scales_{k}": v.cpu().numpy() for k, v in vars(fitted.scales_).items()}
 
 
-def load(path: Path, kind: type[MAGnet]) -> MAGnet:
+def load(path: Path, kind: type[_Model]) -> _Model:
     """Read what :func:`save` wrote."""
     with damaged(path), open_npz(path) as arrays:
         facts = _content(arrays["magnet"])
@@ -80,7 +82,7 @@ def load(path: Path, kind: type[MAGnet]) -> MAGnet:
     return model
 
 
-def _load_features(model: MAGnet, facts: dict[str, Any], arrays: Any) -> None:
+def _load_features(model: Cleaner, facts: dict[str, Any], arrays: Any) -> None:
     import torch
 
     from magnet.detection import Column, Gate, Reference

@@ -8,7 +8,7 @@ import torch
 from torch_geometric.data import Batch, Data, HeteroData
 from torch_geometric.transforms import BaseTransform
 
-from magnet.cleaner import MAGnet
+from magnet.estimator import MAGnet
 
 
 class Clean(BaseTransform):  # type: ignore[misc]

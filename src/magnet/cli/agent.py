@@ -257,7 +257,7 @@ class Workspace:
         """A judged table, from memory if the files are the same."""
         from magnet import tables
         from magnet.clean_result import CleanResult
-        from magnet.cleaner import MAGnet
+        from magnet.cleaner import Cleaner
         from magnet.files import sha256_of
         from magnet.tables.readers.database import file_of
 
@@ -265,7 +265,7 @@ class Workspace:
         key = tuple(f"{path}:{sha256_of(file_of(path))}" for path in paths)
         if key not in self._kept:
             table = tables.read(*paths)
-            self._kept[key] = CleanResult(table, MAGnet(fix="none").fit(table))
+            self._kept[key] = CleanResult(table, Cleaner(fix="none").fit(table))
             if len(self._kept) > MOST_KEPT:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(key)

@@ -49,7 +49,7 @@ def check(
         fail("--save-model cannot be combined with --model, which fits no model", USAGE)
     from magnet import tables
     from magnet.clean_result import CleanResult
-    from magnet.cleaner import MAGnet
+    from magnet.cleaner import Cleaner
     from magnet.files import refuse_overwriting, write_text
     from magnet.tables.readers.database import file_of
     from magnet.tables.readers.read import find_files
@@ -59,9 +59,9 @@ def check(
         node_path, edge_path = find_files(nodes, edges)
         read = [file_of(path) for path in (node_path, edge_path, model, schema) if path is not None]
         refuse_overwriting(read, [path for path in (save_model, output) if path is not None])
-        saved = MAGnet.load(model) if model is not None else None
+        saved = Cleaner.load(model) if model is not None else None
         table = tables.read(node_path, edge_path, id=id, label=label, exclude=names(exclude), override=override)
-        fitted = MAGnet(fix="none", seed=seed, progress=stage).fit(table) if saved is None else saved.judge(table)
+        fitted = Cleaner(fix="none", seed=seed, progress=stage).fit(table) if saved is None else saved.judge(table)
         if save_model is not None:
             fitted.save(save_model)
         report = report_of(CleanResult(table, fitted), node_path, max_wrong)

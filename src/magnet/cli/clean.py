@@ -127,7 +127,7 @@ def clean(
         stage("reading")
         from magnet import tables
         from magnet.clean_result import CleanResult
-        from magnet.cleaner import MAGnet
+        from magnet.cleaner import Cleaner
         from magnet.cli.apply import read_decisions
         from magnet.files import refuse_overwriting, sha256_of
         from magnet.report import write_folder
@@ -136,7 +136,7 @@ def clean(
         from magnet.tables.readers.read import find_files
         from magnet.tables.readers.trusted import read_trusted
 
-        model = MAGnet(**settings, device=device, cluster=ray, progress=stage)
+        model = Cleaner(**settings, device=device, cluster=ray, progress=stage)
         model.check_parameters()
         override = tables.read_override(schema) if schema is not None else None
         nodes, edges = find_files(nodes, edges)

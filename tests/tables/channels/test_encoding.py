@@ -16,5 +16,5 @@ def test_umlauts_and_plain_text_are_left_alone(found: Any) -> None:
 
 
 def test_without_ftfy_the_code_pages_are_tried(monkeypatch: Any) -> None:
-    monkeypatch.setattr(encoding, "ftfy", None)
+    monkeypatch.setattr(encoding, "optional_ftfy", lambda: None)
     assert [encoding.repair(text) for text in ("MÃ¼ller", "Müller", "Zürich, Ã")] == ["Müller", "Müller", "Zürich, Ã"]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.stats import norm, spearmanr
+from scipy.special import ndtr
 
 from magnet.arrays import Bools, Floats
 from magnet.tables.coded import CodedTable, Codes, distinct
@@ -73,7 +73,7 @@ def _scattered(others: Floats, constant: float, count: int) -> bool:
     step = float(np.diff(values).min())
     spread = float(np.std(others))
     grid = values[0] + step * np.arange(min(int((values[-1] - values[0]) / step) + 2, MAX_GRID))
-    mass = np.diff(norm.cdf(np.append(grid - step / 2, grid[-1] + step / 2), others.mean(), max(spread, MIN_SCALE)))
+    mass = np.diff(ndtr((np.append(grid - step / 2, grid[-1] + step / 2) - others.mean()) / max(spread, MIN_SCALE)))
     pairs = others.size * (others.size - 1) / 2
     expected = pairs * float((mass * mass).sum())
     return bool((repeats * (repeats - 1) / 2).sum() <= COLLISIONS * expected + 2)
@@ -81,6 +81,8 @@ def _scattered(others: Floats, constant: float, count: int) -> bool:
 
 def _explained(table: CodedTable, position: int, exceptions: Bools, x: Floats) -> bool:
     """Whether another column, or the previous row, explains where the exceptions are or how large they are."""
+    from scipy.stats import spearmanr  # a second of imports for the rare column that needs it
+
     for k, other in enumerate(table.columns):
         numbers = read_numbers(other.values)[other.read]
         both = exceptions & np.isfinite(numbers)

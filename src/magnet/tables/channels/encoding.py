@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
+from types import ModuleType
 
 from magnet.tables.channels.base import WrongText, text_test
 from magnet.tables.coded import Texts
 from magnet.tables.options import SURE
-
-try:
-    import ftfy
-except ImportError:
-    ftfy = None  # type: ignore[assignment]
 
 PAGES = ("cp1252", "latin-1")
 
@@ -28,6 +25,7 @@ def repair(text: str) -> str:
     """
     if text.isascii():
         return text
+    ftfy = optional_ftfy()
     if ftfy is not None:
         return str(ftfy.fix_encoding(text))
     for page in PAGES:
@@ -38,6 +36,16 @@ def repair(text: str) -> str:
         if fixed != text:
             return fixed
     return text
+
+
+@cache
+def optional_ftfy() -> ModuleType | None:
+    """The package ftfy if it is installed."""
+    try:
+        import ftfy
+    except ImportError:
+        return None
+    return ftfy
 
 
 @text_test("encoding", min_rows=1)

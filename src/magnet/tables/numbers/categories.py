@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.linear_model import LogisticRegression
 
 from magnet.arrays import Bools, Floats, Ints
 from magnet.tables.numbers.context import link_means
@@ -94,6 +93,8 @@ def judge_category(codes: Ints, links: sp.csr_matrix, row: Floats) -> CategoryVe
 
 def _cross_fitted(features: Floats, place: Ints, fold: Ints, levels: int, trusted: Bools) -> Floats:
     """Probabilities of the levels ``[n, levels]``, each row predicted by a regression without its fold."""
+    from sklearn.linear_model import LogisticRegression  # a second of imports that tables without links do not need
+
     out = np.full((len(features), levels), UNSEEN)
     if features.shape[1] == 0:
         return out + np.bincount(place, minlength=levels) / len(place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.stats import t as student_t
+from scipy.special import stdtr
 
 from magnet.arrays import Bools, Floats, Ints
 from magnet.tables.numbers.errors import FACTORS, FAR, WrongDensity, beyond_bounds
@@ -126,7 +126,7 @@ class NumberColumn:
         mass = np.minimum(self.step * np.exp(self.scale.log_slope(expected)) * STEP_MASS / spread, 1.0)
         with np.errstate(invalid="ignore", over="ignore"):
             distance = np.abs(self.scale.forward(suggestion) - center) / spread
-        plausible = np.minimum(2 * student_t.sf(np.nan_to_num(distance, nan=np.inf), DEGREES) / PLAUSIBLE_TAIL, 1.0)
+        plausible = np.minimum(2 * stdtr(DEGREES, -np.nan_to_num(distance, nan=np.inf)) / PLAUSIBLE_TAIL, 1.0)
         if blocks and all(name.startswith("order:") for name in blocks):
             mass = np.minimum(mass, ORDER_CONFIDENCE)
         confidence = wrong * np.where(kind == FAR, mass, part * plausible)

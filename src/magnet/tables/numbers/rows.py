@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import binom
+from scipy.special import bdtrc
 
 from magnet.arrays import Bools, Floats
 from magnet.tables.numbers.context import CUT, MAX_SQUARE
@@ -98,4 +98,4 @@ def improbably_many(flagged: Bools, u: Floats) -> Bools:
     """Rows ``[n]`` with more flagged cells than independent errors at the overall rate give (binomial test)."""
     count, judged = flagged.sum(axis=1), np.isfinite(u).sum(axis=1)
     rate = max(float(count.sum()) / max(int(judged.sum()), 1), 1 / max(len(u), 1))
-    return np.asarray((count >= 3) & (binom.sf(count - 1, judged, rate) < UNUSUAL))
+    return np.asarray((count >= 3) & (bdtrc(count - 1, judged, rate) < UNUSUAL))
