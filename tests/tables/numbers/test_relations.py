@@ -1,9 +1,12 @@
 """Exact arithmetic between columns, and who broke it."""
 
+from itertools import combinations
+
 import numpy as np
 
 from magnet.tables.numbers import judge_numbers
-from magnet.tables.numbers.relations import Relation, find_relations
+from magnet.tables.numbers.relations import Relation, _candidates, find_relations
+from magnet.tables.options import MIN_ROWS
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -24,6 +27,25 @@ def test_sum_rate_copy_and_block_are_found() -> None:
     assert [r.written(NAMES) for r in find_relations(np.column_stack([a, feet]), [1.0, 0.01])] == ["b = 3.28084 * a"]
     found = find_relations(np.column_stack([a, b, c, a + b + c]), [1.0] * 4)
     assert Relation("sum", 3, (0, 1, 2)) in found
+
+
+def test_products_and_ratios_are_those_of_a_search_column_by_column() -> None:
+    a, b = _parts()
+    x = np.column_stack([a, b, np.round(a * b * 1.001), 0.3 * a, a / b, b * b])
+    x[::7, 3], x[3, 4], x[5:50, 5] = np.nan, 0.0, np.nan
+    logs = np.log(np.abs(np.where(x == 0, np.nan, x)))
+    asked = [("product", (k,), logs[:, k]) for k in range(6)]
+    for k, j in combinations(range(6), 2):
+        asked += [("product", (k, j), logs[:, k] + logs[:, j]), ("ratio", (k, j), logs[:, k] - logs[:, j])]
+    expected = []
+    for kind, terms, known in asked:
+        for target in (t for t in range(6) if t not in terms and (len(terms) > 1 or t > terms[0])):
+            rest = (logs[:, target] - known)[np.isfinite(logs[:, target] - known)]
+            if rest.size >= MIN_ROWS and np.subtract(*np.quantile(rest, [0.8, 0.2])) < 0.05:
+                expected.append((kind, target, terms))
+    found = [(r.kind, r.target, r.terms) for r in _candidates(x, [0.01] * 6, list(range(6))) if r.kind != "sum"]
+    assert len(found) > 5
+    assert found == expected
 
 
 def test_numbers_that_are_only_alike_have_no_relation() -> None:

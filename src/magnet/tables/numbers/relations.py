@@ -153,41 +153,57 @@ def _candidates(x: Floats, steps: Sequence[float], usable: list[int]) -> Iterato
     """Relations worth a check on all rows, the simplest first."""
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(np.abs(np.where(x == 0, np.nan, x)))
-    for a, b in combinations(usable, 2):
-        for _, factor in _constants((logs[:, b] - logs[:, a])[:, None]):
+    few, columns = logs[:: max(1, len(logs) // PRESCREEN_ROWS)], np.array(usable)
+    for at, a in enumerate(usable):
+        later = columns[at + 1 :]
+        others = later[_alike(few[:, later] - few[:, a, None])]
+        for k, factor in _factors(logs[:, others] - logs[:, a, None]):
+            b = int(others[k])
             yield Relation("product", b, (a,), factor * _sign(x[:, b], x[:, a]))
     half = np.array(steps)
     sizes = combinations(range(x.shape[1] + 1), 2)
     blocks = (tuple(range(start, stop)) for start, stop in sizes if 3 <= stop - start <= MAX_BLOCK)
+    targets = x[:, usable]
     for terms in (*combinations(usable, 2), *blocks):
-        total = x[:, terms].sum(axis=1)
-        slack = ROUNDING * (half[usable] + half[list(terms)].sum()) + BINARY * np.abs(total[:, None])
-        for k in np.flatnonzero(np.mean(np.abs(x[:, usable] - total[:, None]) <= slack, axis=0) > 0.5 * MIN_SHARE):
+        total = x[:, terms].sum(axis=1)[:, None]
+        slack = ROUNDING * (half[usable] + half[list(terms)].sum()) + BINARY * np.abs(total)
+        holds = np.mean(np.abs(targets - total) <= slack, axis=0)
+        for k in np.flatnonzero(holds > 0.5 * MIN_SHARE).tolist():
             if usable[k] not in terms:
                 yield Relation("sum", usable[k], terms)
-    for a, b in combinations(usable, 2):
-        for kind, sign in (("product", 1), ("ratio", -1)):
-            rest = logs[:, usable] - (logs[:, a] + sign * logs[:, b])[:, None]
-            for at, factor in _constants(rest):
-                if usable[at] not in (a, b):
-                    sign_of = _sign(x[:, usable[at]], x[:, a] * x[:, b])
-                    yield Relation(kind, usable[at], (a, b), factor * sign_of)
+    for at, a in enumerate(usable):
+        later = np.repeat(columns[at + 1 :], 2)
+        signs = np.tile([1, -1], len(usable) - at - 1)
+        alike = _alike(few[:, None, usable] - (few[:, a, None] + signs * few[:, later])[:, :, None])
+        pair, place = np.nonzero(alike & (columns != a) & (columns != later[:, None]))
+        known = (logs[:, a, None] + signs * logs[:, later])[:, pair]
+        for k, factor in _factors(logs[:, columns[place]] - known):
+            b, target = int(later[pair[k]]), usable[place[k]]
+            kind = "product" if signs[pair[k]] > 0 else "ratio"
+            yield Relation(kind, target, (a, b), factor * _sign(x[:, target], x[:, a] * x[:, b]))
 
 
-def _constants(logs: Floats) -> Iterator[tuple[int, float]]:
-    """Columns that are nearly constant, and the factor: the power of ten next to it, if it is as good."""
-    few = logs[:: max(1, len(logs) // PRESCREEN_ROWS)]
-    alike = np.zeros(logs.shape[1], dtype=bool)
+def _alike(few: Floats) -> Bools:
+    """Columns ``[rows, ...]`` that may be nearly constant, by some of their rows."""
+    alike = np.zeros(few.shape[1:], dtype=bool)
     for row in few[:PRESCREEN_REFERENCES]:
         alike |= (np.abs(few - row) < MAX_LOG_RANGE).mean(axis=0) > 0.5
-    for k in np.flatnonzero(alike).tolist():
-        known = logs[np.isfinite(logs[:, k]), k]
-        if known.size < MIN_ROWS:
-            continue
-        low, middle, high = np.quantile(known, [LOW, 0.5, HIGH])
-        if high - low < MAX_LOG_RANGE:
-            ten = 10.0 ** round(middle / np.log(10))
-            yield k, ten if abs(np.log(ten) - middle) < max(high - low, MIN_LOG_RANGE) else float(np.exp(middle))
+    return alike
+
+
+def _factors(logs: Floats) -> Iterator[tuple[int, float]]:
+    """Columns that are nearly constant, and the factor: the power of ten next to it, if it is as good."""
+    finite = np.isfinite(logs)
+    complete = finite.all(axis=0)
+    quantiles = np.empty((3, logs.shape[1]))
+    quantiles[:, complete] = np.quantile(logs[:, complete], [LOW, 0.5, HIGH], axis=0)
+    for k in np.flatnonzero(~complete).tolist():
+        known = logs[finite[:, k], k]
+        quantiles[:, k] = np.quantile(known, [LOW, 0.5, HIGH]) if known.size >= MIN_ROWS else np.nan
+    for k in np.flatnonzero(quantiles[2] - quantiles[0] < MAX_LOG_RANGE).tolist():
+        low, middle, high = quantiles[:, k]
+        ten = 10.0 ** round(middle / np.log(10))
+        yield k, ten if abs(np.log(ten) - middle) < max(high - low, MIN_LOG_RANGE) else float(np.exp(middle))
 
 
 def _sign(a: Floats, b: Floats) -> float:
