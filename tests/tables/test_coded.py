@@ -90,3 +90,32 @@ def test_a_row_has_no_vote_of_its_own() -> None:
     assert table.voters.toarray().tolist() == [[0, 2, 0], [2, 0, 1], [0, 1, 0]]
     assert table.voters.nnz == 4
     assert CodedTable.of({"x": ["a"]}).voters is None
+
+
+def test_texts_are_those_of_a_slow_look_at_every_value() -> None:
+    column = CodedColumn.of("x", ["12", " ", "7 kg", "", "a1", "12", "\t", "9"])
+    digits, unit = re.compile(r"\d+"), re.compile(r"(\d+) kg")
+    for text in ("", "  ", "13"):  # texts join the vocabulary later
+        column.rewrite(0, text)
+        texts = column.texts()
+        assert texts.codes == [k for k in range(len(column.values)) if column.values[k].strip() and k in column.read]
+        assert column.blanks(column.read).tolist() == [not column.values[k].strip() for k in column.read]
+        expected = {k: t.strip() for k, t, _ in texts if digits.fullmatch(t.strip()) or unit.fullmatch(t.strip())}
+        assert {k: match[0] for k, match in texts.matching(digits, unit).items()} == expected
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4, 0.5, 0.500001, 0.9])
+def test_a_search_ends_where_too_few_rows_are_left(share: float) -> None:
+    texts = CodedColumn.of("x", ["1", "a", "2", "b", "1", "a", "c", "1"]).texts()  # half of the rows hold digits
+    asked: list[str] = []
+
+    def is_digit(text: str) -> bool:
+        asked.append(text)
+        return text.isdigit()
+
+    found = texts.at_least(share, is_digit)
+    assert (found is None) == (texts.only(str.isdigit).total < share * texts.total)
+    if found is None:
+        assert len(asked) < 5 or share <= 0.500001
+    else:
+        assert found.codes == texts.only(str.isdigit).codes

@@ -51,6 +51,7 @@ class CodedColumn:
     commas: bool = False
     repairs: int = 0
     _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+    _filled: Bools = field(default_factory=lambda: np.zeros(0, dtype=bool), init=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_kept": {}}
@@ -111,11 +112,18 @@ class CodedColumn:
     def texts(self, repaired: bool = False) -> Texts:
         """The distinct filled texts of the column as read, or of the repaired column."""
         counts = self.counts() if repaired else self.read_counts()
-        return Texts(self, counts, [k for k in np.flatnonzero(counts).tolist() if not blank(self.values[k])])
+        return Texts(self, counts, np.flatnonzero((counts > 0) & self.filled()).tolist())
+
+    def filled(self) -> Bools:
+        """Which values are not blank ``[values]``."""
+        known = len(self._filled)
+        if known < len(self.values):  # values are only appended
+            self._filled = np.append(self._filled, [not blank(value) for value in self.values[known:]])
+        return self._filled
 
     def blanks(self, codes: Codes) -> Bools:
         """Which rows are blank, for codes of the rows (``read`` or ``current``)."""
-        return np.array([blank(value) for value in self.values])[codes]
+        return ~self.filled()[codes]
 
     @property
     def blank(self) -> int:
@@ -170,12 +178,32 @@ class Texts:
 
     def matching(self, *patterns: re.Pattern[str]) -> dict[int, re.Match[str]]:
         """Matches of the texts that, without white space around them, match one of the patterns."""
-        found = ((k, next((m for p in patterns if (m := p.fullmatch(text.strip()))), None)) for k, text, _ in self)
-        return {k: match for k, match in found if match}
+        values, found = self.column.values, dict[int, re.Match[str]]()
+        tests = [pattern.fullmatch for pattern in patterns]
+        for k in self.codes:
+            text = values[k].strip()
+            for test in tests:
+                if match := test(text):
+                    found[k] = match
+                    break
+        return found
 
     def only(self, test: Callable[[str], bool]) -> Texts:
         """Those that pass a test."""
-        return Texts(self.column, self.counts, [k for k in self.codes if test(self.column.values[k])])
+        values = self.column.values
+        return Texts(self.column, self.counts, [k for k in self.codes if test(values[k])])
+
+    def at_least(self, share: float, test: Callable[[str], bool]) -> Texts | None:
+        """Those that pass a test; None, as soon as that is certain, if fewer than this share of the rows hold one."""
+        codes, values, possible = [], self.column.values, self.total
+        for k, rows in zip(self.codes, self.counts[self.codes].tolist(), strict=True):
+            if test(values[k]):
+                codes.append(k)
+            else:
+                possible -= rows
+                if possible < share * self.total:
+                    return None
+        return Texts(self.column, self.counts, codes)
 
     def without(self, codes: Collection[int]) -> Texts:
         """All but some."""

@@ -204,18 +204,21 @@ def _marks(present: pd.Series) -> tuple[bool, str]:
     only where it cannot be a decimal point: a number has two, or a comma as well (``1.234,5``).
     """
     words = present.astype("str").str.strip()
+    held = set("".join(words))
+    marks = ((False, ","), (True, "."), *((c, g) for g in SPACES for c in (False, True)))
+    marks = tuple((comma, group) for comma, group in marks if group in held)
+    if not marks:
+        return False, ""
     whole = words.str.fullmatch(r"[+-]?\d+")
-    for comma, group in ((False, ","), (True, "."), *((c, g) for g in SPACES for c in (False, True))):
+    for comma, group in marks:
         marked = words.str.contains(group, regex=False)
-        if not marked.any():
-            continue
         grouped = words.str.fullmatch(grouped_number(group, comma))
         if group == "." and not words[grouped].str.contains(r"[.].*[.,]", regex=True).any():
             continue
         plain = whole | words.str.fullmatch(rf"[+-]?\d+{',' if comma else '[.]'}\d+")
         if grouped.any() and grouped.sum() >= MOSTLY * marked.sum() and float((grouped | plain).mean()) >= READABLE:
             return comma, group
-    return _decimal_comma(words, whole), ""
+    return "," in held and _decimal_comma(words, whole), ""
 
 
 def _decimal_comma(words: pd.Series, whole: pd.Series) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from magnet.tables.roles.base import Role
-from magnet.tables.roles.dates import DATE_SHARE, parse_moment
+from magnet.tables.roles.dates import DATE_SHARE, is_moment, parse_moment
 from magnet.tables.roles.patterns import PHONE, UNIT_NUMBER, disguised_blank, number
 
 if TYPE_CHECKING:
@@ -53,17 +53,19 @@ def _phone(texts: Texts, table: CodedTable) -> Role | None:
         )
 
     named = bool(PHONE_NAME.search(texts.column.name))
-    share = texts.only(dialed).total / texts.total
-    return Role("phone", f"{share:.0%} of the filled cells are written like phones") if share >= MOST else None
+    phones = texts.at_least(MOST, dialed)
+    if phones is None:
+        return None
+    return Role("phone", f"{phones.total / texts.total:.0%} of the filled cells are written like phones")
 
 
 def _moment(texts: Texts, table: CodedTable) -> Role | None:
-    dates = texts.only(lambda t: bool((m := parse_moment(t) or parse_moment(t, True)) and m[0].date)).total
-    times = texts.only(lambda t: bool((m := parse_moment(t)) and not m[0].date)).total
-    if dates + times < DATE_SHARE * texts.total:
+    moments = texts.at_least(DATE_SHARE, is_moment)
+    if moments is None:
         return None
-    name = "date" if dates >= times else "time"
-    return Role(name, f"{(dates + times) / texts.total:.0%} of the filled cells are dates or times")
+    times = moments.only(lambda t: bool((m := parse_moment(t)) and not m[0].date)).total
+    name = "date" if moments.total - times >= times else "time"
+    return Role(name, f"{moments.total / texts.total:.0%} of the filled cells are dates or times")
 
 
 def _numeric(texts: Texts, table: CodedTable) -> Role | None:
