@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -68,7 +69,12 @@ class ColumnModel(ColumnPrior):
     For row i with observed text o, "o is right" has the mass :math:`(1 - \epsilon) P(o \mid i)`, and "it should be v
     and came through channel c" has :math:`\epsilon_c \, P_c(o \mid v) \, P(v \mid i)`; the posterior is their share of
     the sum.
+
+    Args:
+        explain: whether findings have reasons; those of the first passes are not shown (default: ``True``).
     """
+
+    explain: bool = field(default=True, kw_only=True)
 
     def _expand(self, observed: Codes) -> tuple[Codes, Codes]:
         """All rows with one of the texts ``observed``: for each its position in ``observed``, and its number."""
@@ -308,7 +314,8 @@ class ColumnModel(ColumnPrior):
                 probability, confidence = probability * plausible, confidence * plausible
             kind = "disagreement" if channel == _DISAGREEMENT else "typo"
             suggested = None if code == UNKNOWN else column.values[code]
-            reason = self.reason(row, code, kind) if probability >= self.options.list_from else ""
+            listed = self.explain and probability >= self.options.list_from
+            reason = self.reason(row, code, kind) if listed else ""
             findings[row] = Finding(row, suggested, probability, confidence, kind, reason)
             if confidence >= self.options.learn_from and not trusted[row]:
                 repairs[row] = code
@@ -331,6 +338,7 @@ class ColumnModel(ColumnPrior):
         return known or any(w.isalpha() and self.novelty.unknown(w, value) for w in tokens_of(value)[0])
 
 
+@lru_cache(1 << 16)  # every pass asks for the same texts again
 def _edit_class(observed: str, value: str) -> str:
     """The class of the difference between two texts: the operation, and whether only digits are concerned."""
     found = Typo.operation(observed, value)

@@ -260,7 +260,7 @@ def _passes(
     active = [j for j, c in enumerate(table.columns) if c.name not in table.skip and c.role.name != "empty"]
     judged: dict[int, ColumnJudgment] = {}
     for step in range(options.passes + options.more_passes):
-        in_pass = _Pass(table, typo, options, step < FRESH_PASSES, table.fill and step >= options.passes - 1)
+        in_pass = _Pass(table, typo, options, step < FRESH_PASSES, step >= options.passes - 1)
         results = results_in_order(_judge_column, in_pass, [(j, rates[j], memory[j]) for j in active], table.cluster)
         for at, j in enumerate(active):
             if progress:
@@ -305,23 +305,24 @@ class _Pass:
     Args:
         table, typo, options: see :class:`~magnet.tables.mixture.ColumnModel`.
         fresh: whether contexts are chosen again.
-        fill: whether blanks get a suggestion.
+        last: whether this may be the last pass: findings get reasons and, if asked for, blanks a suggestion.
     """
 
     table: CodedTable
     typo: Typo
     options: TableOptions
     fresh: bool
-    fill: bool
+    last: bool
 
 
 def _judge_column(
     pass_: _Pass, position: int, rate: float, memory: dict[str, object]
 ) -> tuple[ColumnJudgment, dict[str, object], list[str]]:
     """Judge one column; returns its state for the next pass and the texts added to its vocabulary."""
-    known = len(pass_.table.columns[position].values)
-    model = ColumnModel(pass_.table, position, memory, pass_.fresh, options=pass_.options, typo=pass_.typo, rate=rate)
+    table, options, typo = pass_.table, pass_.options, pass_.typo
+    known = len(table.columns[position].values)
+    model = ColumnModel(table, position, memory, pass_.fresh, options=options, typo=typo, rate=rate, explain=pass_.last)
     judged = model.judge()
-    if pass_.fill:
+    if table.fill and pass_.last:
         judged.fillings = model.fillings()
     return judged, memory, model.column.values[known:]

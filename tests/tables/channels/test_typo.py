@@ -1,6 +1,9 @@
+from typing import Any
+
 import pytest
 
 from magnet.tables.channels.typo import ALPHABET, DIGIT_DISCOUNT, Typo, near_pairs
+from magnet.tables.experts.base import ColumnContext
 
 
 def test_one_operation_by_hand() -> None:
@@ -52,3 +55,23 @@ def test_junk_behind_a_value_is_a_slip_whose_mark_is_learned() -> None:
 def test_two_digits_that_both_differ_are_no_misspelling() -> None:
     assert Typo.operation("33-43", "35-45") is None
     assert Typo.operation("xittxburgh", "sittsburgh") is not None
+
+
+def test_proposals_of_later_passes_are_those_of_what_was_learned(coded: Any) -> None:
+    table = coded({"town": ["Ulm1", "Ulm2", "Bonn", "Bonn", "Bpnn", "Bonn ***", "Jena", "Jena", "Jwna", "Jnea"] * 2})
+    context, typo = ColumnContext(table, 0), Typo()
+    values = context.column.values
+    for lessons in ([], [("xat", "cat")] * 30, [("act", "cat")] * 30):
+        typo.learn(lessons)
+        found = typo.propose(context)
+        assert len(found) > 5
+        assert [p.likelihood for p in found] == [
+            typo.likelihood(values[p.observed], values[p.candidate]) for p in found
+        ]
+        assert [p.likelihood for p in found] == [p.likelihood for p in fresh(lessons).propose(context)]
+
+
+def fresh(lessons: list[tuple[str, str]]) -> Typo:
+    typo = Typo()
+    typo.learn(lessons)
+    return typo

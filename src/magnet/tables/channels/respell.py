@@ -36,6 +36,8 @@ class Respell:
         column, novelty = context.column, context.novelty
         values = column.values
         lonely = [k for k in context.suspects() if context.counts[k] <= 1 and len(values[k]) >= 2]
+        if not lonely:
+            return []
         repeated = np.flatnonzero(context.counts >= 2).tolist()
         usual = Counter(c for k in repeated for c in set(values[k]) if not c.isalnum())
         marks = [mark for mark, _ in usual.most_common(MARKS)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from typing import NamedTuple
 
 import numpy as np
 from rapidfuzz.distance import OSA
@@ -32,6 +33,22 @@ BOTH_DIGITS = {(a, b) for a in "0123456789" for b in "0123456789"}  # 33-43 is n
 MARK = re.compile(r"(?<=.)\s*[-_]?(?:[*#~^|<>@$\\=]{1,6}|[?!]{2,6})$", re.S)  # that nobody ends a value with
 
 
+class Edit(NamedTuple):
+    """How a value comes out as another text.
+
+    Args:
+        operation: its name; empty for two edits.
+        character: that was written, if any.
+        places: number of places per place that gives this text.
+        discount: of edits between texts that differ in digits only.
+    """
+
+    operation: str
+    character: str
+    places: float
+    discount: float
+
+
 class Typo:
     r"""Edit operations with learned shares, as in the noisy channel of Kernighan, Church and Gale (1990).
 
@@ -43,7 +60,8 @@ class Typo:
     """
 
     def __init__(self) -> None:
-        self._near: dict[str, tuple[bytes, list[tuple[int, int]]]] = {}  # by column: compared values, near pairs
+        # by column: compared values, near pairs, and the edits of those that were looked at
+        self._near: dict[str, tuple[bytes, list[tuple[int, int]], dict[tuple[int, int], Edit | None]]] = {}
         self.learn([])
 
     def learn(self, pairs: list[tuple[str, str]]) -> None:
@@ -98,23 +116,29 @@ class Typo:
             return "space", "", SPACE_AND_CASE_PLACES
         return None
 
+    @classmethod
+    def edit(cls, observed: str, value: str) -> Edit | None:
+        """How a value comes out as the observed text; None if it does not."""
+        found = cls.operation(observed, value)
+        size = len(value)
+        if found is None and (size < TWO_EDITS_LENGTH or not observed):
+            return None
+        if found is None and OSA.distance(observed, value, score_cutoff=2) != 2:
+            return None
+        digits = DIGIT.search(observed) is not None and DIGIT.sub("0", observed) == DIGIT.sub("0", value)
+        return Edit(*(found or ("", "", size * size * ALPHABET)), DIGIT_DISCOUNT if digits else 1.0)
+
     def likelihood(self, observed: str, value: str) -> float:
         """The chance of an observed text, 0 if no operation writes it."""
-        found = self.operation(observed, value)
-        if found is None:
-            size = len(value)
-            if size >= TWO_EDITS_LENGTH and observed and OSA.distance(observed, value, score_cutoff=2) == 2:
-                chance = TWO_EDITS / (size * size * ALPHABET)
-            else:
-                return 0.0
-        else:
-            name, character, places = found
-            chance = self.share[name] / places
-            if character:
-                chance *= self._character.get(character, self._other)
-        if DIGIT.search(observed) and DIGIT.sub("0", observed) == DIGIT.sub("0", value):
-            chance *= DIGIT_DISCOUNT
-        return chance
+        edit = self.edit(observed, value)
+        return 0.0 if edit is None else self.chance(edit)
+
+    def chance(self, edit: Edit) -> float:
+        """The chance of an edit, by what was learned."""
+        chance = (self.share[edit.operation] if edit.operation else TWO_EDITS) / edit.places
+        if edit.character:
+            chance *= self._character.get(edit.character, self._other)
+        return chance * edit.discount
 
     def propose(self, context: ColumnContext) -> list[Proposal]:
         """Values of the column within one operation (or two edits, in small columns) of a rarer observed text."""
@@ -126,12 +150,16 @@ class Typo:
         state = np.array([len(observed), *observed, *known]).tobytes()
         if self._near.get(column.name, (b"",))[0] != state:  # most columns stay as they are from pass to pass
             texts = [values[k] for k in observed], [values[k] for k in known]
-            self._near[column.name] = state, near_pairs(*texts, MAX_PAIRS)
-        for x, v in self._near[column.name][1]:
-            a, b = observed[x], known[v]
-            if counts[b] >= counts[a]:
-                chance = self.likelihood(values[a], values[b])
-                if chance > 0:
+            self._near[column.name] = state, near_pairs(*texts, MAX_PAIRS), {}
+        _, pairs, edits = self._near[column.name]
+        rows = counts.tolist()
+        for pair in pairs:
+            a, b = observed[pair[0]], known[pair[1]]
+            if rows[b] >= rows[a]:
+                if pair not in edits:
+                    edits[pair] = self.edit(values[a], values[b])
+                edit = edits[pair]
+                if edit is not None and (chance := self.chance(edit)) > 0:
                     found.append(Proposal(a, b, chance))
         return found
 

@@ -43,10 +43,16 @@ def token_class(token: str) -> str:
     return "T" if first.isupper() and token[1:].islower() else "M"
 
 
-def tokens_of(text: str) -> tuple[list[str], list[str]]:
+def tokens_of(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Tokens and their classes."""
     tokens = TOKEN.findall(text)
-    return tokens, [token_class(t) for t in tokens]
+    return tuple(tokens), tuple(map(token_class, tokens))
+
+
+@lru_cache(1 << 16)  # every pass asks for the corrections of the same texts
+def shape_of(text: str) -> tuple[str, ...]:
+    """The classes of a text's tokens."""
+    return tokens_of(text)[1]
 
 
 class Novelty:
@@ -82,7 +88,7 @@ class Novelty:
 
     def _put(self, value: str, w: float) -> None:
         tokens, classes = tokens_of(value)
-        self.shape[tuple(classes)] += w  # type: ignore[assignment]
+        self.shape[classes] += w  # type: ignore[assignment]
         self.total += w
         last = "^"
         for c in classes:
@@ -99,14 +105,14 @@ class Novelty:
             self.frame[f] += w  # type: ignore[assignment]
 
     @staticmethod
-    def _frames(tokens: list[str], classes: list[str]) -> list[int]:
+    def _frames(tokens: tuple[str, ...], classes: tuple[str, ...]) -> list[int]:
         """A hash per word of the value with that word left out, for values of several words. Single characters (types,
         versions) are of one class: ``ADOS-G`` and ``ADOS-2`` are siblings."""
         at = [k for k, t in enumerate(tokens) if t[0].isalnum()]
         if not 2 <= len(at) <= MAX_WORDS:
             return []
         kinds = [classes[k][0] if len(tokens[k]) > 1 else "1" for k in at]
-        return [hash((k, c, tuple(tokens[:k]), tuple(tokens[k + 1 :]))) for k, c in zip(at, kinds, strict=True)]
+        return [hash((k, c, tokens[:k], tokens[k + 1 :])) for k, c in zip(at, kinds, strict=True)]
 
     def __call__(self, value: str) -> float:
         known = self._cache.get(value)
@@ -120,22 +126,21 @@ class Novelty:
         own = self.weight.get(value, 0.0)
         tokens, classes = tokens_of(value)
         rest = self.total - own + 1
-        whole = self._seen(self.shape[tuple(classes)] - own) / rest
-        chain, last = 0.0, "^"
-        for c in [*classes, "$"]:
-            chain += math.log(
-                (self._seen(self.bigram[last, c] - own) + NEW_BIGRAM) / (max(self.context[last] - own, 0) + 1)
-            )
+        whole = self._seen(self.shape.get(classes, 0) - own) / rest  # get: counters are slow for what they lack
+        chain, last, bigram, context = 0.0, "^", self.bigram.get, self.context.get
+        for c in (*classes, "$"):
+            seen = self._seen(bigram((last, c), 0) - own)
+            chain += math.log((seen + NEW_BIGRAM) / (max(context(last, 0) - own, 0) + 1))
             last = c
         measure = math.log(0.5 * whole + 0.5 * math.exp(max(chain, MIN_LOG)) + NEW_SHAPE)
         spelled: list[float] = []
-        used: Counter[str] = Counter()
+        used: dict[str, int] = {}
         for t, c in zip(tokens, classes, strict=True):
             if not t[0].isalnum():
                 continue
-            used[t] += 1
-            exact, folded = self.token[t] - own * used[t], self.folded[t.casefold()] - own * used[t]
-            word = max(exact, OTHER_CASE * folded, 0) / (max(self.token_class[c] - own, 0) + 1)
+            used[t] = times = used.get(t, 0) + 1
+            exact, folded = self.token.get(t, 0) - own * times, self.folded.get(t.casefold(), 0) - own * times
+            word = max(exact, OTHER_CASE * folded, 0) / (max(self.token_class.get(c, 0) - own, 0) + 1)
             letters = DIGITS if t[0].isdigit() else LETTERS
             spelled.append(0.5 * word + 0.5 * letters ** -min(len(t), LONGEST_TOKEN))
             measure += math.log(spelled[-1])
@@ -143,7 +148,8 @@ class Novelty:
         sibling = 0.0
         if frames:
             sibling = max(
-                max(self.frame[f] - own, 0) / rest * p / len(spelled) for f, p in zip(frames, spelled, strict=True)
+                max(self.frame.get(f, 0) - own, 0) / rest * p / len(spelled)
+                for f, p in zip(frames, spelled, strict=True)
             )
         return SHAPE_WEIGHT * math.exp(max(measure, MIN_LOG)) + (1 - SHAPE_WEIGHT) * sibling
 
@@ -162,12 +168,12 @@ class Novelty:
 
     def odd(self, value: str) -> bool:
         """Whether hardly any other value has this shape."""
-        shape = tuple(tokens_of(value)[1])
-        return self.shape[shape] - self.weight.get(value, 0.0) <= max(ODD_COUNT, ODD_SHARE * self.total, self.rare)
+        others = self.shape.get(shape_of(value), 0) - self.weight.get(value, 0.0)
+        return others <= max(ODD_COUNT, ODD_SHARE * self.total, self.rare)
 
     def unknown(self, token: str, value: str) -> bool:
         """Whether no other value holds this token."""
-        return self.folded[token.casefold()] - self.weight.get(value, 0.0) <= 0.5
+        return self.folded.get(token.casefold(), 0) - self.weight.get(value, 0.0) <= 0.5
 
     def forget(self, token: str) -> None:
         """Take a token for a misspelling: it no longer makes values likely."""

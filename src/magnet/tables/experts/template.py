@@ -72,11 +72,16 @@ def _texts(column: CodedColumn, rows: Codes) -> list[str]:
 def _best_source(texts: list[str], sources: list[CodedColumn], rows: Codes) -> CodedColumn | None:
     top = Counter(texts).most_common(1)[0][1]
     best: tuple[float, int] | None = None
+    place = {text: k for k, text in enumerate(dict.fromkeys(texts))}
+    different, own = list(place), np.array([place[text] for text in texts])
     for at, source in enumerate(sources):
+        width = len(source.values)
+        pairs, counts = np.unique(own * width + source.current[rows], return_counts=True)
+        within = ((different[pair // width], source.values[pair % width]) for pair in pairs.tolist())
+        if counts[[len(v) >= 2 and v in t for t, v in within]].sum() < SHARE * len(texts):
+            continue
         values = _texts(source, rows)
         hits = [len(v) >= 2 and v in t for t, v in zip(texts, values, strict=True)]
-        if sum(hits) < SHARE * len(texts):
-            continue
         marked = [t.replace(v, "\0", 1) if h else t for t, v, h in zip(texts, values, hits, strict=True)]
         score = Counter(marked).most_common(1)[0][1]
         mode = Counter(values).most_common(1)[0][0]
