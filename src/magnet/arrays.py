@@ -36,6 +36,7 @@ MAPPED_BYTES = 32 << 20
 PAGE = 4096  # bytes by which an array may exceed its size
 TEMPORARIES = 16  # freed arrays that are kept: an operation has about a dozen
 RETURNED_BYTES = 1 << 20
+HEAP_BYTES = 128 << 10  # below this size glibc never maps an array by itself
 MAX_INT = (1 << 31) - 1
 
 
@@ -193,16 +194,20 @@ def return_freed_memory() -> None:
 
 
 @contextmanager
-def reuse_freed_memory(size: int) -> Iterator[None]:
+def reuse_freed_memory(size: int, smallest: int = MAPPED_BYTES) -> Iterator[None]:
     """Keep the memory of deleted arrays of up to so many bytes for the next ones, as long as the block runs.
 
     glibc maps arrays beyond 32 MB anew each time, and the system clears every page of them: that takes five times as
-    long as adding two of them. It keeps smaller ones itself. No effect on other systems.
+    long as adding two of them. Of smaller ones it keeps two. No effect on other systems.
+
+    Args:
+        size: of the largest arrays.
+        smallest: no effect if they are smaller. (default: 32 MB)
     """
-    if size <= MAPPED_BYTES:
+    if size <= smallest:
         yield
         return
-    with _mapping_beyond(size + PAGE, kept=TEMPORARIES * size):
+    with _mapping_beyond(max(size + PAGE, MAPPED_BYTES), kept=TEMPORARIES * size):
         yield
 
 

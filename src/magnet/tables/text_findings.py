@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from magnet.arrays import return_freed_memory
+from magnet.arrays import HEAP_BYTES, return_freed_memory, reuse_freed_memory
 from magnet.tables.findings import CellFinding, TableVerdict
 from magnet.tables.posterior import Decision, judge_table
 from magnet.tables.table import Table
@@ -67,20 +67,21 @@ def judge_as_text(
         right[:before] = True
         right[before:] = False if trusted is None else trusted[:, [table.frame.columns.get_loc(name) for name in own]]
     links = table.links.matrix(table.num_nodes, before)
-    verdict = judge_table(
-        columns,
-        links=links,
-        link_by=link_by,
-        rules=[*table.rules, *rules],
-        trusted=right,
-        roles=table.roles,
-        skip=table.skipped,
-        fill=fill,
-        decisions=[_decision(d) for d in decisions],
-        seed=seed,
-        progress=progress,
-        cluster=cluster,
-    )
+    with reuse_freed_memory(8 * (before + table.num_nodes), HEAP_BYTES):
+        verdict = judge_table(
+            columns,
+            links=links,
+            link_by=link_by,
+            rules=[*table.rules, *rules],
+            trusted=right,
+            roles=table.roles,
+            skip=table.skipped,
+            fill=fill,
+            decisions=[_decision(d) for d in decisions],
+            seed=seed,
+            progress=progress,
+            cluster=cluster,
+        )
     findings = [replace(c, row=c.row - before) for c in verdict.cells if c.row >= before]
     if links is not None:
         from magnet.tables.graph_findings import swapped_rows  # needs torch, which a table without links does not

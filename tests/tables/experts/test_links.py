@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,3 +59,13 @@ def test_links_that_tell_no_more_than_frequency_make_no_expert() -> None:
     assert len(fit(ColumnContext(table, 0))) == 1
     table = replace(table, links=sp.csr_array(same[order][:, order]))
     assert fit(ColumnContext(table, 0)) == []
+
+
+def test_links_that_say_nothing_are_looked_at_again_after_a_repair(coded: Any) -> None:
+    n = 40
+    ring = sp.csr_array((np.ones(n), (np.arange(n), np.roll(np.arange(n), 1))), shape=(n, n))
+    table = replace(coded({"x": ["a", "b", "c", "b", "a"] * (n // 5)}), links=ring)
+    memory: dict[str, object] = {}
+    assert fit(ColumnContext(table, 0, memory)) == fit(ColumnContext(table, 0, memory)) == []
+    table.columns[0].repair(np.repeat([0, 1], n // 2))
+    assert len(fit(ColumnContext(table, 0, memory))) == 1

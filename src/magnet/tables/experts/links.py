@@ -37,10 +37,13 @@ def fit(context: ColumnContext) -> list[Expert]:
     same gain per row that a group needs; a row is never linked to itself."""
     column = context.column
     links = context.table.voters
-    if links is None or column.role.name == "identifier":
+    if links is None or column.role.name == "identifier" or context.memory.get("unlike_links") == column.repairs:
         return []
     expert, filled = Links(column, links, SMOOTHING[1]), column.current != column.blank
     if not filled.any():
         return []
     gain = np.log(np.maximum(expert.own(), TINY)) - np.log(np.maximum(Frequency(column).own(), TINY))
-    return [expert] if float(gain[filled].mean()) > MIN_GAIN else []
+    if float(gain[filled].mean()) > MIN_GAIN:
+        return [expert]
+    context.memory["unlike_links"] = column.repairs  # the same in the next pass, unless the column is repaired
+    return []

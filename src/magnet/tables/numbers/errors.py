@@ -102,30 +102,34 @@ def wrong_density(
     given = np.flatnonzero(np.isfinite(x) & (x != 0)) if not additive else np.zeros(0, dtype=np.int64)
     by_factor: list[tuple[Ints, Floats]] = []
     is_explained = np.zeros(len(x), dtype=bool)
-    far_enough = APART * spread
+    far_enough, log_spread, own_slope = APART * spread, np.log(spread), scale.log_slope(x)
     for k, factor in enumerate(FACTORS):
         rows = given
         if factor > 1 and step > 0:
             steps = x[rows] / factor / step
             rows = rows[np.abs(steps - np.round(steps)) < np.maximum(GRID, GRID_ROUNDING * np.abs(steps))]
-        moved = scale.forward(x[rows] / factor)
+        right = x[rows] / factor
+        moved = scale.forward(right)
         apart = np.abs(moved - y[rows]) > far_enough[rows]
-        rows, moved = rows[apart], moved[apart]
+        rows, right, moved = rows[apart], right[apart], moved[apart]
         u = (moved - center[rows]) / spread[rows]
-        slopes = scale.log_slope(x[rows] / factor), scale.log_slope(x[rows])
-        density = log_t(u, DEGREES) - np.log(spread[rows]) + slopes[0] - slopes[1]
+        density = log_t(u, DEGREES) - log_spread[rows] + scale.log_slope(right) - own_slope[rows]
         if factor < 1:
             density = density - np.log(abs(factor))
         by_factor.append((rows, density + np.log(shares[k])))
         is_explained[rows[np.isfinite(by_factor[k][1])]] = True
     explained = np.flatnonzero(is_explained)
-    by_kind = np.full((explained.size, len(FACTORS) + 1), -np.inf)
+    place = np.cumsum(is_explained) - 1
+    by_kind = np.full((len(FACTORS) + 1, explained.size), -np.inf)
+    total = np.full(explained.size, -np.inf)  # of the kinds so far; most rows have few
     for k, (rows, density) in enumerate(by_factor):
         inside = is_explained[rows]
-        by_kind[np.searchsorted(explained, rows[inside]), k] = density[inside]
-    by_kind[:, FAR] = far[explained]
-    far[explained] = np.logaddexp.reduce(by_kind, axis=1)
-    return WrongDensity(far, explained, by_kind)
+        at, density = place[rows[inside]], density[inside]
+        by_kind[k, at] = density
+        total[at] = np.logaddexp(total[at], density)
+    by_kind[FAR] = far[explained]
+    far[explained] = np.logaddexp(total, by_kind[FAR])
+    return WrongDensity(far, explained, by_kind.T)
 
 
 def far_density(y: Floats, wrong: Floats) -> Floats:
