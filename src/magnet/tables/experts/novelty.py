@@ -49,7 +49,7 @@ def tokens_of(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(tokens), tuple(map(token_class, tokens))
 
 
-@lru_cache(1 << 16)  # every pass asks for the corrections of the same texts
+@lru_cache(1 << 18)  # every pass asks for the corrections of the same texts
 def shape_of(text: str) -> tuple[str, ...]:
     """The classes of a text's tokens."""
     return tokens_of(text)[1]
