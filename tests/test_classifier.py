@@ -201,6 +201,24 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
         MAGnetClassifier.load(path)
 
 
+@pytest.mark.parametrize("name", ["classes_", "members_", "weights_", "val_accuracy_", "chosen_", "x_", "temperature_"])
+def test_results_before_fit_ask_for_fit(name: str) -> None:
+    clf = MAGnetClassifier()
+    with pytest.raises(NotFittedError, match="not fitted; call fit first"):
+        getattr(clf, name)
+    assert not hasattr(clf, name)
+    assert not hasattr(clone(clf), name)
+
+
+def test_only_results_of_fit_ask_for_fit(plain: Any) -> None:
+    with pytest.raises(NotFittedError, match="call fit first"):
+        MAGnetClassifier().summary()
+    for clf, name in ((MAGnetClassifier(), "weight"), (plain, "weight_")):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'") as caught:
+            getattr(clf, name)
+        assert not isinstance(caught.value, NotFittedError)
+
+
 def test_wrong_use_is_named(bad: Any) -> None:
     with pytest.raises(NotFittedError):
         MAGnetClassifier().predict()

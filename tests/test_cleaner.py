@@ -256,6 +256,21 @@ def test_bad_parameters_and_data_are_named() -> None:
         MAGnet().fit(HeteroData())  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("name", ["x_", "trust_", "scores_", "probability_", "findings_", "detector_"])
+def test_results_before_fit_ask_for_fit(name: str) -> None:
+    model = MAGnet()
+    with pytest.raises(NotFittedError, match="not fitted yet; call fit"):
+        getattr(model, name)
+    assert not hasattr(model, name)
+
+
+def test_a_model_of_a_table_says_where_its_results_are() -> None:
+    model = MAGnet().fit(tables.from_frames(people(rows=30)[0]))
+    with pytest.raises(AttributeError, match="no attribute 'x_'; it was fitted on a table, whose results are in"):
+        _ = model.x_
+    assert not hasattr(model, "trust_")
+
+
 def test_a_graph_whose_context_says_nothing_is_left_alone() -> None:
     data = synthetic(nodes=300, features=40, homophily=0.2, seed=0)
     model = MAGnet().fit(data)

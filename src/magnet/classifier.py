@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -277,8 +277,16 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return table.sort_values("weight", ascending=False, ignore_index=True)
 
     def _check_fitted(self) -> None:
-        if not hasattr(self, "members_"):
+        if "members_" not in vars(self):
             raise NotFittedError("this MAGnetClassifier is not fitted; call fit first")
+
+    if not TYPE_CHECKING:  # which would take every name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """For attributes that do not exist: say whether they would after :meth:`fit`."""
+            if name.endswith("_") and not name.startswith("_"):
+                self._check_fitted()
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     # -- files -----------------------------------------------------------------------------------------------
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from magnet.features import FeatureVerdict
 
 RECOVERIES = ("auto", "propagate", "framelet", "regression")
+#: What a model has after :meth:`MAGnet.fit` on ``Data``, or on a table that is judged as a graph.
+ON_FEATURES = ("scores_", "probability_", "flagged_", "trust_", "x_", "columns_")
 
 
 class Cleaner:
@@ -169,7 +171,8 @@ class Cleaner:
             """Called for missing attributes only: those of a fitted model, such as ``trust_``, ask for :meth:`fit`."""
             if name.endswith("_") and not name.startswith("_"):
                 self._need_fit()
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            reason = "; it was fitted on a table, whose results are in findings_" if name in ON_FEATURES else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{reason}")
 
     def _make_detector(self, nodes: int) -> Any:
         from magnet.features import make_detector
