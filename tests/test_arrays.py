@@ -105,11 +105,14 @@ def left():
     return resident() - before
 
 before = resident()
-with return_memory_at_once():
+with return_memory_at_once(0):
+    print(left())
+with return_memory_at_once(1 << 30):
     print(left())
 print(left())
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    at_once, kept = map(int, run.stdout.split())
+    at_once, blocks_of_many_features, kept = map(int, run.stdout.split())
     assert at_once < 16
+    assert blocks_of_many_features > 48
     assert kept > 48

@@ -37,6 +37,8 @@ PAGE = 4096  # bytes by which an array may exceed its size
 TEMPORARIES = 16  # freed arrays that are kept: an operation has about a dozen
 RETURNED_BYTES = 1 << 20
 HEAP_BYTES = 128 << 10  # below this size glibc never maps an array by itself
+# Blocks of columns are at most about a twelfth of the features: what is above this part of them is a whole matrix.
+BLOCK_SHARE = 8
 MAX_INT = (1 << 31) - 1
 
 
@@ -212,10 +214,15 @@ def reuse_freed_memory(size: int, smallest: int = MAPPED_BYTES) -> Iterator[None
 
 
 @contextmanager
-def return_memory_at_once() -> Iterator[None]:
-    """Return the memory of arrays of more than 1 MB as soon as they are deleted, as long as the block runs: less
-    memory, but clearing new pages takes time. No effect on other systems than glibc's."""
-    with _mapping_beyond(RETURNED_BYTES, kept=RETURNED_BYTES):
+def return_memory_at_once(features: int) -> Iterator[None]:
+    """Return the memory of deleted arrays at once, as long as the block runs, if they are larger than blocks of columns
+    of ``features`` bytes, and than 1 MB. No effect on other systems than glibc's.
+
+    Less memory, but the system clears every page of the next array. (Detection, 18 333 x 425 cells of Coauthor-CS: 23 s
+    of CPU time and 217 MB if blocks are returned, too, 14 s and 280 MB if they are used again.)
+    """
+    size = max(RETURNED_BYTES, features // BLOCK_SHARE)
+    with _mapping_beyond(size, kept=size):
         yield
 
 

@@ -145,7 +145,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         train, val = self._parts(data, codes >= 0)
         settings = {name: getattr(self, name) for name in SETTINGS if getattr(self, name) is not None}
         recipes = recipes_of(self.model, settings, self.model_options, int(train.sum()))
-        with return_memory_at_once():
+        with return_memory_at_once(4 * data.x.numel()):
             x, candidates = self._candidates(data, graph)
         self.n_features_in_, classes = int(x.shape[1]), len(self.classes_)
         problem = Problem(graph, codes, train, val, self.n_features_in_, classes, self.seed, candidates, recipes)
@@ -160,7 +160,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.weights_ = weight[weight > 0] / weight.sum()
         self.members_ = [member for member, share in zip(members, weight, strict=True) if share > 0]
         self.chosen_ = self.members_[self.weights_.argmax()].candidate
-        with return_memory_at_once():
+        with return_memory_at_once(4 * data.x.numel()):
             self.x_ = next(candidate for candidate in candidates if candidate.name == self.chosen_).make()
         probability = voting.average(self.members_, self.weights_)
         self.temperature_ = voting.calibration(probability[val], codes[val])

@@ -229,7 +229,7 @@ class Committee:
             self._until_it_fits(jobs[half:])
 
     def _batch(self, jobs: Sequence[_Job]) -> None:
-        with return_memory_at_once():
+        with return_memory_at_once(4 * self.problems[0].graph.num_nodes * self.problems[0].inputs):
             groups = self._features(jobs)
         ordered = [job for _, members in groups for job in members]
         bases = [made.basis for made, members in groups for _ in members]
