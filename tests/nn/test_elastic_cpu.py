@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 import torch
 
@@ -12,11 +14,21 @@ from magnet.nn.features import Features
 pytest.importorskip("numba")
 
 
-@pytest.mark.parametrize("classes", [3, 8, 11])
+@pytest.fixture
+def same_threads_afterwards() -> Iterator[None]:
+    """Puts the number of threads back."""
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("same_threads_afterwards")
+@pytest.mark.parametrize(("classes", "threads"), [(3, 1), (16, 1), (19, 2)])  # less than, equal to, more than a vector
 @pytest.mark.parametrize("steps", [1, 7])
 def test_values_and_gradients_are_those_of_the_array_operations(
-    classes: int, steps: int, monkeypatch: pytest.MonkeyPatch
+    classes: int, threads: int, steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    torch.set_num_threads(threads)
     generator = torch.Generator().manual_seed(classes)
     edges = torch.randint(0, 38, (2, 90), generator=generator)  # nodes 38 and 39 have no edges
     graph = Graph.from_edges(edges, 40)

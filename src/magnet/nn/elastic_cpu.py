@@ -1,122 +1,131 @@
 """The steps of ElasticGNN and their gradient on a CPU, where about twenty array operations a step take most of the time
-of a small graph. :meth:`magnet.nn.ElasticGNN.propagate` is the obvious version."""
+of a small graph, and their temporaries, one row for each edge, that of a large one.
+:meth:`magnet.nn.ElasticGNN.propagate` is the obvious version."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import numba
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from magnet.nn.sparse import Sparse
+from magnet.recovery.kernels.simd import LANES, jit, load, splat, store, total
 
 Floats = NDArray[np.float32]
-#: Classes are padded with zeros to a multiple of this, so that the innermost loops have a fixed length.
-LANES = 8
-
 Csr = tuple[NDArray[np.int64], NDArray[np.int64], Floats]
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"}, error_model="numpy")
-def _product(starts: Any, columns: Any, values: Any, x: Floats, out: Floats) -> None:
+@jit
+def _product(starts: Any, columns: Any, values: Any, x: Any, width: Any, out: Any) -> None:
     """``out = matrix @ x``, a row at a time."""
-    for i in range(out.shape[0]):
-        for b in range(0, out.shape[1], LANES):
-            for c in range(LANES):
-                out[i, b + c] = 0
+    for i in range(starts.size - 1):
+        for b in range(0, width, LANES):
+            sums = splat(x.dtype.type(0))
             for e in range(starts[i], starts[i + 1]):
-                j, weight = columns[e], values[e]
-                for c in range(LANES):
-                    out[i, b + c] += weight * x[j, b + c]
+                sums = sums + load(x, columns[e] * width + b) * values[e]
+            store(out, i * width + b, sums)
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"}, error_model="numpy")
+@jit
+def _dual_step(delta: Any, u: Any, width: Any, beta: Any, radius: Any, z: Any, kept: Any, pulled: Any) -> None:
+    r"""``z`` after its step, and its products with :math:`\tilde\Delta^\top` added to ``pulled``, edge by edge: an edge
+    has two nodes, so that its row of :math:`\tilde\Delta` is used while it is at hand. ``kept``, unless it is empty,
+    gets z before the projection."""
+    columns, values = delta[1], delta[2]
+    for e in range(delta[0].size - 1):
+        i, j, at_i, at_j = columns[2 * e] * width, columns[2 * e + 1] * width, values[2 * e], values[2 * e + 1]
+        squares = splat(u.dtype.type(0))
+        for b in range(0, width, LANES):
+            at = e * width + b
+            before = load(z, at) + (load(u, i + b) * at_i + load(u, j + b) * at_j) * beta
+            squares = squares + before * before
+            store(z, at, before)
+            if kept.size:
+                store(kept, at, before)
+        square = total(squares)
+        shrink = radius / np.float32(math.sqrt(square)) if square > radius * radius else np.float32(1)
+        for b in range(0, width, LANES):
+            dual = load(z, e * width + b) * shrink
+            store(z, e * width + b, dual)
+            store(pulled, i + b, load(pulled, i + b) + dual * at_i)
+            store(pulled, j + b, load(pulled, j + b) + dual * at_j)
+
+
+@jit
 def forward(
-    h: Floats, smooth: Csr, delta: Csr, pull: Csr, gamma: Floats, radius: Floats, steps: int, kept: Floats
-) -> Floats:
-    """F after some steps, ``[S, n, classes]``; ``kept`` ``[S, steps or 1, edges, classes]`` gets each Z before its
-    projection."""
-    found = np.empty_like(h)
-    nodes, classes, edges = h.shape[1], h.shape[2], kept.shape[2]
-    at_nodes, at_edges = np.empty((3, nodes, classes), np.float32), np.empty((2, edges, classes), np.float32)
-    y, u, pulled, z, difference = at_nodes[0], at_nodes[1], at_nodes[2], at_edges[0], at_edges[1]
-    for s in range(h.shape[0]):
-        g, beta, limit, f = gamma[s], 1 / (2 * gamma[s]), radius[s], found[s]
-        f[:] = h[s]
-        pulled[:], z[:] = 0, 0
-        for k in range(steps):
-            _product(smooth[0], smooth[1], smooth[2], f, y)
-            for i in range(nodes):
-                for c in range(classes):
-                    y[i, c] = g * h[s, i, c] + (1 - g) * y[i, c]
-                    u[i, c] = y[i, c] - pulled[i, c]
-            _product(delta[0], delta[1], delta[2], u, difference)
-            before = kept[s, min(k, kept.shape[1] - 1)]
-            for e in range(edges):
-                square = np.float32(0)
-                for c in range(classes):
-                    before[e, c] = z[e, c] + beta * difference[e, c]
-                    square += before[e, c] * before[e, c]
-                shrink = np.float32(1) if square <= limit * limit else limit / np.float32(math.sqrt(square))
-                for c in range(classes):
-                    z[e, c] = shrink * before[e, c]
-            _product(pull[0], pull[1], pull[2], z, pulled)
-            for i in range(nodes):
-                for c in range(classes):
-                    pulled[i, c] *= g
-                    f[i, c] = y[i, c] - pulled[i, c]
-    return found
+    h: Any, smooth: Any, delta: Any, width: Any, gamma: Any, radius: Any, steps: Any, kept: Any, f: Any
+) -> None:
+    """``f`` gets F after some steps, ``[n, width]`` flat; ``kept`` ``[steps or 0, edges * width]`` gets each Z before
+    its projection."""
+    beta, rest = np.float32(1) / (np.float32(2) * gamma), np.float32(1) - gamma
+    u, pulled, z = np.empty_like(h), np.zeros_like(h), np.zeros((delta[0].size - 1) * width, h.dtype)
+    f[:] = h
+    for k in range(steps):
+        _product(smooth[0], smooth[1], smooth[2], f, width, u)
+        for at in range(0, h.size, LANES):
+            y = load(h, at) * gamma + load(u, at) * rest
+            store(f, at, y)
+            store(u, at, y - load(pulled, at) * gamma)
+        pulled[:] = 0
+        _dual_step(delta, u, width, beta, radius, z, kept[k] if kept.shape[0] else kept.ravel(), pulled)
+        for at in range(0, h.size, LANES):
+            store(f, at, load(f, at) - load(pulled, at) * gamma)
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"}, error_model="numpy")
+@jit
+def _dual_gradient(delta: Any, for_pulled: Any, width: Any, radius: Any, before: Any, for_z: Any, moved: Any) -> None:
+    """The gradient of :func:`_dual_step`."""
+    columns, values = delta[1], delta[2]
+    for e in range(delta[0].size - 1):
+        i, j, at_i, at_j = columns[2 * e] * width, columns[2 * e + 1] * width, values[2 * e], values[2 * e + 1]
+        squares, products = splat(before.dtype.type(0)), splat(before.dtype.type(0))
+        for b in range(0, width, LANES):
+            at = e * width + b
+            gradient = load(for_z, at) + (load(for_pulled, i + b) * at_i + load(for_pulled, j + b) * at_j)
+            store(for_z, at, gradient)
+            squares = squares + load(before, at) * load(before, at)
+            products = products + load(before, at) * gradient
+        square = total(squares)
+        shrink, along = np.float32(1), np.float32(0)
+        if square > radius * radius:  # the projection's derivative: no change along Z
+            shrink, along = radius / np.float32(math.sqrt(square)), total(products) / square
+        for b in range(0, width, LANES):
+            at = e * width + b
+            gradient = (load(for_z, at) - load(before, at) * along) * shrink
+            store(for_z, at, gradient)
+            store(moved, i + b, load(moved, i + b) + gradient * at_i)
+            store(moved, j + b, load(moved, j + b) + gradient * at_j)
+
+
+@jit
 def backward(
-    gradient: Floats, smooth: Csr, delta: Csr, pull: Csr, gamma: Floats, radius: Floats, kept: Floats
-) -> Floats:
-    """The gradient for H from that for F, with what :func:`forward` kept; ``smooth`` is transposed."""
-    found = np.zeros_like(gradient)
-    nodes, classes, edges = gradient.shape[1], gradient.shape[2], kept.shape[2]
-    at_nodes, at_edges = np.empty((4, nodes, classes), np.float32), np.empty((2, edges, classes), np.float32)
-    for_f, for_y, for_pulled, moved = at_nodes[0], at_nodes[1], at_nodes[2], at_nodes[3]
-    for_z, back = at_edges[0], at_edges[1]
-    for s in range(gradient.shape[0]):
-        g, beta, limit = gamma[s], 1 / (2 * gamma[s]), radius[s]
-        for_f[:] = gradient[s]
-        for_pulled[:], for_z[:] = 0, 0
-        for k in range(kept.shape[1] - 1, -1, -1):
-            for i in range(nodes):
-                for c in range(classes):
-                    for_pulled[i, c] = g * (for_pulled[i, c] - for_f[i, c])
-            _product(delta[0], delta[1], delta[2], for_pulled, back)
-            before = kept[s, k]
-            for e in range(edges):
-                square, along = np.float32(0), np.float32(0)
-                for c in range(classes):
-                    for_z[e, c] += back[e, c]
-                    square += before[e, c] * before[e, c]
-                    along += before[e, c] * for_z[e, c]
-                if square > limit * limit:  # the projection's derivative: no change along Z
-                    shrink, along = limit / np.float32(math.sqrt(square)), along / square
-                    for c in range(classes):
-                        for_z[e, c] = shrink * (for_z[e, c] - along * before[e, c])
-            _product(pull[0], pull[1], pull[2], for_z, moved)
-            for i in range(nodes):
-                for c in range(classes):
-                    moved[i, c] *= beta
-                    for_y[i, c] = for_f[i, c] + moved[i, c]
-                    for_pulled[i, c] = -moved[i, c]
-                    found[s, i, c] += g * for_y[i, c]
-            _product(smooth[0], smooth[1], smooth[2], for_y, for_f)
-            for i in range(nodes):
-                for c in range(classes):
-                    for_f[i, c] *= 1 - g
-        for i in range(nodes):
-            for c in range(classes):
-                found[s, i, c] += for_f[i, c]
-    return found
+    gradient: Any, smooth: Any, delta: Any, width: Any, gamma: Any, radius: Any, kept: Any, found: Any
+) -> None:
+    """``found`` gets the gradient for H from that for F, with what :func:`forward` kept; ``smooth`` is transposed."""
+    beta, rest = np.float32(1) / (np.float32(2) * gamma), np.float32(1) - gamma
+    for_f, for_u, moved = gradient.copy(), np.empty_like(gradient), np.zeros_like(gradient)
+    for_z = np.zeros_like(kept[0])
+    found[:] = 0
+    for k in range(kept.shape[0] - 1, -1, -1):
+        for at in range(0, gradient.size, LANES):
+            store(for_u, at, (load(moved, at) * beta + load(for_f, at)) * -gamma)
+        moved[:] = 0
+        _dual_gradient(delta, for_u, width, radius, kept[k], for_z, moved)
+        for at in range(0, gradient.size, LANES):
+            for_y = load(for_f, at) + load(moved, at) * beta
+            store(for_u, at, for_y)
+            store(found, at, load(found, at) + for_y * gamma)
+        _product(smooth[0], smooth[1], smooth[2], for_u, width, for_f)
+        for at in range(0, gradient.size, LANES):
+            store(for_f, at, load(for_f, at) * rest)
+    for at in range(0, gradient.size, LANES):
+        store(found, at, load(found, at) + load(for_f, at))
 
 
 class Steps(torch.autograd.Function):
@@ -126,28 +135,57 @@ class Steps(torch.autograd.Function):
     def forward(
         ctx: Any, h: Tensor, operator: Sparse, delta: Sparse, gamma: Tensor, radius: Tensor, steps: int
     ) -> Tensor:
-        models = _padded(h)
-        depth = steps if ctx.needs_input_grad[0] else 1
-        kept = np.empty((h.shape[1], depth, delta.shape[0], models.shape[2]), np.float32)
-        ctx.given = _csr(operator.transposed), _csr(delta.matrix), _csr(delta.transposed), gamma.numpy(), radius.numpy()
-        ctx.kept = kept
-        found = forward(models, _csr(operator.matrix), *ctx.given[1:], steps, kept)
-        return torch.from_numpy(found[:, :, : h.shape[2]]).transpose(0, 1)
+        models, width = _padded(h)
+        depth = steps if ctx.needs_input_grad[0] else 0
+        kept = np.empty((len(models), depth, delta.shape[0] * width), np.float32)
+        smooth, edges, gammas, radii = _csr(operator.matrix), _csr(delta.matrix), gamma.numpy(), radius.numpy()
+        found = np.empty_like(models)
+        ctx.given, ctx.kept = (_csr(operator.transposed), edges, gammas, radii), kept
+
+        def one(s: int) -> None:
+            forward(models[s], smooth, edges, width, gammas[s], radii[s], steps, kept[s], found[s])
+
+        _for_each_model(one, len(models))
+        return _unpadded(found, h)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Any, ...]:
-        found = backward(_padded(grads[0]), *ctx.given, ctx.kept)
-        gradient = torch.from_numpy(found[:, :, : grads[0].shape[2]]).transpose(0, 1)
-        return gradient, None, None, None, None, None
+        gradient, width = _padded(grads[0])
+        found = np.empty_like(gradient)
+        smooth, edges, gammas, radii = ctx.given
+
+        def one(s: int) -> None:
+            backward(gradient[s], smooth, edges, width, gammas[s], radii[s], ctx.kept[s], found[s])
+
+        _for_each_model(one, len(found))
+        return _unpadded(found, grads[0]), None, None, None, None, None
+
+
+def _for_each_model(work: Callable[[int], None], models: int) -> None:
+    """Several models at a time, each on one thread, where torch would use several."""
+    threads = min(torch.get_num_threads(), models)
+    if threads == 1:
+        for s in range(models):
+            work(s)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, range(models)))
 
 
 def _csr(matrix: Tensor) -> Csr:
     return matrix.crow_indices().numpy(), matrix.col_indices().numpy(), matrix.values().numpy()
 
 
-def _padded(h: Tensor) -> Floats:
-    """``[n, S, classes]`` as ``[S, n, classes and zeros]``."""
+def _padded(h: Tensor) -> tuple[Floats, int]:
+    """``[n, S, classes]`` as ``[S, n * width]``, the classes padded with zeros to a multiple of ``LANES``, and that
+    width."""
     nodes, models, classes = h.shape
-    padded = np.zeros((models, nodes, -(-classes // LANES) * LANES), np.float32)
+    width = -(-classes // LANES) * LANES
+    padded = np.zeros((models, nodes, width), np.float32)
     padded[:, :, :classes] = h.detach().numpy().transpose(1, 0, 2)
-    return padded
+    return padded.reshape(models, -1), width
+
+
+def _unpadded(found: Floats, like: Tensor) -> Tensor:
+    nodes, models, classes = like.shape
+    return torch.from_numpy(found.reshape(models, nodes, -1)[:, :, :classes]).transpose(0, 1)

@@ -110,6 +110,20 @@ def splat(typing_context: Any, scalar: Any) -> Any:
     return Vector(scalar)(scalar), generate
 
 
+@intrinsic
+def total(typing_context: Any, vector: Any) -> Any:
+    """The sum of the lanes, in pairs."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        element = _llvm(signature.return_type)
+        kind = ir.FunctionType(element, [element, args[0].type])
+        bits = signature.return_type.bitwidth
+        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.vector.reduce.fadd.v{LANES}f{bits}")
+        return builder.call(function, [ir.Constant(element, 0.0), args[0]], fastmath=("reassoc",))
+
+    return vector.element(vector), generate
+
+
 def _splat(builder: Any, scalar: Any) -> Any:
     empty = ir.Constant(ir.VectorType(scalar.type, LANES), ir.Undefined)
     first = builder.insert_element(empty, scalar, cgutils.int32_t(0))
