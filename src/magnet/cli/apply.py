@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from magnet.cli.options import Output, Stage, command
-from magnet.tables.errors import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,6 +112,8 @@ def _no_number(word: str) -> Any:
 def accepted(cells: list[Any], source: Source, path: Path) -> dict[str, Change]:
     """The changes that were accepted, by column, each value in the type of its column."""
     import numpy as np
+
+    from magnet.tables.errors import quoted
 
     frame = source.frame
     names = {str(name) for name in frame.columns}
