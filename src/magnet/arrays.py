@@ -75,15 +75,17 @@ def to_torch_csr(matrix: Any, dtype: torch.dtype | None = None, device: Any = No
     return csr_tensor(sp.csr_matrix(matrix).sorted_indices(), dtype or torch.float32, device)
 
 
-def csr_tensor(matrix: sp.csr_matrix, dtype: torch.dtype, device: Any = None) -> torch.Tensor:
-    """A SciPy CSR matrix as it is stored as a torch CSR tensor, without torch's warning that the layout is beta."""
+def csr_tensor(matrix: sp.csr_matrix, dtype: torch.dtype, device: Any = None, as_stored: bool = False) -> torch.Tensor:
+    """A SciPy CSR matrix as it is stored as a torch CSR tensor, without torch's warning that the layout is beta. Its
+    indices are copied to int64, unless it shall share those that are stored."""
     import torch
 
+    indptr, indices = (a if as_stored else a.astype(np.int64) for a in (matrix.indptr, matrix.indices))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sparse", UserWarning)
         return torch.sparse_csr_tensor(
-            torch.from_numpy(matrix.indptr.astype(np.int64)),
-            torch.from_numpy(matrix.indices.astype(np.int64)),
+            torch.from_numpy(indptr),
+            torch.from_numpy(indices),
             torch.from_numpy(np.ascontiguousarray(matrix.data)).to(dtype),
             size=matrix.shape,
             device=device,

@@ -75,10 +75,9 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
         Args:
             data: a graph with ``x`` ``[n, d]`` (a tensor, NumPy array, memory map or SciPy matrix of numbers, or the
                 path of a ``.npy``, sparse ``.npz`` or ``.parquet`` file; dense with NaN = missing, or sparse CSR) and
-                ``edge_index``. Dense features in a file, or a memory map, may be larger than memory: ``auto``,
-                ``context`` and ``cell`` then keep matrices of their size in temporary files (in ``TMPDIR``),
-                and at most some kilobytes per node in memory; only the non-zero cells of sparse features and of bags of
-                words are in memory at once. Optionally ``edge_weight``;
+                ``edge_index``. Features in a file, or a memory map, may be larger than memory: ``auto``, ``context``
+                and ``cell`` then keep matrices of their size in temporary files (in ``TMPDIR``), and at most some
+                kilobytes per node and per feature in memory. Optionally ``edge_weight``;
                 ``edges_from_rows = True`` marks edges that are nearest neighbors by ``x`` itself. Results are on the
                 device of ``x``. Or data prepared by
                 :meth:`DetectionData.from_data <magnet.detection.data.dataset.DetectionData.from_data>`.

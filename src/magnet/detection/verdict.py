@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +14,7 @@ from torch import Tensor
 from magnet.arrays import csr_tensor
 from magnet.detection.cells.context_model import ContextModel
 from magnet.detection.data.dataset import DetectionData, stage_resources
+from magnet.detection.data.sparse_rows import columns_of, stacked
 from magnet.detection.options import DATA, ROWS
 from magnet.detection.rows.gate import Gate
 from magnet.detection.thresholds import FlagRule, flag_threshold, top_share_score
@@ -194,13 +195,18 @@ class Verdict:
                 for first, last, block in data.over_ranges(self.block, narrow=not whole):
                     out[:, first:last] = getattr(block, name).to(out.device)
                 return out
-            parts = []
-            for first, last, block in data.over_ranges(self.block, narrow=not whole):
-                keep = (block.probability >= DATA.min_listed_probability) | (data.block(first, last) != 0)
-                row, column = keep.nonzero(as_tuple=True)
-                entry = (getattr(block, name)[keep].cpu().numpy(), (row.cpu().numpy(), column.cpu().numpy()))
-                parts.append(sp.csc_matrix(entry, shape=(data.num_nodes, last - first)))
-            return csr_tensor(sp.hstack(parts, format="csr"), torch.float32, self.device)
+            columns = stacked(self._listed_cells(name, narrow=not whole), data.num_nodes, data.on_disk)
+            rows = columns_of(columns, data.on_disk).T
+            return csr_tensor(rows, torch.float32, self.device, as_stored=data.on_disk)
+
+    def _listed_cells(self, name: str, narrow: bool) -> Iterator[sp.csr_matrix]:
+        """One part of all blocks in the cells that sparse results list, ``[last - first, n]`` for each range."""
+        data = self.data
+        for first, last, block in data.over_ranges(self.block, narrow):
+            keep = (block.probability >= DATA.min_listed_probability) | (data.block(first, last) != 0)
+            row, column = keep.nonzero(as_tuple=True)
+            entry = (getattr(block, name)[keep].cpu().numpy(), (column.cpu().numpy(), row.cpu().numpy()))
+            yield sp.csr_matrix(entry, shape=(last - first, data.num_nodes))
 
     @cached_property
     def scores(self) -> Tensor:

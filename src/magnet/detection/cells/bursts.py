@@ -88,7 +88,7 @@ class BurstModel:
         mass = self._mass
         weights = (mass[mass > 0].median() / mass.clamp_min(TINY)).clamp_max(1).square()
         context = ContextModel(self.data, torch.ones_like(mass))
-        return Cooccurrence(context.event_matrix(), weights)
+        return Cooccurrence(context.event_matrix(), weights, self.data.on_disk)
 
     def free_memory(self) -> None:
         """Free the co-occurrence of words; it is computed again when it is asked for."""

@@ -15,6 +15,7 @@ from magnet.detection.cells.ridge import leave_one_out_ridge
 from magnet.detection.data.columns import Column
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.data.scratch import over_cached_rows, row_ranges
+from magnet.detection.data.sparse_rows import stacked
 from magnet.detection.options import CONTEXT, DATA, MIN_SQUARE, MIN_WEIGHT, POOL
 
 EM_STEPS, EM_TOLERANCE = 100, 1e-5  # of the mixture weights, at most, and their change that ends the steps
@@ -188,14 +189,20 @@ class ContextModel:
         """Co-occurrence of the words of a bag; None if not used."""
         if self.support is None or not self.data.is_bag:
             return None
-        return Cooccurrence(self.event_matrix(), self.support)
+        return Cooccurrence(self.event_matrix(), self.support, self.data.on_disk)
 
     def event_matrix(self) -> sp.csr_matrix:
         """All events, sparse ``[n, d]``."""
-        if self.data.matrix is not None:
-            return self.data.matrix
-        blocks = [sp.csr_matrix(self.events(first, last)[0].cpu().numpy()) for first, last in self.data.ranges()]
-        return sp.csr_matrix(sp.hstack(blocks))
+        data = self.data
+        if data.matrix is not None:
+            return data.matrix
+        assert data.x is not None
+
+        def events(rows: slice) -> sp.csr_matrix:
+            y = data.x[rows] != data.spike  # type: ignore[index]
+            return sp.csr_matrix((y if data.missing is None else y & ~data.missing[rows]).cpu().numpy())
+
+        return stacked((events(rows) for rows in row_ranges(*data.x.shape)), data.num_features, data.on_disk)
 
     def _predictors(self, first: int, last: int) -> list[Tensor]:
         """What the probability is combined from: the column's rate ``[c]`` and predictions ``[n, c]``."""

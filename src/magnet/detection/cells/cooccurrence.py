@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from magnet.detection.data.edges import sparse_product
+from magnet.detection.data.sparse_rows import by_pieces, columns_of, row_pieces, stacked
+from magnet.detection.options import DATA
 
 
 class Cooccurrence:
@@ -26,6 +29,7 @@ class Cooccurrence:
     Args:
         events: sparse ``[n, d]``, non-zero where the word is there.
         weights: of the rows ``[n]``: suspicious rows must not confirm one another.
+        on_disk: the events are in temporary files, and so is what has their size. (default: ``False``)
 
     Example:
         >>> words = sp.csr_matrix(np.array([[1, 1, 0, 0]] * 10 + [[0, 0, 1, 1]] * 10 + [[1, 1, 1, 0]]))
@@ -35,16 +39,16 @@ class Cooccurrence:
         (True, True)
     """
 
-    def __init__(self, events: sp.csr_matrix, weights: Tensor) -> None:
+    def __init__(self, events: sp.csr_matrix, weights: Tensor, on_disk: bool = False) -> None:
         self.device = weights.device
-        words = sp.csr_matrix(events, dtype=np.float32)
-        words.data[:] = 1
+        words = by_pieces(events, _ones, on_disk)
         w = weights.detach().cpu().numpy().astype(np.float32)
-        self._words, self._w = words, w
-        self._pairs = sp.csc_matrix(words.T @ sp.diags(w) @ words)
+        self._words, self._w = columns_of(words, on_disk), w
+        self._pairs = _pairs(words, self._words, w, on_disk)
         self._count = np.asarray(self._pairs.diagonal(), dtype=np.float32)
         self._inverse = (1 / (self._count + 1)).astype(np.float32)
-        self._scaled = sp.csr_matrix(words @ sp.diags(self._inverse))
+        inverse = sp.diags(self._inverse)
+        self._scaled = by_pieces(words, lambda piece: sp.csr_matrix(piece @ inverse), on_disk)
         self._total = np.asarray(self._scaled.sum(axis=1), dtype=np.float32).ravel()
         self._length = np.diff(words.indptr).astype(np.float32)
         self._rate = ((self._count + 0.5) / (w.sum() + 1)).astype(np.float32)
@@ -52,7 +56,7 @@ class Cooccurrence:
     def probability(self, first: int, last: int) -> Tensor:
         """``p`` ``[n, last - first]``."""
         together = sparse_product(self._scaled, self._pairs[:, first:last].toarray())
-        present = self._words[:, first:last].toarray()
+        present = self._words[:, first:last].toarray(order="C")
         own = self._inverse[first:last]
         # Where the word is there, neither the word itself nor this row is evidence for it.
         together -= present * (own * self._count[first:last] + self._w[:, None] * (self._total[:, None] - own))
@@ -62,3 +66,23 @@ class Cooccurrence:
     def rate(self, first: int, last: int) -> Tensor:
         """``b`` ``[last - first]``: a word is rarer beside the others than elsewhere where its ``p / b`` is below 1."""
         return torch.from_numpy(self._rate[first:last]).to(self.device)
+
+
+def _ones(events: sp.csr_matrix) -> sp.csr_matrix:
+    return sp.csr_matrix((np.ones(events.nnz, np.float32), events.indices, events.indptr), shape=events.shape)
+
+
+def _pairs(words: sp.csr_matrix, by_column: sp.csc_matrix, w: NDArray[np.float32], on_disk: bool) -> sp.csc_matrix:
+    """``N`` ``[d, d]``; on disk a range of columns at a time."""
+    n, d = words.shape
+
+    def weigh(rows: slice, piece: sp.csr_matrix) -> sp.csr_matrix:
+        values = np.repeat(w[rows], np.diff(piece.indptr))
+        return sp.csr_matrix((values, piece.indices, piece.indptr), shape=piece.shape)
+
+    if not on_disk:
+        return sp.csc_matrix(weigh(slice(0, n), words).T @ by_column)
+    weighted = stacked((weigh(*each) for each in row_pieces(words)), d, on_disk)
+    width = max(1, DATA.cells_per_block // max(n, d))
+    ranges = (slice(first, first + width) for first in range(0, d, width))
+    return stacked((sp.csr_matrix((weighted.T @ by_column[:, each]).T) for each in ranges), d, on_disk).T

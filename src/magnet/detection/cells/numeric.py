@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import cached_property
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from magnet.detection.cells.context_model import ContextModel
 from magnet.detection.cells.tails import Tail, fit_t_dof, fit_tail, log_t_density
 from magnet.detection.data.dataset import block_width
-from magnet.detection.data.scales import group_medians, median_size, nan_median
-from magnet.detection.data.scratch import cached_rows
+from magnet.detection.data.scales import group_medians, lower_median, median_size, nan_median
+from magnet.detection.data.scratch import cached_rows, row_ranges
+from magnet.detection.data.sparse_rows import concatenated, row_pieces
 from magnet.detection.options import DATA, MIN_PROBABILITY, MIN_SQUARE, MIN_WEIGHT, NUMERIC
 from magnet.scales import BINOMIAL_KERNEL, LOG_MEDIAN_VARIANCE, NORMAL_MAD
 
@@ -198,22 +202,41 @@ class NumericModel:
         data = self.data
         if not data.is_bag:
             return None
-        rows, values = [], []
-        for first, last in data.ranges():
-            size = _log_size(data.block(first, last) - self.data.spike[first:last])
-            row, column = (~size.isnan()).nonzero(as_tuple=True)
-            rows.append(row)
-            values.append(size[row, column] - nan_median(size)[column])
-        row, value = torch.cat(rows), torch.cat(values)
-        order = value.argsort(stable=True)
-        order = order[row[order].argsort(stable=True)]
-        count = torch.bincount(row, minlength=data.num_nodes)
+        center = [nan_median(_log_size(data.block(*each) - data.spike[slice(*each)])) for each in data.ranges()]
+        middle, count = torch.zeros(2, data.num_nodes, device=data.device)
+        within = concatenated(self._beside_medians(torch.cat(center), middle, count), data.on_disk)
         filled = count > 0
-        middle = torch.zeros(data.num_nodes, device=data.device)
-        middle[filled] = value[order][(count.cumsum(0) - count + count // 2)[filled]]
-        within = _robust_spread(value - middle[row]).square()
+        spread = (NORMAL_MAD * torch.tensor(lower_median(within), device=data.device)).nan_to_num()
         between = _robust_spread(middle[filled] - middle[filled].median()).square().clamp_min(MIN_SQUARE)
-        return middle / (1 + math.pi / 2 * within / (between * count.clamp_min(1)))
+        return middle / (1 + math.pi / 2 * spread.square() / (between * count.clamp_min(1)))
+
+    def _beside_medians(self, center: Tensor, middle: Tensor, count: Tensor) -> Iterator[NDArray[np.float32]]:
+        """Distances of the values of a bag, ``log |x| -`` the center ``[d]`` of their column, from the medians of their
+        rows, a range of rows at a time; the medians ``[n]`` and the numbers of values are written into the others."""
+        for rows, row, value in self._log_sizes(center):
+            order = value.argsort(stable=True)
+            order = order[row[order].argsort(stable=True)]
+            length = torch.bincount(row, minlength=rows.stop - rows.start)
+            filled, median = length > 0, torch.zeros_like(middle[rows])
+            median[filled] = value[order][(length.cumsum(0) - length + length // 2)[filled]]
+            middle[rows], count[rows] = median, length.float()
+            yield (value - median[row]).abs().cpu().numpy()
+
+    def _log_sizes(self, center: Tensor) -> Iterator[tuple[slice, Tensor, Tensor]]:
+        """Ranges of rows, and of the values in them that are not the spike, the number of their row there and
+        ``log |x - spike| -`` the center ``[d]`` of their column."""
+        data = self.data
+        if data.matrix is not None:  # the spikes are 0
+            for rows, piece in row_pieces(data.matrix):
+                row = torch.from_numpy(np.repeat(np.arange(piece.shape[0]), np.diff(piece.indptr))).to(data.device)
+                size = _log_size(torch.from_numpy(piece.data).to(data.device))
+                yield rows, row, size - center[torch.from_numpy(piece.indices)]
+            return
+        assert data.x is not None
+        for rows in row_ranges(*data.x.shape):
+            size = _log_size(data.x[rows] - data.spike)
+            row, column = (~size.isnan()).nonzero(as_tuple=True)
+            yield rows, row, size[row, column] - center[column]
 
     def beside_prediction(self, place: int) -> tuple[Tensor, Tensor]:
         """Values and predictions ``[n]`` of one of the columns without a spike, on the scale of its residuals."""

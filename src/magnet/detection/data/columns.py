@@ -16,10 +16,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from magnet.arrays import is_sparse, to_scipy, to_torch_csr
+from magnet.arrays import is_sparse, to_scipy
 from magnet.detection.data.scratch import row_ranges, scratch
+from magnet.detection.data.sparse_rows import read_rows, row_pieces
 from magnet.detection.options import DATA, ROWS
-from magnet.untrusted import open_npz, read_csr
 
 Kind = Literal["binary", "count", "continuous", "categorical"]
 
@@ -44,33 +44,37 @@ class Column:
     unit: float = 1.0
 
 
-def feature_tensor(x: Any) -> Tensor:
-    """Features as a floating-point tensor ``[n, d]``, dense or sparse CSR, from a tensor, a NumPy array or a SciPy
-    matrix of numbers or bools, or from a file: ``.npy`` (stays on the disk, read where it is needed), ``.npz`` (a SciPy
-    CSR matrix, which must fit into memory) or ``.parquet`` (numbers, one column for each feature).
+def feature_matrix(x: Any) -> Tensor | sp.csr_matrix:
+    """Features ``[n, d]`` as a dense floating-point tensor or a sparse SciPy matrix of its own (sorted indices, no
+    stored zeros), from a tensor, a NumPy array or a SciPy matrix of numbers or bools, or from a file, which stays on
+    the disk and is read where it is needed: ``.npy``, ``.npz`` (of ``scipy.sparse.save_npz``) or ``.parquet`` (numbers,
+    one column for each feature).
 
     Example:
-        >>> feature_tensor(np.array([[True, False]])).tolist()
+        >>> feature_matrix(np.array([[True, False]])).tolist()
         [[1.0, 0.0]]
     """
     if isinstance(x, str | os.PathLike):
         x = _read(Path(x))
-    if sp.issparse(x):
-        x = to_torch_csr(sp.csr_matrix(x, dtype=np.float32))
-    elif isinstance(x, np.ndarray) and x.dtype.kind in "fiub":
+    elif sp.issparse(x):
+        x = to_scipy(sp.csr_matrix(x, dtype=np.float32))
+    if isinstance(x, np.ndarray) and x.dtype.kind in "fiub":
         with warnings.catch_warnings():
             # a file that is mapped for reading: nothing is ever written to it
             warnings.filterwarnings("ignore", "The given NumPy array is not writable")
             x = torch.from_numpy(np.ascontiguousarray(x))
-    if not isinstance(x, Tensor) or x.is_complex():
+    if not sp.issparse(x) and (not isinstance(x, Tensor) or x.is_complex()):
         held = "is missing" if x is None else f"is a {type(x).__name__} of {getattr(x, 'dtype', 'objects')}"
         raise ValueError(
             f"data.x {held}; it must be a tensor, NumPy array or SciPy matrix of numbers [nodes, features]"
         )
-    if x.dim() != 2 or x.shape[1] == 0:
+    if len(x.shape) != 2 or x.shape[1] == 0:
         raise ValueError(f"data.x has shape {tuple(x.shape)}; it must be [nodes, features] with at least one feature")
+    if sp.issparse(x):
+        return x
     x = x.detach()
-    return x if x.is_floating_point() else x.to(torch.float32)
+    x = x if x.is_floating_point() else x.to(torch.float32)
+    return to_scipy(x) if is_sparse(x) else x
 
 
 def _read(path: Path) -> Any:
@@ -79,10 +83,7 @@ def _read(path: Path) -> Any:
         if path.suffix == ".npy":
             return np.load(path, mmap_mode="r", allow_pickle=False)
         if path.suffix == ".npz":
-            with open_npz(path) as file:
-                if file["format"].item() != b"csr":
-                    raise ValueError("sparse features must be in the CSR format of scipy.sparse.save_npz")
-                return read_csr(*(file[name] for name in ("data", "indices", "indptr", "shape")))
+            return read_rows(path)
         if path.suffix == ".parquet":
             from pyarrow import parquet
 
@@ -109,16 +110,23 @@ def infer_columns(x: Any) -> list[Column]:
         >>> [c.kind for c in infer_columns(x)], round(infer_columns(x)[0].unit, 3)
         (['binary', 'count', 'continuous'], 0.2)
     """
-    x = feature_tensor(x)
+    return matrix_columns(feature_matrix(x))
+
+
+def matrix_columns(x: Tensor | sp.csr_matrix) -> list[Column]:
+    """:func:`infer_columns` of what :func:`feature_matrix` gives."""
     features = int(x.shape[1])
     unit, binary, whole = np.ones(features), np.ones(features, bool), np.ones(features, bool)
-    if is_sparse(x):
-        matrix = to_scipy(x).astype(np.float32).tocsc()
-        values, place = matrix.data, np.repeat(np.arange(features), np.diff(matrix.indptr))
-        filled = np.diff(matrix.indptr) > 0
-        unit[filled] = values[matrix.indptr[:-1][filled]]
-        binary[place[values != unit[place].astype(np.float32)]] = False
-        whole[place[(values < 0) | (values % 1 != 0)]] = False
+    if sp.issparse(x):
+        filled = np.zeros(features, bool)
+        for _, piece in row_pieces(x):
+            values, place = piece.data.astype(np.float32, copy=False), piece.indices
+            first = unit.copy()
+            first[place[::-1]] = values[::-1]  # of several values in a column, that of the first row
+            unit = np.where(filled, unit, first)
+            filled[place] = True
+            binary[place[values != unit[place].astype(np.float32)]] = False
+            whole[place[(values < 0) | (values % 1 != 0)]] = False
     else:
         width = max(1, min(64, DATA.cells_per_block // max(1, x.shape[0])))
         for start in range(0, features, width):
@@ -135,7 +143,7 @@ def infer_columns(x: Any) -> list[Column]:
     return [Column(str(j), kind, j, j + 1, float(unit[j]) if kind == "binary" else 1.0) for j, kind in enumerate(kinds)]
 
 
-def row_units(x: Tensor) -> Tensor | None:
+def row_units(x: Tensor | sp.csr_matrix) -> Tensor | None:
     """The unit ``[n]`` of each row of a row-normalized bag of words; None for other features.
 
     The rows of a bag of 0/1 or counts that was divided by row sums, norms or maxima have (nearly) all the same sum,
@@ -148,45 +156,57 @@ def row_units(x: Tensor) -> Tensor | None:
         (False, True)
     """
     nodes, features = x.shape
-    if features < DATA.min_bag_columns:
+    if features < DATA.min_bag_columns or nodes < ROWS.min_rows:
         return None
-    if not is_sparse(x):
+    if isinstance(x, Tensor):
         filled = sum(int(x[rows].count_nonzero()) for rows in row_ranges(nodes, features))
-        if filled > DATA.max_bag_fill * nodes * features:
-            return None
-    matrix = to_scipy(x if is_sparse(x) else x.nan_to_num(nan=0.0)).astype(np.float64)
-    has_cells = np.diff(matrix.indptr) > 0
-    if has_cells.sum() < ROWS.min_rows or matrix.nnz > DATA.max_bag_fill * nodes * features:
+    else:
+        filled = x.nnz
+    if filled > DATA.max_bag_fill * nodes * features:
         return None
+    parts = [_sizes_of_rows(piece.astype(np.float64)) for _, piece in row_pieces(x)]
+    has_cells, least, largest, sums, norms, unit, whole = (np.concatenate(each) for each in zip(*parts, strict=True))
+    if has_cells.sum() < ROWS.min_rows:
+        return None
+    same = [np.isclose(size, np.median(size), rtol=1e-3) for size in (sums, norms, largest)]
+    normalized = max((whole & each).mean() for each in same) >= 1 - DATA.max_exceptions
+    if not normalized or np.isclose(least, np.median(least), rtol=1e-3).mean() >= 1 - DATA.max_exceptions:
+        return None
+    out = np.ones(nodes)
+    out[has_cells] = unit
+    return torch.from_numpy(out).to(x.device if isinstance(x, Tensor) else "cpu")
+
+
+def _sizes_of_rows(matrix: sp.csr_matrix) -> tuple[NDArray[Any], ...]:
+    """Which rows have cells ``[n]``, and of these the least and largest value, sum, norm, the unit of which all values
+    are multiples, and whether there is one."""
+    has_cells = np.diff(matrix.indptr) > 0
+    if not has_cells.any():
+        nothing = np.zeros(0)
+        return has_cells, *[nothing] * 5, np.zeros(0, bool)
     lengths = np.diff(matrix.indptr)[has_cells]
     starts, row = matrix.indptr[:-1][has_cells], np.repeat(np.arange(lengths.size), lengths)
     least, largest = np.minimum.reduceat(matrix.data, starts), np.maximum.reduceat(matrix.data, starts)
-    sizes = np.add.reduceat(matrix.data, starts), np.sqrt(np.add.reduceat(matrix.data**2, starts)), largest
-    same = [np.isclose(size, np.median(size), rtol=1e-3) for size in sizes]
+    sums, norms = np.add.reduceat(matrix.data, starts), np.sqrt(np.add.reduceat(matrix.data**2, starts))
     unit, whole = np.abs(largest), np.zeros(least.size, bool)
     for count in (1, 2, 3):  # the smallest value of a row corresponds to this count
         ratio = matrix.data / (least / count)[row]
         fits = np.logical_and.reduceat(np.isclose(ratio, np.round(ratio), rtol=1e-3), starts) & (least > 0)
         unit[fits & ~whole] = least[fits & ~whole] / count
         whole |= fits
-    normalized = max((whole & each).mean() for each in same) >= 1 - DATA.max_exceptions
-    if not normalized or np.isclose(least, np.median(least), rtol=1e-3).mean() >= 1 - DATA.max_exceptions:
-        return None
-    out = np.ones(nodes)
-    out[has_cells] = unit
-    return torch.from_numpy(out).to(x.device)
+    return has_cells, least, largest, sums, norms, unit, whole
 
 
-def _binary_but_for_errors(x: Tensor) -> NDArray[np.bool_]:
+def _binary_but_for_errors(x: Tensor | sp.csr_matrix) -> NDArray[np.bool_]:
     """Bool ``[d]``: columns of a 0/1 matrix in which some cells hold neither 0 nor 1, and no other whole number."""
     features = int(x.shape[1])
     ones, invalid, counts = (np.zeros(features) for _ in range(3))
-    if is_sparse(x):
-        matrix = to_scipy(x).tocsc()
-        values, place = matrix.data, np.repeat(np.arange(features), np.diff(matrix.indptr))
-        not_count = (values < 0) | (values % 1 != 0)
-        for total, which in ((ones, values == 1), (invalid, not_count), (counts, (values > 1) & ~not_count)):
-            total += np.bincount(place[which], minlength=features)
+    if sp.issparse(x):
+        for _, piece in row_pieces(x):
+            values, place = piece.data, piece.indices
+            not_count = (values < 0) | (values % 1 != 0)
+            for total, which in ((ones, values == 1), (invalid, not_count), (counts, (values > 1) & ~not_count)):
+                total += np.bincount(place[which], minlength=features)
     else:
         width = max(1, min(64, DATA.cells_per_block // max(1, x.shape[0])))
         for start in range(0, features, width):

@@ -17,12 +17,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from magnet.arrays import csr_tensor, is_sparse, reuse_freed_memory, to_scipy
+from magnet.arrays import csr_tensor, reuse_freed_memory
 from magnet.cluster import results_in_order
-from magnet.detection.data.columns import Column, check_columns, feature_tensor, infer_columns, row_units
+from magnet.detection.data.columns import Column, check_columns, feature_matrix, matrix_columns, row_units
 from magnet.detection.data.edges import rows_of_product, sparse_product
 from magnet.detection.data.scales import Scales, asinh_units, nan_median, robust_scales
 from magnet.detection.data.scratch import columns_on_disk, over_cached_rows, row_ranges, scratch
+from magnet.detection.data.sparse_rows import columns_of, row_pieces, stored_values
 from magnet.detection.options import DATA
 from magnet.graph import Graph
 from magnet.threads import threads_for
@@ -42,7 +43,7 @@ class DetectionData:
     Args:
         graph: the undirected graph.
         x: dense features ``[n, d]`` with NaN where a value is missing, or None for sparse ones.
-        matrix: sparse features, or None for dense ones.
+        matrix: sparse features (sorted indices, no stored zeros), or None for dense ones.
         columns: what the features are.
         trusted: bool ``[n, d]`` or ``[n, 1]``, cells known to be right; None for none.
         device: where the work is done.
@@ -52,7 +53,7 @@ class DetectionData:
         units: what the rows ``[n]`` and the columns ``[d]`` were divided by, so that bags of words are 0/1 or counts
             here, whatever they were multiplied by; None for 1.
         cluster: the Ray cluster that works on ranges of features, see :func:`magnet.cluster.connected`; None for none.
-        on_disk: the features are larger than memory: matrices of their size are kept in temporary files.
+        on_disk: the features may be larger than memory: they, and matrices of their size, are in temporary files.
     """
 
     graph: Graph
@@ -78,9 +79,10 @@ class DetectionData:
     ) -> DetectionData:
         """Check the data and put it on the device (that of ``data.x`` unless another is named)."""
         given = getattr(data, "x", None)
-        x = feature_tensor(given)
-        on_disk = isinstance(given, str | os.PathLike | np.memmap) and not is_sparse(x) and device in (None, "cpu")
-        if on_disk:
+        x = feature_matrix(given)
+        is_dense = isinstance(x, Tensor)
+        on_disk = isinstance(given, str | os.PathLike | np.memmap) and (not is_dense or device in (None, "cpu"))
+        if on_disk and is_dense:
             x = columns_on_disk(x)
         bag = columns is None or all(c.kind in ("binary", "count") for c in columns)
         row_unit = row_units(x) if bag else None
@@ -88,17 +90,19 @@ class DetectionData:
             x = _divided(x, row_unit)
         if getattr(data, "edge_index", None) is None:
             raise ValueError("data has no edge_index; a graph without links has an empty one of shape [2, 0]")
-        where = torch.device(device) if device is not None else x.device
+        where = torch.device(device if device is not None else getattr(given, "device", "cpu"))
         weight = getattr(data, "edge_weight", None)
         graph = Graph.from_edges(data.edge_index, num_nodes=int(x.shape[0]), edge_weight=weight)
-        chosen = infer_columns(x) if columns is None else check_columns(columns, int(x.shape[1]))
+        chosen = matrix_columns(x) if columns is None else check_columns(columns, int(x.shape[1]))
         unit = torch.tensor([c.unit for c in chosen for _ in range(c.start, c.stop)], device=where)
         dense, matrix = None, None
-        if is_sparse(x):
-            matrix = to_scipy(x).astype(np.float32)
-            if not np.isfinite(matrix.data).all():
-                raise ValueError("data.x is sparse and holds NaN or infinity; missing values need a dense matrix")
-            matrix.data /= unit.cpu().numpy()[matrix.indices]
+        if not isinstance(x, Tensor):
+            matrix = x.astype(np.float32, copy=False)
+            size = unit.cpu().numpy()
+            for rows, piece in row_pieces(matrix):
+                if not np.isfinite(piece.data).all():
+                    raise ValueError("data.x is sparse and holds NaN or infinity; missing values need a dense matrix")
+                stored_values(matrix, rows)[:] = piece.data / size[piece.indices]
         else:
             dense = x.to(where, torch.float32)
             for rows in row_ranges(*dense.shape):
@@ -201,16 +205,17 @@ class DetectionData:
         return scratch(*shape, dtype=dtype) if self.on_disk else torch.empty(shape, dtype=dtype, device=self.device)
 
     @cached_property
-    def _by_column(self) -> sp.csc_matrix:
+    def by_column(self) -> sp.csc_matrix:
+        """Sparse features, sorted by columns."""
         assert self.matrix is not None
-        return self.matrix.tocsc()
+        return columns_of(self.matrix, self.on_disk)
 
     def block(self, first: int, last: int) -> Tensor:
         """Features ``first .. last - 1`` as a dense ``[n, last - first]``."""
         if self.x is not None:
             block = self.x[:, first:last]
             return block.contiguous() if self.on_disk else block
-        return torch.from_numpy(self._by_column[:, first:last].toarray()).to(self.device)
+        return torch.from_numpy(self.by_column[:, first:last].toarray()).to(self.device)
 
     def original(self, first: int, last: int) -> Tensor:
         """The same in the units in which the features were given."""
@@ -331,11 +336,13 @@ class DetectionData:
         log_size: NDArray[Any] = np.zeros(self.num_features)
         negative = 0
         if self.matrix is not None:
-            cells, column = self.matrix.data, self.matrix.indices
             filled += torch.from_numpy(self.matrix.getnnz(axis=1)).to(self.device)
-            negative = int((cells < 0).sum())
-            count = np.bincount(column, minlength=self.num_features)
-            log_size = np.bincount(column, np.log(np.abs(np.where(cells != 0, cells, 1))), self.num_features)
+            for _, piece in row_pieces(self.matrix):
+                cells, column = piece.data, piece.indices
+                negative += int((cells < 0).sum())
+                count += np.bincount(column, minlength=self.num_features)
+                # one after another, so that the sum does not depend on the pieces
+                np.add.at(log_size, column, np.log(np.abs(np.where(cells != 0, cells, 1))).astype(np.float64))
         else:
             for first, last in self.ranges():
                 block = self.block(first, last)
@@ -399,13 +406,15 @@ def _work_on_range(work: Callable[[int, int], T], first: int, last: int) -> T:
     return work(first, last)
 
 
-def _divided(x: Tensor, row_unit: Tensor) -> Tensor:
-    """A row-normalized bag divided by the units of its rows; multiples of a unit become whole."""
-    if is_sparse(x):
-        matrix = to_scipy(x).astype(np.float64)
-        matrix.data /= np.repeat(row_unit.cpu().numpy(), np.diff(matrix.indptr))
-        matrix.data = _whole_where_close(torch.from_numpy(matrix.data)).numpy()
-        return csr_tensor(matrix, torch.float32, x.device)
+def _divided(x: Tensor | sp.csr_matrix, row_unit: Tensor) -> Tensor | sp.csr_matrix:
+    """A row-normalized bag divided by the units of its rows, in place if it is sparse; multiples of a unit become
+    whole."""
+    if not isinstance(x, Tensor):
+        size = row_unit.numpy()
+        for rows, piece in row_pieces(x):
+            values = piece.data.astype(np.float64) / np.repeat(size[rows], np.diff(piece.indptr))
+            stored_values(x, rows)[:] = _whole_where_close(torch.from_numpy(values)).numpy()
+        return x.astype(np.float32, copy=False)
     row, column = x.nonzero(as_tuple=True)  # few of a bag's cells are filled
     out = torch.zeros(x.shape, device=x.device)
     out[row, column] = _whole_where_close(x[row, column].double() / row_unit[row]).float()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +16,7 @@ from magnet.arrays import csr_tensor
 from magnet.detection.data.dataset import DetectionData, block_width
 from magnet.detection.data.edges import link_products, over_rows
 from magnet.detection.data.scratch import row_ranges
+from magnet.detection.data.sparse_rows import by_pieces, columns_of, row_pieces, stacked
 from magnet.detection.options import DATA
 
 
@@ -27,21 +28,29 @@ class RowVectors:
         dense: ``[n, k]``, or None.
         matrix: sparse ``[n, k]``, or None.
         device: where the products are computed.
+        on_disk: the matrix is in temporary files.
     """
 
     dense: Tensor | None
     matrix: sp.csr_matrix | None
     device: torch.device
+    on_disk: bool = False
 
     def __post_init__(self) -> None:
         if self.matrix is not None:
-            self._csc = self.matrix.tocsc()
-            self._csr = csr_tensor(self.matrix, torch.float32, self.device)
-            square = self.matrix.multiply(self.matrix).sum(axis=1)
-            self.square = torch.from_numpy(np.asarray(square, dtype=np.float32).ravel()).to(self.device)
+            self.square = torch.from_numpy(np.concatenate([_squares(piece) for _, piece in row_pieces(self.matrix)]))
+            self.square = self.square.to(self.device)
         else:
             assert self.dense is not None
             self.square = torch.cat([self.dense[rows].square().sum(dim=1) for rows in row_ranges(*self.dense.shape)])
+
+    @cached_property
+    def _csr(self) -> Tensor:
+        return csr_tensor(self.matrix, torch.float32, self.device)
+
+    @cached_property
+    def _csc(self) -> sp.csc_matrix:
+        return columns_of(self.matrix, self.on_disk)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -50,7 +59,12 @@ class RowVectors:
 
     def times(self, other: Tensor) -> Tensor:
         """``Z @ other`` for a dense ``[k, m]``."""
-        return self._csr @ other if self.matrix is not None else self.dense @ other  # type: ignore[operator]
+        if self.matrix is None:
+            return self.dense @ other  # type: ignore[operator]
+        if not self.on_disk:
+            return self._csr @ other
+        pieces = (csr_tensor(piece, torch.float32, self.device) for _, piece in row_pieces(self.matrix))
+        return torch.cat([piece @ other for piece in pieces])
 
     def sums(self, weights: sp.csr_matrix) -> Tensor:
         """``weights @ Z``, dense ``[m, k]``, for sparse ``[m, n]``."""
@@ -86,7 +100,7 @@ class RowVectors:
     def sparse_blocks(self, cells: float) -> Iterator[tuple[int, sp.csr_matrix]]:
         """Ranges of columns of sparse vectors with about so many non-zero cells."""
         columns = self.shape[1]
-        width = max(1, int(columns * cells / max(1, self._csc.nnz)))
+        width = max(1, int(columns * cells / max(1, self.matrix.nnz)))  # type: ignore[union-attr]
         for first in range(0, columns, width):
             yield first, self.matrix if width >= columns else self._csc[:, first : first + width].tocsr()
 
@@ -100,7 +114,8 @@ class RowVectors:
             over_rows(partial(link_products, *arrays), a.indptr, dense.shape[1])
             return out
         left, right = data.edges
-        step = 1 << 16 if dense is None else max(1, DATA.cells_per_block // dense.shape[1])
+        row_length = dense.shape[1] if dense is not None else max(128, self.matrix.nnz // a.shape[0])  # type: ignore[union-attr]
+        step = max(1, DATA.cells_per_block // row_length)
         parts = [torch.zeros(0, device=self.device)]
         for i, j in zip(row[left].split(step), right.split(step), strict=True):
             if dense is not None:
@@ -116,13 +131,14 @@ def unit_rows(data: DetectionData) -> RowVectors:
     """``R``: each row divided by its norm. Bags of words and comparable numbers as they are; other tables on the common
     scale."""
     if data.matrix is not None:
-        return RowVectors(None, _unit_sparse(data.matrix), data.device)
+        return RowVectors(None, by_pieces(data.matrix, _unit_sparse, data.on_disk), data.device, data.on_disk)
     if data.is_bag or comparable(data):
         assert data.x is not None
         mean = None if data.missing is None else _known_mean(data)
         z = _unit(data, data.x, mean)
         if sum(int(z[rows].count_nonzero()) for rows in row_ranges(*z.shape)) < DATA.max_dense_fill * z.numel():
-            return RowVectors(None, sp.csr_matrix(z.cpu().numpy()), data.device)
+            matrix = stacked((piece for _, piece in row_pieces(z)), z.shape[1], data.on_disk)
+            return RowVectors(None, matrix, data.device, data.on_disk)
         return RowVectors(z, None, data.device)
     return RowVectors(_unit(data, standard_rows(data)), None, data.device)
 
@@ -136,10 +152,10 @@ def low_rank_rows(data: DetectionData, rank: int = 128, seed: int = 0) -> RowVec
         return RowVectors(_unit(data, standard_rows(data)), None, data.device)
     if data.is_bag:
         matrix = _sparse_bag(data)
-        present = np.bincount(matrix.indices, minlength=data.num_features)
-        idf = np.log((1 + data.num_nodes) / (1 + present)) + 1
-        weighted = sp.csr_matrix(matrix @ sp.diags(idf.astype(np.float32)))
-        z = _truncated_svd(_unit_sparse(weighted), rank, seed)
+        idf = np.log((1 + data.num_nodes) / (1 + _filled(matrix))) + 1
+        weigh = sp.diags(idf.astype(np.float32))
+        tf_idf = by_pieces(matrix, lambda piece: _unit_sparse(sp.csr_matrix(piece @ weigh)), data.on_disk)
+        z = _truncated_svd(tf_idf, rank, seed)
     else:
         z = _truncated_svd(standard_rows(data).cpu().numpy(), rank, seed)
     return RowVectors(_unit(data, torch.from_numpy(z).to(data.device)), None, data.device)
@@ -177,8 +193,18 @@ def _known_mean(data: DetectionData) -> Tensor:
     return torch.cat([data.block(first, last).nanmean(dim=0).nan_to_num() for first, last in data.ranges()])
 
 
+def _squares(matrix: sp.csr_matrix) -> np.ndarray:
+    """Squared norms ``[n]`` of the rows."""
+    return np.asarray(matrix.multiply(matrix).sum(axis=1), dtype=np.float32).ravel()
+
+
+def _filled(matrix: sp.csr_matrix) -> np.ndarray:
+    """How many cells of each column ``[d]`` are stored."""
+    return sum(np.bincount(piece.indices, minlength=matrix.shape[1]) for _, piece in row_pieces(matrix))  # type: ignore[return-value]
+
+
 def _unit_sparse(matrix: sp.csr_matrix) -> sp.csr_matrix:
-    square = np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel()
+    square = _squares(matrix)
     return sp.csr_matrix(sp.diags((1 / np.sqrt(np.where(square > 0, square, 1))).astype(np.float32)) @ matrix)
 
 
@@ -186,7 +212,7 @@ def _sparse_bag(data: DetectionData) -> sp.csr_matrix:
     if data.matrix is not None:
         return data.matrix
     assert data.x is not None
-    return sp.csr_matrix((data.x if data.missing is None else data.x.nan_to_num()).cpu().numpy())
+    return stacked((piece for _, piece in row_pieces(data.x)), data.num_features, data.on_disk)
 
 
 def _truncated_svd(matrix: sp.csr_matrix | np.ndarray, rank: int, seed: int) -> np.ndarray:
@@ -204,7 +230,7 @@ def duplicate_counts(data: DetectionData) -> Tensor:
     n = data.num_nodes
     direction = np.random.default_rng(0).standard_normal(data.num_features)
     if data.matrix is not None:
-        key = data.matrix.astype(np.float64) @ direction
+        key = np.concatenate([piece.astype(np.float64) @ direction for _, piece in row_pieces(data.matrix)])
     else:
         key = np.zeros(n)
         for first, last in data.ranges():
@@ -236,14 +262,18 @@ def _log_frequency(data: DetectionData, rows: np.ndarray) -> np.ndarray:
 def _log_frequency_of_bags(data: DetectionData, rows: np.ndarray) -> np.ndarray:
     """The same for bags, with one product for all zeros."""
     x = _sparse_bag(data)
-    filled = np.bincount(x.indices, minlength=data.num_features) / data.num_nodes
-    log_zero = np.log(np.maximum(1 - filled, 0.5 / data.num_nodes))
-    order = np.lexsort((x.data, x.indices))
-    column, value = x.indices[order], x.data[order]
-    new = np.ones(order.size, bool)
-    new[1:] = (column[1:] != column[:-1]) | (value[1:] != value[:-1])
-    run = np.cumsum(new) - 1
-    gain = np.empty(order.size)
-    gain[order] = np.log(np.bincount(run)[run] / data.num_nodes) - log_zero[column]
-    chosen = sp.csr_matrix((gain, x.indices, x.indptr), shape=x.shape)[rows]
-    return log_zero.sum() + np.asarray(chosen.sum(axis=1)).ravel()
+    by_column = data.by_column if data.matrix is not None else columns_of(x, data.on_disk)
+    log_zero = np.log(np.maximum(1 - np.diff(by_column.indptr) / data.num_nodes, 0.5 / data.num_nodes))
+    total = np.zeros(data.num_nodes)
+    for first, last in data.ranges():
+        part = by_column[:, first:last]
+        column = np.repeat(np.arange(last - first), np.diff(part.indptr))
+        order = np.lexsort((part.data, column))
+        value, place = part.data[order], column[order]
+        new = np.ones(order.size, bool)
+        new[1:] = (place[1:] != place[:-1]) | (value[1:] != value[:-1])
+        run = np.cumsum(new) - 1
+        gain = np.empty(order.size)
+        gain[order] = np.log(np.bincount(run)[run] / data.num_nodes) - log_zero[first:last][place]
+        np.add.at(total, part.indices, gain)
+    return log_zero.sum() + total[rows]

@@ -118,7 +118,7 @@ def nan_median(values: Tensor) -> Tensor:
     columns = values.T.contiguous().numpy()
 
     def median(j: int) -> float:
-        return _lower_median(columns[j][columns[j] == columns[j]])
+        return lower_median(columns[j][columns[j] == columns[j]])
 
     return torch.tensor(map_threads(median, range(len(columns)), _threads(values)), dtype=values.dtype)
 
@@ -140,14 +140,14 @@ def group_medians(values: Tensor, group: Tensor, groups: int) -> tuple[Tensor, T
     def of_column(j: int) -> tuple[list[float], list[int]]:
         known = columns[j] == columns[j]
         numbers, member = columns[j][known], members[j][known]
-        medians = [_lower_median(numbers[member == k]) for k in range(groups)]
+        medians = [lower_median(numbers[member == k]) for k in range(groups)]
         return medians, np.bincount(members[j], minlength=groups).tolist()
 
     found = map_threads(of_column, range(len(columns)), _threads(values))
     return torch.tensor([m for m, _ in found], dtype=values.dtype).T, torch.tensor([count for _, count in found]).T
 
 
-def _lower_median(numbers: NDArray[np.float32]) -> float:
+def lower_median(numbers: NDArray[np.float32]) -> float:
     """Of numbers that are put into another order by this; NaN without any."""
     if not numbers.size:
         return float("nan")

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from magnet.arrays import MAX_INT
 from magnet.untrusted import check_csr, map_npz
 
 #: Entries that are moved at a time: a dozen arrays of 2 MB.
@@ -46,6 +47,16 @@ class SparseFile:
 def open_sparse(path: str | os.PathLike[str]) -> SparseFile:
     """Map a matrix of ``scipy.sparse.save_npz``, in the CSR or CSC format. CSR is sorted by columns once, in temporary
     files (in ``TMPDIR``); neither form is ever in memory as a whole."""
+    data, indices, indptr, shape, by_column = map_sparse(path)
+    if by_column:
+        return SparseFile(data, indices, indptr, shape)
+    return SparseFile(*entries_by_column(data, indices, indptr, shape[1]), shape)
+
+
+def map_sparse(
+    path: str | os.PathLike[str],
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64], tuple[int, int], bool]:
+    """Values, indices and pointers of a matrix in a file, its shape, and whether it is stored by columns (CSC)."""
     kind = map_npz(path, ["format"])["format"]
     if kind.shape or kind.item() not in (b"csr", b"csc"):
         raise ValueError("sparse features must be in the CSR or CSC format of scipy.sparse.save_npz")
@@ -53,22 +64,21 @@ def open_sparse(path: str | os.PathLike[str]) -> SparseFile:
     by_column = kind.item() == b"csc"
     size = check_csr(data, indices, indptr, shape[::-1] if by_column else shape)
     pointers = np.array(indptr, dtype=np.int64)
-    if by_column:
-        return SparseFile(data, indices, pointers, (size[1], size[0]))
-    return SparseFile(*_by_column(data, indices, pointers, size[1]), size)
+    return data, indices, pointers, (size[1], size[0]) if by_column else size, by_column
 
 
-def _by_column(
-    data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[np.int64], columns: int
+def entries_by_column(
+    data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], columns: int
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
-    """Values and rows of the entries of a CSR matrix, sorted by columns, and where these begin."""
+    """Values and rows of the entries of a CSR matrix, sorted by columns in temporary files, and where these begin."""
     entries = int(indptr[-1])
     pieces = [slice(at, min(entries, at + ENTRIES_AT_ONCE)) for at in range(0, entries, ENTRIES_AT_ONCE)]
     count = np.zeros(columns, dtype=np.int64)
     for piece in pieces:
         count += np.bincount(indices[piece], minlength=columns)
     starts = np.concatenate([[0], np.cumsum(count)])
-    values, rows = _temporary(entries, data.dtype), _temporary(entries, np.dtype(np.int64))
+    index = np.dtype(np.int32 if max(entries, indptr.size) <= MAX_INT else np.int64)
+    values, rows = _temporary(entries, data.dtype), _temporary(entries, index)
     filled = starts[:-1].copy()
     for piece in pieces:
         top, bottom = np.searchsorted(indptr, [piece.start, piece.stop - 1], side="right") - 1
