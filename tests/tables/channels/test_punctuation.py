@@ -71,3 +71,16 @@ def test_marks_between_numbers_that_mean_something_else_are_kept(found: Any) -> 
 def test_a_long_number_with_hyphens_is_written_like_the_others(found: Any) -> None:
     plain = [str(9780000000000 + 7919 * k) for k in range(60)]
     assert found(rewrite, {"isbn": [*plain, "978-0-306-40615-7"]}) == {(60, 0, "9780306406157")}
+
+
+def test_lists_of_the_same_parts_in_another_order_are_left_alone() -> None:
+    assert better(["English,French"] * 40 + ["Drama,Crime"] * 30 + ["French,English", "Crime, Drama"]) == {
+        71: "Crime,Drama"
+    }
+
+
+def test_spaces_around_marks_follow_the_majority() -> None:
+    pages = [f"{100 + 7 * k}-{105 + 7 * k}" for k in range(60)]
+    spaced = [f"{900 + 9 * k} - {912 + 9 * k}" for k in range(20)]
+    assert better([*pages, *spaced]) == {60 + k: text.replace(" - ", "-") for k, text in enumerate(spaced)}
+    assert better([*pages[:20], *spaced]) == {}

@@ -36,13 +36,17 @@ def rewrite(texts: Texts) -> Iterator[WrongText]:
 
     Four tests: the lengths of the runs of letters and digits are those of most cells, or these runs are written
     together (phones, codes); separators of a list have other spaces than most; a far more frequent text has the same
-    letters and the same numbers; nearly all texts of the same words and any numbers have other marks between them.
+    letters and the same numbers; nearly all texts of the same words and any numbers have other marks between them, or
+    most have other spaces around the same marks.
     """
     better = _by_letters(texts) | _spacing(texts) | _frames(texts)
     confidence = dict.fromkeys(better, certainty(texts.rows(better), texts.total))
-    better = _joints(texts) | better
+    joints, values = _joints(texts), texts.column.values
+    spaced = [code for code, text in joints.items() if _unspaced(text) == _unspaced(values[code])]
+    confidence = dict.fromkeys(spaced, certainty(texts.rows(spaced), texts.total)) | confidence
+    better = joints | better
     for code, text in better.items():
-        observed, known = texts.column.values[code], texts.column.index.get(text, -1)
+        observed, known = values[code], texts.column.index.get(text, -1)
         established = 0 <= known < len(texts.counts) and texts.counts[known] >= SETTLED * texts.counts[code]
         yield (
             code,
@@ -69,11 +73,16 @@ def _joints(texts: Texts) -> dict[int, str]:
         for k, between in alike:
             marks[tuple(between)] += int(texts.counts[k])
         own, most = marks.most_common(1)[0]
-        if most < max(SETTLED, OFTEN * texts.total, JOINED * marks.total()):
+        if most < max(SETTLED, OFTEN * texts.total):
             continue
+        bare = [_unspaced(mark) for mark in own]
+        nearly_all = most >= JOINED * marks.total()
+        spaced = most >= OWN * sum(rows for each, rows in marks.items() if [_unspaced(mark) for mark in each] == bare)
         for k, between in alike:
             runs = LETTERS.findall(texts.column.values[k])
             ends = [runs[0], *runs, runs[-1]]  # only marks between runs are compared
+            if not nearly_all and not (spaced and bare == [_unspaced(mark) for mark in between]):
+                continue
             if tuple(between) != own and all(
                 a == b or (0 < at < len(runs) and _alike(a, b, ends[at], ends[at + 1]))
                 for at, (a, b) in enumerate(zip(between, own, strict=True))
@@ -84,10 +93,15 @@ def _joints(texts: Texts) -> dict[int, str]:
     return out
 
 
+def _unspaced(mark: str) -> str:
+    """Without white space."""
+    return "".join(mark.split())
+
+
 def _alike(mark: str, own: str, before: str, after: str) -> bool:
     """Whether two marks between runs join them in the same way: between numbers, a point and a comma, or dashes and
     spaces around the same mark; elsewhere spaces and hyphens too."""
-    a, b = (DASHES.sub("-", "".join(m.split())) for m in (mark, own))
+    a, b = (DASHES.sub("-", _unspaced(m)) for m in (mark, own))
     if before.isdigit() and after.isdigit():
         return bool(a) and (a == b or {a, b} == {".", ","})
     return a == b or {a, b} <= {"", "-", "_", "."}
@@ -160,6 +174,14 @@ def _by_letters(texts: Texts) -> dict[int, str]:
         for k in codes:
             text = texts.column.values[k]
             often = texts.counts[first] >= TIMES * texts.counts[k]
+            if "," in text and "," in better and _exchanged(text, better):  # Crime,Drama and Drama,Crime are lists
+                continue
             if often and OSA.distance(text, better) > 1 and not LINK.search(text):
                 out[k] = better
     return out
+
+
+def _exchanged(text: str, other: str) -> bool:
+    """Whether two texts hold the same words in another order."""
+    words, others = LETTERS.findall(text.casefold()), LETTERS.findall(other.casefold())
+    return words != others and sorted(words) == sorted(others)
