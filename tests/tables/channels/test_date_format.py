@@ -26,3 +26,41 @@ def test_a_date_that_can_be_read_in_two_ways_is_not_written(coded: Any) -> None:
         return min(f.confidence for _, f in rewrite(coded({"day": [*DAYS, *[odd] * 3]})))
 
     assert confidence("3.4.2015") < DEFAULT.change_from <= confidence("2015-03-04")
+
+
+def confidences(coded: Any, texts: list[str]) -> dict[str, tuple[str | None, float]]:
+    table = coded({"when": texts})
+    return {texts[f.row]: (f.suggested, f.confidence) for _, f in rewrite(table)}
+
+
+def test_the_order_of_day_and_month_follows_from_the_other_dates(coded: Any) -> None:
+    days = [f"2022-06-{1 + k % 9:02d}" for k in range(60)] + ["2021-06-03"]
+    found = confidences(coded, [*days, *(f"{1 + k % 9:02d}/06/2022" for k in range(30))])
+    assert found["03/06/2022"][0] == "2022-06-03"
+    assert found["03/06/2022"][1] >= DEFAULT.change_from - 0.01
+    spread = [f"20{10 + k % 10}-{1 + k % 12:02d}-{1 + 5 * k % 28:02d}" for k in range(60)]
+    found = confidences(coded, [*spread, *["03/06/2015"] * 9])  # both readings are among the other dates
+    assert found["03/06/2015"][1] < DEFAULT.change_from
+
+
+def test_the_order_belongs_to_the_separator(coded: Any) -> None:
+    dotted = [f"{d}.{m:02d}.2015" for d in range(13, 29) for m in (2, 11)]
+    found = confidences(coded, [*DAYS * 6, *dotted, "04.03.2015"])
+    assert found["04.03.2015"][0] == "3/4/2015"
+    assert found["04.03.2015"][1] >= DEFAULT.change_from
+
+
+def test_a_repeated_date_before_times_is_dropped_and_one_that_differs_is_kept(coded: Any) -> None:
+    times = [f"{1 + k % 12}:{10 + k % 50} a.m." for k in range(60)]
+    one_day = confidences(coded, [*times, *(f"12/02/2011 7:{10 + k} a.m." for k in range(20))])
+    assert one_day["12/02/2011 7:15 a.m."] == ("7:15 a.m.", 0.95)
+    days = confidences(coded, [*times, *(f"12/{k + 1:02d}/2011 7:{10 + k} a.m." for k in range(20))])
+    assert days["12/06/2011 7:15 a.m."][1] < DEFAULT.change_from
+
+
+def test_no_seconds_are_made_up(coded: Any) -> None:
+    def odd(seconds: int) -> float:
+        usual = [f"2021-03-{1 + k % 28:02d} 10:{k % 60:02d}:{seconds * k % 60:02d}" for k in range(60)]
+        return confidences(coded, [*usual, *["03/14/2021 10:20"] * 5])["03/14/2021 10:20"][1]
+
+    assert odd(7) < DEFAULT.change_from <= odd(0)
