@@ -240,7 +240,9 @@ def _both(first: Finding, then: Finding) -> Finding:
     if then.confidence < first.confidence * (1 - then.probability):
         return replace(first, probability=probability, confidence=first.confidence * (1 - then.probability))
     reason = f"{first.reason}; {then.reason}" if then.reason else first.reason
-    return replace(then, probability=probability, confidence=first.confidence * then.confidence, reason=reason)
+    # what other rows report does not depend on how this one was read
+    read = 1.0 if then.kind == "disagreement" else first.confidence
+    return replace(then, probability=probability, confidence=read * then.confidence, reason=reason)
 
 
 def _stronger(first: Finding, then: Finding) -> Finding:

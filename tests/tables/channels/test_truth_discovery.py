@@ -59,3 +59,22 @@ def test_grades_of_one_pupil_in_several_subjects_are_no_reports_of_one_fact(foun
         "grade": ["ABCDF"[k] for k in level],
     }
     assert found(rewrite, columns) == set()
+
+
+def test_the_entity_with_most_reports_is_chosen_and_writings_of_a_source_do_not_weaken_it() -> None:
+    """Gates repeat, so that few of them name one flight; one site writes the day before the time."""
+    rng = np.random.default_rng(1)
+    columns: dict[str, list[str]] = {"src": [], "flight": [], "gate": [], "departs": []}
+    truth, gates = [], [f"A{k}" for k in rng.integers(25, size=40)]
+    for flight in range(40):
+        time = f"{rng.integers(1, 12)}:{rng.integers(10, 59)} a.m."
+        for s in range(7):
+            said = f"{rng.integers(1, 12)}:{rng.integers(10, 59)} p.m." if rng.random() < 0.2 else time
+            columns["src"].append(f"site{s}")
+            columns["flight"].append(f"F{flight}")
+            columns["gate"].append(gates[flight])
+            columns["departs"].append(f"12/02/2011 {said}" if s == 0 else said)
+            truth.append(time)
+    cells = {c.row: c for c in judge_table(columns).cells}
+    assert set(cells) == {k for k, text in enumerate(columns["departs"]) if text != truth[k]}
+    assert all(c.suggested == truth[k] and c.confidence >= 0.9 for k, c in cells.items())

@@ -48,21 +48,21 @@ def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:
     the reports also dispute one of many: grades of a pupil in several subjects, or states of a patient at several
     visits, agree roughly too, but there is no dispute about the name.
     """
-    best: dict[int, tuple[float, tuple[int, int]]] = {}
+    best: dict[int, tuple[float, float, tuple[int, int]]] = {}
     for design in find_designs(table):
-        found: dict[int, float] = {}
+        found: dict[int, tuple[float, float]] = {}
         few_levels: set[int] = set()
         for j, column in table.judged(FACT_ROLES):
             claims = Claims(table, column, *design) if j not in design else None
             agreement = claims.agreement() if claims else None
             if claims and agreement is not None:
-                found[j] = agreement
+                found[j] = agreement * len(claims.filled), agreement  # reports that agree: an entity covers many
                 few_levels |= {j} if claims.levels <= FEW_NUMBERS else set()
-        disputed = any(agreement <= DISPUTED for j, agreement in found.items() if j not in few_levels)
-        for j, agreement in found.items():
-            if (disputed or j not in few_levels) and agreement > best.get(j, (0.0,))[0]:
-                best[j] = agreement, design
-    for j, (agreement, design) in sorted(best.items()):
+        disputed = any(agreement <= DISPUTED for j, (_, agreement) in found.items() if j not in few_levels)
+        for j, (reports, agreement) in found.items():
+            if (disputed or j not in few_levels) and reports > best.get(j, (0.0,))[0]:
+                best[j] = reports, agreement, design
+    for j, (_, agreement, design) in sorted(best.items()):
         for finding in Claims(table, table.columns[j], *design).judge():
             if agreement <= MAX_AGREEMENT or finding.kind == "missing":
                 yield j, finding
