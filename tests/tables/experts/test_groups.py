@@ -5,7 +5,17 @@ import pytest
 
 from magnet.tables.coded import CodedTable
 from magnet.tables.experts.base import ColumnContext
-from magnet.tables.experts.groups import MAX_GROUPS, MIN_GAIN, SMOOTHING, UNSEEN, Groups, choose_contexts
+from magnet.tables.experts.groups import (
+    MAX_GROUPS,
+    MIN_GAIN,
+    SMOOTHING,
+    UNSEEN,
+    Grouping,
+    Groups,
+    _is_key,
+    choose_contexts,
+)
+from magnet.tables.posterior import judge_table
 
 
 def table() -> CodedTable:
@@ -109,3 +119,33 @@ def test_contexts_are_those_of_a_plain_search_also_after_repairs() -> None:
     table.columns[0].repair(table.columns[5].current.copy())
     assert chosen() == [slow_choice(table, j) for j in range(len(columns))]
     assert chosen() != before
+
+
+def test_a_column_that_says_nothing_alone_completes_a_key() -> None:
+    rng = np.random.default_rng(0)
+    state, married = rng.integers(12, size=600), rng.integers(2, size=600)
+    columns = {
+        "state": [f"s{k}" for k in state],
+        "married": [["no", "yes"][k] for k in married],
+        "other": [f"o{k}" for k in rng.integers(12, size=600)],
+        "exemption": [f"${(7 * a + 5 * b) % 12}00" for a, b in zip(state, married, strict=True)],
+    }
+    chosen = [at for at, _ in choose_contexts(ColumnContext(CodedTable.of(columns), 3))]
+    assert chosen == [(0,), (0, 1)]
+    columns["exemption"][5] = columns["exemption"][next(k for k in range(600) if state[k] != state[5])]
+    listed = [(c.row, c.column) for c in judge_table(columns).cells]
+    assert (5, "exemption") in listed
+    assert {row for row, _ in listed} == {5}  # the state may be wrong instead
+
+
+def test_a_key_has_large_groups_of_one_value() -> None:
+    """Heights by sex and country; a fifth of the countries is mixed."""
+    country, sex = np.arange(400) // 80, np.arange(400) % 4
+    value = (country + sex) % 3
+    value[0] = 2
+    mixed = np.where((country == 4) & (np.arange(400) // 4 % 2 == 1), 0, value)
+    small = np.arange(400) // 4
+    grouping = [Grouping(codes, 100, np.bincount(codes)[codes]) for codes in (4 * country + sex, small)]
+    assert _is_key(grouping[0], value)
+    assert not _is_key(grouping[0], mixed)
+    assert not _is_key(grouping[1], small % 3)

@@ -22,9 +22,14 @@ CLEAR, LARGE = 0.75, 4  # share and rows from which a group counts as unanimous
 # cells of a survey were listed since few of that height have that sex; at 0.15, values of other rows in beers lost .27
 # of F1.)
 MIXED = 0.35
+# The same for a key that a column which says nothing alone completes; and the share of the rows that must be in large
+# groups. True keys (made-up payroll): up to .003 and from .93; chance (clean dgov_no-s-firm-pan): from .03, or .71.
+MIXED_KEY, IN_LARGE = 0.02, 0.8
 SMOOTHING = (0.02, 0.2, 2.0)  # pseudo-counts of a group, chosen by leave-one-out likelihood
 MIN_GAIN = 0.02  # nats per row that a context must gain over column frequency
 MIN_PAIR_GAIN = 0.05  # nats per row that a pair of columns must gain over the best single column
+COMPLETED = 2  # best single columns that are tried with every other column. Set by run time
+PARTS = 0.05  # values per row of a column that completes a key; with more, few groups of the pair hold several rows
 MAX_CONTEXTS = 3  # single columns per column
 PAIRED = 5  # best single columns of which pairs are tried (not swept)
 UNEVEN = 2.0  # dispersion from which exceptions and blanks are genuine (1: by chance)
@@ -258,14 +263,33 @@ def choose_contexts(context: ColumnContext) -> list[tuple[tuple[int, ...], float
     scored = sorted((each for each in scored if each[0] > floor + MIN_GAIN or each[2] in forced), reverse=True)
     chosen: list[tuple[tuple[int, ...], float]] = [((k,), kappa) for _, _, k, kappa in scored if k in forced]
     chosen += [((k,), kappa) for _, _, k, kappa in scored[:MAX_CONTEXTS] if k not in forced]
-    pairs = list(combinations([k for _, _, k, _ in scored[:PAIRED]], 2))
+    if not scored or scored[0][0] > -MIN_PAIR_GAIN:  # nothing is left to gain
+        return chosen
+    best = [k for _, _, k, _ in scored[:PAIRED]]
+    pairs = list(combinations(best, 2))
+    # a column that says nothing alone may complete a key: exemptions by state and marital status
+    others = [k for k in groups if k not in best and levels[k] <= PARTS * n]
+    pairs += [(a, b) for a in best[:COMPLETED] for b in others]
     crossed = [groups[a].crossed(groups[b]) for a, b in pairs]
-    best = max(zip(loo_log_likelihoods(crossed, value, frequency), pairs, strict=True), default=None)
-    if best is not None:
-        (fit, kappa), both_at = best
-        if fit > scored[0][0] + MIN_PAIR_GAIN:
-            chosen.append((both_at, kappa))
+    fits = zip(loo_log_likelihoods(crossed, value, frequency), pairs, crossed, strict=True)
+    for (fit, kappa), pair, both in sorted(fits, key=lambda each: each[:2], reverse=True):
+        if fit <= scored[0][0] + MIN_PAIR_GAIN:
+            break
+        if pair[1] not in others or _is_key(both, value):
+            chosen.append((pair, kappa))
+            break
     return chosen
+
+
+def _is_key(groups: Grouping, value: Codes) -> bool:
+    """Whether nearly all rows are in large groups of one value each."""
+    key = groups.codes * (int(value.max()) + 1) + value
+    held, of = np.unique(key, return_inverse=True)
+    leading = np.zeros(groups.number, dtype=np.int64)
+    np.maximum.at(leading, held // (int(value.max()) + 1), np.bincount(of))
+    large = groups.size > LARGE
+    mixed = large & (leading[groups.codes] <= CLEAR * groups.size)
+    return bool(large.mean() >= IN_LARGE and mixed.sum() <= MIXED_KEY * large.sum())
 
 
 def fit(context: ColumnContext) -> list[Expert]:
