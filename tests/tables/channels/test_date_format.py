@@ -64,3 +64,11 @@ def test_no_seconds_are_made_up(coded: Any) -> None:
         return confidences(coded, [*usual, *["03/14/2021 10:20"] * 5])["03/14/2021 10:20"][1]
 
     assert odd(7) < DEFAULT.change_from <= odd(0)
+
+
+def test_each_writing_is_dropped_for_itself(coded: Any) -> None:
+    times = [f"{1 + k % 12}:{10 + k % 50} {'ap'[k % 2]}.m." for k in range(100)]
+    writings = ("12/01/2011 {} a.", "Dec 1 - {}a", "{}aDec 1", "12/1/11 {} AM", "{} a.m. (Estimated)")
+    odd = [text.format(f"7:{10 + k}") for text in writings for k in range(5)]
+    found = confidences(coded, [*times, *odd])
+    assert {text: (f"7:{10 + k % 5} a.m.", 0.95) for k, text in enumerate(odd)} == found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 import numpy as np
@@ -49,13 +49,12 @@ def rewrite(texts: Texts) -> Iterator[WrongText]:
     usual = [each for each in parsed if write_moment(each[3], style) == each[1]]
     seconds = {moment.time[2] for _, _, _, moment, _ in usual if moment.time}
     odd = [each for each in parsed if write_moment(each[3], style) not in (None, each[1])]
-    dropped = Counter[object]()
-    for _, _, rows, moment, own in odd:
-        dropped[_dropped(moment, own, style)] += rows
-    idle = len(dropped) <= max(2, PER_PART * dropped.total())
+    dropped: dict[tuple[str, ...], set[object]] = defaultdict(set)
+    for _, _, _, moment, own in odd:
+        dropped[_writing(own)].add(_dropped(moment, own, style))
     for k, _, _, moment, own in odd:
         sure = writings[_writing(own)] >= max(REPEATS, HABIT * total) and _writing(own) != _writing(style)
-        sure &= idle or _dropped(moment, own, style) is None
+        sure &= len(dropped[_writing(own)]) <= max(2, PER_PART * writings[_writing(own)])
         sure &= own.seconds or not style.seconds or len(seconds) == 1
         confidence = min(SURE, order.certainty(moment, own, style)) if sure else UNSURE
         why = f"{share} of {total} are written like {usual[0][1]!r}, this one is not: format"
