@@ -16,7 +16,7 @@ from magnet.tables.channels.typo import DIGIT, Typo
 from magnet.tables.coded import Codes
 from magnet.tables.experts.base import Point
 from magnet.tables.experts.brackets import Brackets
-from magnet.tables.experts.groups import UNEVEN, Groups
+from magnet.tables.experts.groups import UNEVEN, Groups, same_groups
 from magnet.tables.experts.links import Links
 from magnet.tables.experts.novelty import tokens_of
 from magnet.tables.findings import Finding
@@ -173,6 +173,7 @@ class ColumnModel(ColumnPrior):
         read = self.column.read
         expected = self.frequency.probability(np.arange(len(p_read)), read) + self.base(read)
         against, most, claimed, genuine = np.zeros(len(p_read)), np.zeros(len(p_read)), np.full(len(p_read), -1), False
+        seen: list[Codes] = []
         for group in groups:
             leader, votes, spread = group.agreement()
             if group is groups[0]:
@@ -182,6 +183,8 @@ class ColumnModel(ColumnPrior):
                 disagrees &= (against == 0) | genuine
                 against *= not genuine
                 genuine = False
+            if not disagrees.any() or (isinstance(group, Groups) and not group.strict and self._repeats(group, seen)):
+                continue
             claimed = np.where(disagrees, leader, claimed)
             against += RULE_CONTEXTS * disagrees if group.strict else disagrees
             most = np.maximum(most, np.where(disagrees, np.inf if group.strict else votes, 0))
@@ -191,6 +194,14 @@ class ColumnModel(ColumnPrior):
             boosted = np.minimum(odds * p_read / np.maximum(expected, MIN_EXPECTED), self.options.rate_cap)
             self._exceptions = np.where(against > 0, np.maximum(rate, boosted), rate)
         return self._exceptions
+
+    def _repeats(self, group: Groups, seen: list[Codes]) -> bool:
+        """Whether a context makes the groups of one that was seen before, unless the column itself does, too: the size
+        of a bottle is not confirmed by the id and the name of its brewery, but the code of a department is by its name
+        and its manager."""
+        again = any(same_groups(group.context, other) for other in seen)
+        seen.append(group.context)
+        return again and not same_groups(group.context, self.column.current)
 
     def _typo_pairs(self, read: Codes, values: Codes) -> Floats:
         """Likelihood of each observed text as a misspelling of a value ``[pairs]``; each pair is computed once."""

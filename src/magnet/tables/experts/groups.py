@@ -25,6 +25,7 @@ MIXED = 0.35
 # The same for a key that a column which says nothing alone completes; and the share of the rows that must be in large
 # groups. True keys (made-up payroll): up to .003 and from .93; chance (clean dgov_no-s-firm-pan): from .03, or .71.
 MIXED_KEY, IN_LARGE = 0.02, 0.8
+SAME, SAME_ROWS = 0.9, 5000  # share of the rows that two groupings have in common, and rows that are looked at
 SMOOTHING = (0.02, 0.2, 2.0)  # pseudo-counts of a group, chosen by leave-one-out likelihood
 MIN_GAIN = 0.02  # nats per row that a context must gain over column frequency
 MIN_PAIR_GAIN = 0.05  # nats per row that a pair of columns must gain over the best single column
@@ -106,6 +107,24 @@ def dispersion(hits: Codes | Floats, sizes: Codes | Floats) -> float:
     return float(((hits - sizes * rate) ** 2 / (sizes * rate * (1 - rate))).sum() / (len(sizes) - 1))
 
 
+def same_groups(a: Codes, b: Codes) -> bool:
+    """Whether two groupings of the rows are nearly the same, as the id and the name of a brewery are.
+
+    Example:
+        >>> same_groups(np.array([0, 0, 1, 1]), np.array([7, 7, 3, 3])), same_groups(np.arange(4), np.zeros(4, int))
+        (True, False)
+    """
+    some = np.linspace(0, len(a) - 1, min(len(a), SAME_ROWS)).astype(np.int64)
+    (a, groups), (b, others) = distinct(a[some]), distinct(b[some])
+    pairs, held = np.unique(a * others + b, return_counts=True)
+    for of, count in ((pairs // others, groups), (pairs % others, others)):
+        leading = np.zeros(count, dtype=np.int64)
+        np.maximum.at(leading, of, held)
+        if leading.sum() < SAME * len(a):
+            return False
+    return True
+
+
 class Votes:
     r"""Values that the rows of a context hold, smoothed to column frequency.
 
@@ -139,6 +158,11 @@ class Votes:
         self._column, self._current, self._context = column, column.current, context
         self._keys, self._votes, self._size, self._kappa = keys, votes, size, kappa
         self._known, self._frequency = len(column.values), Frequency(column)
+
+    @property
+    def context(self) -> Codes:
+        """The context of each row."""
+        return self._context
 
     def _count(self, context: Codes, codes: Codes) -> Codes | Floats:
         if not len(self._keys):
