@@ -50,17 +50,18 @@ def test_numbers_one_digit_apart_are_no_misspellings(coded: Any) -> None:
     assert model(coded, {"room": [*rooms, "room 141"]}).judge().repairs == {}
 
 
-def test_contexts_of_the_same_groups_count_once(coded: Any) -> None:
-    """The size of a bottle is not confirmed by the id and the name of a brewery; the code of a brewery is."""
+def test_contexts_of_the_same_groups_count_twice_at_most(coded: Any) -> None:
+    """The size of a bottle is not confirmed by three names of its brewery; the code of a brewery is."""
     brewery = [k // 20 for k in range(400)]
     size = ["12" if k % 3 else "16" for k in brewery]
     size[5] = "12"
-    id_, name, code = ([f"{letter}{k}" for k in brewery] for letter in "abc")
+    id_, name, city, code = ([f"{letter}{k}" for k in brewery] for letter in "abdc")
     code[5] = "c7"
 
     def confidence(column: list[str], *contexts: list[str]) -> float:
         columns = {"judged": column} | {f"context {k}": texts for k, texts in enumerate(contexts)}
         return model(coded, columns).judge().findings[5].confidence
 
-    assert confidence(size, id_, name) == pytest.approx(confidence(size, id_), abs=0.02)
-    assert confidence(code, id_, name) > confidence(code, id_) + 0.1
+    assert confidence(size, id_) + 0.1 < confidence(size, id_, name) < DEFAULT.change_from
+    assert confidence(size, id_, name, city) == pytest.approx(confidence(size, id_, name), abs=0.02)
+    assert confidence(code, id_, name, city) > max(DEFAULT.change_from, confidence(code, id_, name))
