@@ -41,3 +41,17 @@ def test_a_number_that_lost_digits_is_not_written(coded: Any) -> None:
 
     assert confidence(["0.61", "0.87", "0.72", "0.66"]) < DEFAULT.change_from
     assert confidence(["0.613", "0.874", "0.721", "0.668"]) >= DEFAULT.change_from
+
+
+def test_long_tails_of_rounded_numbers_are_left_alone(coded: Any) -> None:
+    rng = np.random.default_rng(0)
+    for size in (60, 300, 1000):
+        for tail in (np.exp(rng.normal(1.6, 1.2, size)), 1 + rng.pareto(1.2, size), 10 ** rng.uniform(0, 2, size)):
+            for digits in (1, 2, 3):  # significant ones
+                numbers = [np.format_float_positional(float(f"{x:.{digits}g}"), trim="-") for x in tail]
+                assert not list(rewrite(coded({"minutes": numbers})))
+
+
+def test_two_kinds_of_records_are_not_overwritten(coded: Any) -> None:
+    large = [f"{k}0" for k in np.random.default_rng(1).integers(151, 199, size=20)]
+    assert all(f.confidence < DEFAULT.change_from for _, f in rewrite(coded({"height": [*HEIGHTS, *large]})))

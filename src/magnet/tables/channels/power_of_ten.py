@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from decimal import Decimal
 
@@ -18,18 +19,20 @@ POWERS = (1, 2, 3, -1, -2, -3)  # observed over right value, as powers of ten
 BULK = 0.6  # share of the numbers within the factor of each other; the others are the exceptions
 EXPLAINED = 0.9  # share of the exceptions on one side that the factor must explain
 BY_CHANCE = 1e-3  # probability that so many numbers have digits that only the factor explains
-OTHER_PLACE = 3.0  # standard errors of the mean rank from which the corrected numbers lie elsewhere than the others
+GAP = 2.0  # factor between the usual numbers and the exceptions: a long tail has none (not swept)
+RARE = 0.1  # share of the rows above which exceptions may be a second kind of records: listed, not written (not swept)
+UNLIKE = 0.05  # level of the test that corrected numbers are distributed like the others (not swept)
 
 
 @text_test("outlier", ("quantity",), min_rows=MIN_ROWS)
 def rewrite(texts: Texts) -> Iterator[WrongText]:
     r"""Numbers beyond all others that a power of ten brings back among them.
 
-    Most numbers must be within a factor :math:`f` of each other, so that none of them is another one's multiple, and
-    nearly all numbers beyond these must be their multiples. Numbers of another kind would seldom have such digits: if
-    a share p of the usual numbers is divisible by f, or has as many decimals as the small ones, D different ones do so
-    by chance with probability :math:`p^D`. The corrected numbers must be as large as the usual ones (rank test). These
-    are too many to be outliers of a column: they are a second mode of it.
+    Most numbers must be within less than a factor :math:`f` of each other, so that none of them is another one's
+    multiple and there is a gap, and nearly all numbers beyond these must be their multiples. Numbers of another kind
+    would seldom have such digits: if a share p of the usual numbers is divisible by f, or has as many decimals as the
+    small ones, D different ones do so by chance with probability :math:`p^D`. The corrected numbers must be distributed
+    like the usual ones. These are too many to be outliers of a column: they are a second mode of it.
     """
     positive = texts.only(lambda text: (number(text) or 0.0) > 0)
     codes = np.array(positive.codes, dtype=np.int64)
@@ -45,16 +48,19 @@ def rewrite(texts: Texts) -> Iterator[WrongText]:
         beyond, right = (x > high) if power > 0 else (x < low), x / 10.0**power
         explained = beyond & (right >= low) & (right <= high)
         many = rows[explained].sum() >= EXPLAINED * rows[beyond].sum() and explained.sum() >= REPEATS
-        if not many or rows[usual].sum() < BULK * rows.sum() or _elsewhere(x[usual], right[explained]):
+        if not many or rows[usual].sum() < BULK * rows.sum() or 10.0 ** abs(power) * low < GAP * high:
+            continue
+        if _elsewhere(np.repeat(x[usual], rows[usual]), np.repeat(right[explained], rows[explained])):
             continue
         if not _digits_tell(places, usual, explained, power):
             continue
-        lost = (places[explained] + power).max() < np.quantile(places[usual], EXPLAINED)
+        unsure = (places[explained] + power).max() < np.quantile(places[usual], EXPLAINED)  # digits were lost
+        unsure = unsure or rows[explained].sum() > RARE * rows.sum()
         why = f"{rows[usual].sum()} numbers lie between {low:g} and {high:g}"
         for k in np.flatnonzero(explained).tolist():
             text = style.write(exact[k].scaleb(-power), exact=True)
             said = f"{why}, this one ({values[k]}) would be {10.0**power:g} times as high as one of them: outlier"
-            yield int(codes[k]), text, UNSURE if lost else SURE, said
+            yield int(codes[k]), text, UNSURE if unsure else SURE, said
         return
 
 
@@ -82,6 +88,10 @@ def _digits_tell(places: Ints, usual: Bools, explained: Bools, power: int) -> bo
 
 
 def _elsewhere(usual: Floats, corrected: Floats) -> bool:
-    """Whether corrected numbers are larger, or smaller, than usual ones."""
-    ranks = np.searchsorted(np.sort(usual), corrected) / len(usual) - 0.5
-    return bool(abs(ranks.mean()) * np.sqrt(12 * len(corrected)) > OTHER_PLACE)
+    """Whether the corrected numbers of rows are distributed unlike the usual ones (Kolmogorov-Smirnov test). Errors hit
+    any row alike; the long tail of a column whose large numbers are rounded is at the low end when it is divided."""
+    usual, corrected = np.sort(usual), np.sort(corrected)
+    points = np.concatenate([usual, corrected])
+    below = [np.searchsorted(each, points, side="right") / len(each) for each in (usual, corrected)]
+    critical = math.sqrt(-math.log(UNLIKE / 2) / 2 * (1 / len(usual) + 1 / len(corrected)))
+    return bool(np.abs(below[0] - below[1]).max() > critical)
