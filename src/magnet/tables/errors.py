@@ -40,7 +40,7 @@ def listed(names: Iterable[object]) -> str:
     """Names for a message; only the first of many.
 
     Example:
-        >>> listed(["id", "name"]), listed(range(14))[-20:]
+        >>> listed(["id", "name"]), listed(range(14))[-21:]
         ("'id', 'name'", "'10', '11' and 2 more")
     """
     shown = [quoted(name) for name in names]
