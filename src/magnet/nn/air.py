@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from magnet.nn.appnp import Propagating
+from magnet.nn.appnp import Propagating, steps_on_cpu
 from magnet.nn.model import Inputs, Numbers
 
 
@@ -47,6 +47,8 @@ class AirGNN(Propagating):
     def propagate(self, h: Tensor, inputs: Inputs) -> Tensor:
         operator = inputs.operators[0]
         reach = self.vector([value / (2 * (1 - value)) for value in self.amplitude])  # gamma * lambda
+        if cpu := steps_on_cpu(h):
+            return cpu.run(h, cpu.AIR_STEPS, operator, reach[0], self.steps)
         f = h
         for _ in range(self.steps):
             move = (operator @ f) - h

@@ -8,14 +8,10 @@ import torch
 from torch import Tensor
 
 from magnet.graph import Graph
-from magnet.nn.appnp import Propagating
+from magnet.nn.appnp import Propagating, steps_on_cpu
 from magnet.nn.features import Features
 from magnet.nn.model import Inputs, Nodes, Numbers
 from magnet.nn.sparse import Sparse, incidence
-
-#: The kernel for a CPU uses one thread for each model. With one thread a training takes a third of the time that it
-#: takes with array operations (Cora, two models). More threads were not compared.
-KERNEL_THREADS = 2
 
 
 class ElasticGNN(Propagating):
@@ -86,10 +82,8 @@ class ElasticGNN(Propagating):
             for _ in range(self.steps):
                 for_l2 = start + smooth * (operator @ for_l2)
             return for_l2
-        plain = h.device.type == "cpu" and h.dtype == torch.float32 and self.norm == "l21"
-        if plain and torch.get_num_threads() <= KERNEL_THREADS and (kernel := _kernel()):
-            fast: Tensor = kernel.apply(h, operator, delta, gamma.ravel(), radius.ravel(), self.steps)
-            return fast
+        if self.norm == "l21" and (cpu := steps_on_cpu(h)):
+            return cpu.run(h, cpu.ELASTIC_STEPS, operator, torch.cat([gamma, radius], dim=2)[0], self.steps, delta)
         f, z, pulled = h, None, None  # pulled = gamma * delta^T Z
         for _ in range(self.steps):
             y = start + smooth * (operator @ f)
@@ -108,12 +102,3 @@ class ElasticGNN(Propagating):
         length = torch.where(square > 0, square, torch.ones_like(square)).sqrt()
         # not clamped afterwards: the gradient of radius / length overflows for the shortest differences
         return z * torch.where(square > 0, radius / torch.maximum(length, radius), torch.ones_like(square))
-
-
-def _kernel() -> Any:
-    """The steps in one kernel, where Numba is installed."""
-    try:
-        from magnet.nn.elastic_cpu import Steps
-    except ImportError:
-        return None
-    return Steps

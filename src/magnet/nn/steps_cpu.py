@@ -1,13 +1,13 @@
-"""The steps of ElasticGNN and their gradient on a CPU, where about twenty array operations a step take most of the time
-of a small graph, and their temporaries, one row for each edge, that of a large one.
-:meth:`magnet.nn.ElasticGNN.propagate` is the obvious version."""
+"""The steps of APPNP, AirGNN and ElasticGNN and their gradients on a CPU, where the array operations of a step, about
+five for APPNP and twenty for ElasticGNN, take most of the time of a training. Here a step is a pass over the edges, and
+the values of one model stay in cache. The ``propagate`` methods of the models are the obvious versions."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -30,6 +30,77 @@ def _product(starts: Any, columns: Any, values: Any, x: Any, width: Any, out: An
             for e in range(starts[i], starts[i + 1]):
                 sums = sums + load(x, columns[e] * width + b) * values[e]
             store(out, i * width + b, sums)
+
+
+@jit
+def _appnp(h: Any, smooth: Any, delta: Any, width: Any, numbers: Any, steps: Any, kept: Any, z: Any) -> None:
+    """``z`` gets Z after some steps."""
+    alpha, rest = numbers[0], np.float32(1) - numbers[0]
+    pulled = np.empty_like(h)
+    z[:] = h
+    for _ in range(steps):
+        _product(smooth[0], smooth[1], smooth[2], z, width, pulled)
+        for at in range(0, h.size, LANES):
+            store(z, at, load(pulled, at) * rest + load(h, at) * alpha)
+
+
+@jit
+def _appnp_gradient(
+    gradient: Any, smooth: Any, delta: Any, width: Any, numbers: Any, steps: Any, kept: Any, found: Any
+) -> None:
+    """The steps are linear: their gradient is the same steps with the transposed operator."""
+    _appnp(gradient, smooth, delta, width, numbers, steps, kept, found)
+
+
+@jit
+def _air(h: Any, smooth: Any, delta: Any, width: Any, numbers: Any, steps: Any, kept: Any, f: Any) -> None:
+    """``f`` gets F after some steps; ``kept`` gets each move Y - H."""
+    reach = numbers[0]
+    y = np.empty_like(h)
+    f[:] = h
+    for k in range(steps):
+        _product(smooth[0], smooth[1], smooth[2], f, width, y)
+        for i in range(0, h.size, width):
+            squares = splat(h.dtype.type(0))
+            for at in range(i, i + width, LANES):
+                move = load(y, at) - load(h, at)
+                squares = squares + move * move
+                store(y, at, move)
+                if kept.shape[0]:
+                    store(kept[k], at, move)
+            square = total(squares)
+            beta = np.float32(1) - reach / np.float32(math.sqrt(square)) if square > reach * reach else np.float32(0)
+            for at in range(i, i + width, LANES):
+                store(f, at, load(h, at) + load(y, at) * beta)
+
+
+@jit
+def _air_gradient(
+    gradient: Any, smooth: Any, delta: Any, width: Any, numbers: Any, steps: Any, kept: Any, found: Any
+) -> None:
+    r"""With m = Y - H and G the gradient for :math:`F_{k+1} = H + \beta m`, that for m is
+    :math:`\beta G + \gamma\lambda \|m\|^{-3} (m \cdot G)\, m`, and 0 where m is too short to move."""
+    reach = numbers[0]
+    for_f, for_move = gradient.copy(), np.empty_like(gradient)
+    found[:] = 0
+    for k in range(steps - 1, -1, -1):
+        moves = kept[k]
+        for i in range(0, gradient.size, width):
+            squares, products = splat(gradient.dtype.type(0)), splat(gradient.dtype.type(0))
+            for at in range(i, i + width, LANES):
+                squares = squares + load(moves, at) * load(moves, at)
+                products = products + load(moves, at) * load(for_f, at)
+            square, beta, along = total(squares), np.float32(0), np.float32(0)
+            if square > reach * reach:
+                part = reach / np.float32(math.sqrt(square))
+                beta, along = np.float32(1) - part, part / square * total(products)
+            for at in range(i, i + width, LANES):
+                of_move = load(for_f, at) * beta + load(moves, at) * along
+                store(for_move, at, of_move)
+                store(found, at, load(found, at) + (load(for_f, at) - of_move))
+        _product(smooth[0], smooth[1], smooth[2], for_move, width, for_f)
+    for at in range(0, gradient.size, LANES):
+        store(found, at, load(found, at) + load(for_f, at))
 
 
 @jit
@@ -58,11 +129,9 @@ def _dual_step(delta: Any, u: Any, width: Any, beta: Any, radius: Any, z: Any, k
 
 
 @jit
-def forward(
-    h: Any, smooth: Any, delta: Any, width: Any, gamma: Any, radius: Any, steps: Any, kept: Any, f: Any
-) -> None:
-    """``f`` gets F after some steps, ``[n, width]`` flat; ``kept`` ``[steps or 0, edges * width]`` gets each Z before
-    its projection."""
+def _elastic(h: Any, smooth: Any, delta: Any, width: Any, numbers: Any, steps: Any, kept: Any, f: Any) -> None:
+    """``f`` gets F after some steps; ``kept`` gets each Z before its projection."""
+    gamma, radius = numbers[0], numbers[1]
     beta, rest = np.float32(1) / (np.float32(2) * gamma), np.float32(1) - gamma
     u, pulled, z = np.empty_like(h), np.zeros_like(h), np.zeros((delta[0].size - 1) * width, h.dtype)
     f[:] = h
@@ -104,15 +173,16 @@ def _dual_gradient(delta: Any, for_pulled: Any, width: Any, radius: Any, before:
 
 
 @jit
-def backward(
-    gradient: Any, smooth: Any, delta: Any, width: Any, gamma: Any, radius: Any, kept: Any, found: Any
+def _elastic_gradient(
+    gradient: Any, smooth: Any, delta: Any, width: Any, numbers: Any, steps: Any, kept: Any, found: Any
 ) -> None:
-    """``found`` gets the gradient for H from that for F, with what :func:`forward` kept; ``smooth`` is transposed."""
+    """The gradient for H from that for F, with what :func:`_elastic` kept."""
+    gamma, radius = numbers[0], numbers[1]
     beta, rest = np.float32(1) / (np.float32(2) * gamma), np.float32(1) - gamma
     for_f, for_u, moved = gradient.copy(), np.empty_like(gradient), np.zeros_like(gradient)
     for_z = np.zeros_like(kept[0])
     found[:] = 0
-    for k in range(kept.shape[0] - 1, -1, -1):
+    for k in range(steps - 1, -1, -1):
         for at in range(0, gradient.size, LANES):
             store(for_u, at, (load(moved, at) * beta + load(for_f, at)) * -gamma)
         moved[:] = 0
@@ -128,22 +198,41 @@ def backward(
         store(found, at, load(found, at) + load(for_f, at))
 
 
+class Kernel(NamedTuple):
+    """The steps of one model and their gradient. Values are flat, ``[n * width]``.
+
+    Args:
+        forward: called with H, the operator, the incidence matrix, the width, the numbers of the model, how many steps
+            there are, the array ``[steps or 0, kept]`` for what the gradient needs, and the one for the result.
+        backward: the same with the gradient in the place of H, the transposed operator, and the array for the gradient
+            for H at the end.
+    """
+
+    forward: Callable[..., None]
+    backward: Callable[..., None]
+
+
+APPNP_STEPS = Kernel(_appnp, _appnp_gradient)
+AIR_STEPS = Kernel(_air, _air_gradient)
+ELASTIC_STEPS = Kernel(_elastic, _elastic_gradient)
+
+
 class Steps(torch.autograd.Function):
-    """K steps on ``h`` ``[n, S, classes]``."""
+    """See :func:`run`."""
 
     @staticmethod
     def forward(
-        ctx: Any, h: Tensor, operator: Sparse, delta: Sparse, gamma: Tensor, radius: Tensor, steps: int
+        ctx: Any, h: Tensor, kernel: Kernel, operator: Sparse, delta: Sparse | None, numbers: Tensor, steps: int
     ) -> Tensor:
         models, width = _padded(h)
-        depth = steps if ctx.needs_input_grad[0] else 0
-        kept = np.empty((len(models), depth, delta.shape[0] * width), np.float32)
-        smooth, edges, gammas, radii = _csr(operator.matrix), _csr(delta.matrix), gamma.numpy(), radius.numpy()
+        rows = {APPNP_STEPS: 0, AIR_STEPS: h.shape[0], ELASTIC_STEPS: delta.shape[0] if delta else 0}[kernel]
+        kept = np.empty((len(models), steps if ctx.needs_input_grad[0] else 0, rows * width), np.float32)
+        smooth, edges, of_model = _csr(operator.matrix), _csr((delta or operator).matrix), numbers.numpy()
         found = np.empty_like(models)
-        ctx.given, ctx.kept = (_csr(operator.transposed), edges, gammas, radii), kept
+        ctx.given, ctx.kept = (kernel, _csr(operator.transposed), edges, of_model, steps), kept
 
         def one(s: int) -> None:
-            forward(models[s], smooth, edges, width, gammas[s], radii[s], steps, kept[s], found[s])
+            kernel.forward(models[s], smooth, edges, width, of_model[s], steps, kept[s], found[s])
 
         _for_each_model(one, len(models))
         return _unpadded(found, h)
@@ -152,13 +241,21 @@ class Steps(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Any, ...]:
         gradient, width = _padded(grads[0])
         found = np.empty_like(gradient)
-        smooth, edges, gammas, radii = ctx.given
+        kernel, smooth, edges, of_model, steps = ctx.given
 
         def one(s: int) -> None:
-            backward(gradient[s], smooth, edges, width, gammas[s], radii[s], ctx.kept[s], found[s])
+            kernel.backward(gradient[s], smooth, edges, width, of_model[s], steps, ctx.kept[s], found[s])
 
         _for_each_model(one, len(found))
         return _unpadded(found, grads[0]), None, None, None, None, None
+
+
+def run(
+    h: Tensor, kernel: Kernel, operator: Sparse, numbers: Tensor, steps: int, delta: Sparse | None = None
+) -> Tensor:
+    """K steps on ``h`` ``[n, S, classes]``, differentiable in it; every model has its own numbers ``[S, k]``."""
+    found: Tensor = Steps.apply(h, kernel, operator, delta, numbers, steps)  # type: ignore[no-untyped-call]
+    return found
 
 
 def _for_each_model(work: Callable[[int], None], models: int) -> None:
