@@ -92,6 +92,8 @@ class RowOptions:
         min_rows: rows with evidence that are needed at all.
         training_probes: probes per node that the logistic regression is fitted on. Set by run time.
         training_pairs: permuted pairs that it is fitted on. Set by run time.
+        settled: the rounds end with the next one when no probability changes by more. Contexts then stay the same in
+            the first three digits; on clean graphs this saves half of the rounds.
         min_stratum: strata (rows that occur once, twice, more often) with fewer rows are merged. Influence: .361
             (texas, random rows: share of flagged rows).
         min_share: floor of the share of swapped rows in the posterior that ranks them, so that they are ranked where
@@ -125,6 +127,7 @@ class RowOptions:
     min_rows: int = 10
     training_probes: int = 16
     training_pairs: int = 200_000
+    settled: float = 1e-3
     min_stratum: int = 50
     min_share: float = 0.001
     tie_break: float = 0.01

@@ -95,3 +95,20 @@ def test_rows_that_changed_places_are_found():
         flagged = detection.make("context").fit(moved).swapped_rows_
         assert float(swapped[flagged].float().mean()) > 0.9, share
         assert float(flagged[swapped].float().mean()) > 0.6, share
+
+
+def test_rounds_that_would_change_nothing_are_left_out(monkeypatch):
+    clean = datasets.synthetic(600, 16, homophily=0.9, kind="continuous", signal=0.7, seed=0)
+    fitted, of = [], judgment._RoundFit.of
+
+    def counted(drawn, p_row_swapped, last, before):
+        fitted.append(last)
+        return of(drawn, p_row_swapped, last, before)
+
+    monkeypatch.setattr(judgment._RoundFit, "of", counted)
+    early = detection.make("context").fit(clean)
+    assert fitted == [False, True]
+    monkeypatch.setattr(judgment, "ROWS", replace(ROWS, settled=0.0))
+    all_rounds = detection.make("context").fit(clean)
+    assert fitted[2:] == [False, False, False, True]
+    assert torch.allclose(early.node_scores_, all_rounds.node_scores_, atol=1e-4)

@@ -20,6 +20,16 @@ def test_logistic_regression_is_scikit_learns():
     assert abs(float(ours[3]) - theirs.intercept_[0]) < 1e-3
 
 
+def test_the_fit_does_not_depend_on_where_the_search_begins():
+    generator = torch.Generator().manual_seed(1)
+    x = torch.randn(500, 4, generator=generator)
+    y = (torch.rand(500, generator=generator) < torch.sigmoid(2 * x[:, 0] - x[:, 1])).double()
+    fitted = fit_logistic(x, y, torch.ones(500))
+    near = fitted + 0.3 * torch.randn(5, generator=generator)
+    assert torch.allclose(fit_logistic(x, y, torch.ones(500), start=near), fitted, atol=1e-7)
+    assert not torch.allclose(near, fitted, atol=0.05)
+
+
 def test_the_halves_fitted_at_the_same_time_are_those_fitted_one_by_one(monkeypatch):
     generator = torch.Generator().manual_seed(0)
     real, other = torch.randn(400, 3, generator=generator) + 0.7, torch.randn(400, 3, generator=generator)

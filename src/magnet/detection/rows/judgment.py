@@ -78,23 +78,27 @@ def judge_rows(data: DetectionData, rounds: int = 4, seed: int = 0, progress: bo
         nothing = torch.zeros(data.num_nodes, device=data.device)
         return RowJudgment(nothing, nothing, nothing, duplicates, known, 0.0, judge_gate(None))
     single, *repeated = _strata(duplicates, known)
-    p_row_swapped = torch.zeros(data.num_nodes, device=data.device)
+    p_row_swapped, model, settled = torch.zeros(data.num_nodes, device=data.device), None, False
     for turn in track(range(rounds), "comparing rows with their context", progress):
-        fit = _RoundFit.of(drawn, p_row_swapped, last=turn + 1 == rounds)
-        logit = fit.logit
+        last = settled or turn + 1 == rounds
+        fit = _RoundFit.of(drawn, p_row_swapped, last, model)
+        logit, model = fit.logit, fit.model
         null_logit, allowed = fit.null_logit[:, drawn.null], drawn.allowed[:, drawn.null]
         real, null = _as_array(logit[known]), _as_array(torch.where(allowed, null_logit, torch.nan)[known])
         found = _share_of_single_rows(real[single], null)
         if turn == 0:
             power, error = power_and_error(real, null)
-        if turn + 1 == rounds:
+        if last:
             logit, of_row = fit.beside_other_places()
             real[single] = _as_array(logit[known])[single]
             null = _as_array(torch.where(drawn.elsewhere, of_row, torch.nan)[known])[single]
             found = _lower_of(found, _share_of_single_rows(real[single], null))  # both nulls must show it
         null = null[np.isfinite(null)]
         shares = [found.share, *(_share_of_repeated_rows(real[m]) for m in repeated)]
-        p_row_swapped = _posterior(drawn, real, null, (single, *repeated), shares)
+        before, p_row_swapped = p_row_swapped, _posterior(drawn, real, null, (single, *repeated), shares)
+        if last:
+            break
+        settled = float((p_row_swapped - before).abs().max()) < ROWS.settled
     at_limit = [found.least, *shares[1:]]
     p_at_limit = _posterior(drawn, real, null, (single, *repeated), at_limit)
     if bool((p_row_swapped > 0.5).any()) and not bool((p_at_limit > 0.5).any()):
@@ -204,7 +208,7 @@ class _RoundFit:
     null_logit: Tensor
 
     @classmethod
-    def of(cls, drawn: _PermutationNull, p_row_swapped: Tensor, last: bool) -> _RoundFit:
+    def of(cls, drawn: _PermutationNull, p_row_swapped: Tensor, last: bool, before: CrossFit | None) -> _RoundFit:
         w = context_weights(p_row_swapped, drawn.duplicates)
         near, far = drawn.data.neighbor_sums(w[:, None])
         amount = torch.cat([near.log1p(), far.clamp_min(0).log1p()], dim=1)
@@ -215,7 +219,7 @@ class _RoundFit:
         training = torch.stack([column[:, : drawn.training] for column in permuted], dim=2)
         amounts = amount[:, None].expand(-1, training.shape[1], 2)
         some = drawn.allowed[:, : drawn.training], lambda chosen: _expand(training[chosen], amounts[chosen])
-        model = CrossFit.of(at_home, weight, [some], drawn.known, drawn.half)
+        model = CrossFit.of(at_home, weight, [some], drawn.known, drawn.half, before)
         null_logit = _pair_logits(model, permuted, amount[:, None], drawn.half[:, None])
         return cls(drawn, w, weight, amount, model, model.logit(at_home, drawn.half), null_logit)
 

@@ -14,13 +14,20 @@ Permuted = tuple[Tensor, Callable[[Tensor], Tensor]]
 
 #: Rows that a Newton step reads at a time: with two dozen features they stay in cache.
 BLOCK_ROWS = 1 << 13
+#: A Newton step of at most this size is the last: its error is about the square of it.
+LAST_STEP = 1e-4
 
 
-def fit_logistic(x: Tensor, y: Tensor, weight: Tensor, ridge: float = 1e-3, steps: int = 30) -> Tensor:
+def fit_logistic(
+    x: Tensor, y: Tensor, weight: Tensor, ridge: float = 1e-3, steps: int = 30, start: Tensor | None = None
+) -> Tensor:
     r"""Coefficients ``[f + 1]`` (the last one is the constant) of
 
     .. math::
         \min_b \sum_i w_i \log(1 + e^{-(2 y_i - 1) (x_i b)}) + \tfrac12 \mathrm{ridge} \sum_i w_i \, \|b\|^2
+
+    Args:
+        start: coefficients of a similar problem, from which few steps are left. (default: zeros)
 
     Example:
         >>> x = torch.tensor([[-1.0], [0.0], [0.0], [1.0]])
@@ -31,7 +38,7 @@ def fit_logistic(x: Tensor, y: Tensor, weight: Tensor, ridge: float = 1e-3, step
     y, weight, f = y.double(), weight.double(), x.shape[1] + 1
     penalty = ridge * weight.sum() * torch.eye(f, dtype=torch.float64, device=x.device)
     penalty[-1, -1] = 1e-9 * weight.sum()
-    b = torch.zeros(f, dtype=torch.float64, device=x.device)
+    b = torch.zeros(f, dtype=torch.float64, device=x.device) if start is None else start.double()
     blocks = list(zip(x.split(BLOCK_ROWS), y.split(BLOCK_ROWS), weight.split(BLOCK_ROWS), strict=True))
     for _ in range(steps):
         gradient, curvature = penalty @ b, penalty.clone()
@@ -42,7 +49,7 @@ def fit_logistic(x: Tensor, y: Tensor, weight: Tensor, ridge: float = 1e-3, step
             curvature += (x_ * (weight_ * (p * (1 - p)).clamp_min(1e-6))[:, None]).T @ x_
         step = torch.linalg.solve(curvature, gradient)
         b = b - step
-        if float(step.abs().max()) < 1e-8:
+        if float(step.abs().max()) < LAST_STEP:
             break
     return b
 
@@ -61,10 +68,18 @@ class CrossFit:
     coefficients: Tensor
 
     @classmethod
-    def of(cls, real: Tensor, weight: Tensor, permuted: Sequence[Permuted], known: Tensor, half: Tensor) -> CrossFit:
+    def of(
+        cls,
+        real: Tensor,
+        weight: Tensor,
+        permuted: Sequence[Permuted],
+        known: Tensor,
+        half: Tensor,
+        before: CrossFit | None = None,
+    ) -> CrossFit:
         """Fit real pairs ``[n, f]`` with weights ``[n]`` against permuted ones, each given as bool ``[n, m]``, which of
         them to use, and a function that gives the features of some; only known nodes count, and both sides have the
-        same weight."""
+        same weight. The search begins at the fit of the round before, if there was one."""
         center, spread = real[known].mean(dim=0), real[known].std(dim=0).clamp_min(1e-6)
 
         def of_side(side: int) -> Tensor:
@@ -77,7 +92,8 @@ class CrossFit:
             count = x.shape[0] - w1.numel()
             w0 = torch.full((count,), float(w1.sum()) / max(1, count), device=real.device)
             y = torch.cat([torch.ones_like(w1), torch.zeros_like(w0)])
-            return fit_logistic(x.sub_(center).div_(spread), y, torch.cat([w1, w0])).float()
+            start = None if before is None else before.coefficients[side]
+            return fit_logistic(x.sub_(center).div_(spread), y, torch.cat([w1, w0]), start=start).float()
 
         # blocks are too small for their operations to be split: the halves at the same time, each on one thread
         threads = torch.get_num_threads() if real.device.type == "cpu" else 1
