@@ -9,6 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+#: The paper's defaults: the parts of the old averages that are kept, of the new values that are added (written out, as
+#: ``1 - 0.9`` is not 0.1 in floating point), and what keeps the denominator from 0.
+BETA1, BETA2, NEW1, NEW2, EPSILON = 0.9, 0.999, 0.1, 0.001, 1e-8
+
 
 class Adam:
     r"""Adam with the :math:`\ell_2` penalty in the gradient ("Adam", Kingma & Ba, ICLR 2015; ``torch.optim.Adam``).
@@ -54,7 +58,7 @@ class Adam:
             self.fused.step()
             return
         self.step_number += 1
-        bias1, square = 1 - 0.9**self.step_number, 1 - 0.999**self.step_number
+        bias1, square = 1 - BETA1**self.step_number, 1 - BETA2**self.step_number
         bias2 = square.sqrt() if isinstance(square, Tensor) else math.sqrt(square)
         for p, m, v, learning_rate, weight_decay in zip(
             self.parameters, self.first, self.second, self.learning_rate, self.weight_decay, strict=True
@@ -66,9 +70,9 @@ class Adam:
                 self.kernel(*arrays, learning_rate.view(-1).numpy(), weight_decay.view(-1).numpy(), bias1, bias2)
                 continue
             g = torch.addcmul(p.grad, weight_decay, p)
-            m.lerp_(g, 0.1)
-            v.mul_(0.999).addcmul_(g, g, value=0.001)
-            p.sub_(learning_rate * m / (v.sqrt().div_(bias2).add_(1e-8)) / bias1)
+            m.lerp_(g, NEW1)
+            v.mul_(BETA2).addcmul_(g, g, value=NEW2)
+            p.sub_(learning_rate * m / (v.sqrt().div_(bias2).add_(EPSILON)) / bias1)
 
     def zero_grad(self) -> None:
         for p in self.parameters:

@@ -9,6 +9,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from magnet.nn.adam import BETA2, EPSILON, NEW1, NEW2
+
 Floats = NDArray[np.float32]
 
 
@@ -22,7 +24,7 @@ def step(
             size, pull = learning_rate[s] / np.float32(bias1), weight_decay[s]
             for j in range(p.shape[2]):
                 gradient = g[i, s, j] + pull * p[i, s, j]
-                m[i, s, j] += np.float32(0.1) * (gradient - m[i, s, j])
-                v[i, s, j] = np.float32(0.999) * v[i, s, j] + np.float32(0.001) * gradient * gradient
-                root = np.float32(math.sqrt(v[i, s, j])) / np.float32(bias2) + np.float32(1e-8)
+                m[i, s, j] += np.float32(NEW1) * (gradient - m[i, s, j])
+                v[i, s, j] = np.float32(BETA2) * v[i, s, j] + np.float32(NEW2) * gradient * gradient
+                root = np.float32(math.sqrt(v[i, s, j])) / np.float32(bias2) + np.float32(EPSILON)
                 p[i, s, j] -= size * m[i, s, j] / root

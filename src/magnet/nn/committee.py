@@ -29,6 +29,13 @@ FEATURE_SHARE = 48
 ACTIVATIONS, TRAINING_SHARE = 12, 1.5
 #: Features are kept between the rungs of a committee while they take less than this part of the free memory.
 KEPT_SHARE = 6
+#: Repaired features are reduced where that leaves no more than one in so many columns. (Reducing PubMed's 500 columns
+#: to 128 costs a GCN 0.7 points.)
+MIN_REDUCTION = 8
+#: Feature matrices that are held at once on a GPU, if there are as many problems, however little memory is free.
+MIN_MATRICES = 10
+#: Between the seeds of two initializations: more than there are repetitions, whose seeds are consecutive.
+SEED_STEP = 1000
 
 
 @dataclass(frozen=True)
@@ -143,7 +150,7 @@ class Committee:
 
     def _jobs(self, problem: int, candidates: Sequence[int], recipes: Sequence[int]) -> list[_Job]:
         first = self.problems[problem].seed
-        seeds = [first + 1000 * k for k in range(self.initializations)]
+        seeds = [first + SEED_STEP * k for k in range(self.initializations)]
         return [_Job(problem, c, r, seed) for c in candidates for r in recipes for seed in seeds]
 
     def _candidate(self, job: _Job) -> Candidate:
@@ -186,11 +193,11 @@ class Committee:
                     advance(len(part))
 
     def _width(self, job: _Job) -> int:
-        """The number of columns of a job's features. Repaired features are dense: they are reduced where that leaves
-        no more than an eighth of the work. (Reducing PubMed's 500 columns to 128 costs a GCN 0.7 points.)"""
+        """The number of columns of a job's features. Repaired features are dense: they are reduced where that saves
+        most of the work."""
         problem = self.problems[job.problem]
         components = problem.recipes[job.recipe].components
-        small = 8 * components > min(problem.inputs, problem.graph.num_nodes)
+        small = MIN_REDUCTION * components > min(problem.inputs, problem.graph.num_nodes)
         as_it_is = self._candidate(job).name == AS_IT_IS
         return problem.inputs if not components or small or as_it_is else components
 
@@ -201,7 +208,7 @@ class Committee:
         if self.device.type == "cpu" and width == first.inputs:
             return len(problems)
         size = 4 * first.graph.num_nodes * width
-        return max(min(len(problems), 10), available(self.device) // FEATURE_SHARE // size)
+        return max(min(len(problems), MIN_MATRICES), available(self.device) // FEATURE_SHARE // size)
 
     def _within_memory(self, limit: int, jobs: Sequence[_Job]) -> int:
         """How many feature matrices to train on at once, so that what the networks keep is not far larger than the

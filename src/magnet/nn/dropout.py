@@ -7,6 +7,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+#: Values of 16 random bits: on a CPU the probability of dropout is rounded to a multiple of 1 over this.
+LEVELS = 1 << 16
+
 
 class Dropout:
     """Dropout of S models. Model s drops with probability ``p[s]`` by the numbers of its own generator, so that it
@@ -63,9 +66,8 @@ def _fill(mask: Tensor, p: float, generator: torch.Generator) -> None:
     if mask.device.type != "cpu":
         mask.bernoulli_(1 - p, generator=generator).mul_(1 / (1 - p))
         return
-    # On a CPU a draw for every cell costs more than the layer: each draw of 64 bits serves four cells, with p rounded
-    # to a multiple of 2^-16.
-    threshold = round(p * 65536)
+    # On a CPU a draw for every cell costs more than the layer: each draw of 64 bits serves four cells.
+    threshold = round(p * LEVELS)
     draws = torch.empty((mask.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None, generator=generator)
-    keep = draws.view(torch.int16)[: mask.numel()] >= threshold - 32768
-    mask.copy_(keep.view(mask.shape)).mul_(65536 / max(1, 65536 - threshold))
+    keep = draws.view(torch.int16)[: mask.numel()] >= threshold - LEVELS // 2
+    mask.copy_(keep.view(mask.shape)).mul_(LEVELS / max(1, LEVELS - threshold))

@@ -18,6 +18,8 @@ from magnet.nn.sparse import Sparse
 
 #: Features with a smaller share of non-zeros are multiplied as sparse matrices: where that is faster.
 SPARSE_BELOW = {"cpu": 0.2, "cuda": 0.05}
+#: Of the randomized iteration for a subspace (Halko et al. 2011): further directions, for precision, and rounds.
+OVERSAMPLING, POWER_ROUNDS = 8, 3
 
 
 @dataclass(eq=False)
@@ -243,7 +245,7 @@ def unweave(woven: sp.csr_matrix, count: int) -> list[sp.csr_matrix]:
 
 def stays_sparse(x: Any, device: torch.device) -> bool:
     """Whether so few cells are not zero that a sparse product is faster."""
-    return density(x) < SPARSE_BELOW.get(device.type, 0.05)
+    return density(x) < SPARSE_BELOW.get(device.type, SPARSE_BELOW["cuda"])
 
 
 def _dense(x: Any, like: Tensor) -> Tensor:
@@ -313,9 +315,9 @@ def principal(x: Tensor, count: int) -> Tensor:
         count: how many.
     """
     generator = torch.Generator().manual_seed(0)
-    wide = min(count + 8, *x.shape)  # a few more directions than asked for make the iteration precise
+    wide = min(count + OVERSAMPLING, *x.shape)
     found = torch.randn(x.shape[1], wide, generator=generator).to(x)
-    for _ in range(3):
+    for _ in range(POWER_ROUNDS):
         found = torch.linalg.qr(x.T @ (x @ found))[0]
     inside = x @ found
     leading = torch.linalg.eigh(inside.T @ inside)[1][:, -count:]

@@ -11,6 +11,8 @@ from torch.nn.functional import softplus
 from magnet.framelets import FrameletTransform
 from magnet.recovery import recover
 
+LINEAR_FROM = 20  # softplus is the identity from here on, as in torch
+
 
 class FrameletDenoise(nn.Module):
     r"""K steps of the inertial ADMM of :func:`magnet.recover` with learnable :math:`\nu` and :math:`\gamma`.
@@ -73,4 +75,4 @@ class FrameletDenoise(nn.Module):
 
 
 def _inverse_softplus(value: float) -> float:
-    return value if value > 20 else math.log(math.expm1(value))
+    return value if value > LINEAR_FROM else math.log(math.expm1(value))

@@ -17,6 +17,10 @@ from magnet.nn.gcn import GCN
 from magnet.nn.model import Inputs, Nodes, Numbers
 from magnet.nn.sparse import Sparse
 
+#: Numbers that are multiplied at a time: dense rows, and the entries of sparse ones. Both bound memory.
+DENSE_AT_ONCE, SPARSE_AT_ONCE = 1 << 24, 1 << 22
+TINY = 1e-12  # in a denominator that may be 0
+
 
 @dataclass(frozen=True, eq=False)
 class _Edges:
@@ -115,7 +119,7 @@ class GNNGuard(GCN):
         zeros = s.new_zeros(receivers, s.shape[1])
         total = zeros.index_add(0, edges.to, s)
         alike = zeros.index_add(0, edges.to, (s > 0).to(s))
-        share = torch.where(total > 0, alike / (alike + 1) / total.clamp(min=1e-12), torch.zeros_like(total))
+        share = torch.where(total > 0, alike / (alike + 1) / total.clamp(min=TINY), torch.zeros_like(total))
         return s * share[edges.to], 1 / (alike + 1)
 
     def compute(self, inputs: Inputs) -> Tensor:
@@ -166,8 +170,8 @@ def _aggregate(h: Tensor, edges: _Edges, guard: Tensor, own: Tensor) -> Tensor:
 @torch.no_grad()
 def _cosine(h: Tensor, one: Tensor, two: Tensor) -> Tensor:
     """Cosine of the two ends of each edge, ``[edges, S]``, in pieces that stay small."""
-    unit = h / torch.linalg.vector_norm(h, dim=2, keepdim=True).clamp(min=1e-12)
-    step = max(1, (1 << 24) // (h.shape[1] * h.shape[2]))
+    unit = h / torch.linalg.vector_norm(h, dim=2, keepdim=True).clamp(min=TINY)
+    step = max(1, DENSE_AT_ONCE // (h.shape[1] * h.shape[2]))
     parts = [
         (unit[one[start : start + step]] * unit[two[start : start + step]]).sum(dim=2)
         for start in range(0, one.numel(), step)
@@ -184,8 +188,8 @@ def _similarities(features: Features, rows: Nodes, cols: Nodes) -> Tensor:
     similar = []
     for part in unweave(features.sparse, features.count):
         norm = np.sqrt(np.asarray(part.multiply(part).sum(axis=1)).ravel())
-        unit = (sp.diags(1 / np.maximum(norm, 1e-12)) @ part).tocsr()
-        step = max(1, (1 << 22) // max(1, int(part.nnz / max(1, part.shape[0])) + 1))
+        unit = (sp.diags(1 / np.maximum(norm, TINY)) @ part).tocsr()
+        step = max(1, SPARSE_AT_ONCE // max(1, int(part.nnz / max(1, part.shape[0])) + 1))
         pieces = [
             np.asarray(unit[rows[a : a + step]].multiply(unit[cols[a : a + step]]).sum(axis=1)).ravel()
             for a in range(0, rows.size, step)

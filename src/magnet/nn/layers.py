@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-MOMENTUM = 0.1  # of the running mean and variance, as in torch.nn.BatchNorm1d
+MOMENTUM, EPSILON = 0.1, 1e-5  # of the running mean and variance, and added to the variance: as in torch.nn.BatchNorm1d
 
 
 class Linear(nn.Module):
@@ -65,4 +65,4 @@ class BatchNorm(nn.Module):
                 unbiased = variance * (h.shape[0] / max(1, h.shape[0] - 1))
                 self.mean.lerp_(mean, MOMENTUM)
                 self.variance.lerp_(unbiased, MOMENTUM)
-        return (h - mean) * torch.rsqrt(variance + 1e-5) * self.scale + self.shift
+        return (h - mean) * torch.rsqrt(variance + EPSILON) * self.scale + self.shift

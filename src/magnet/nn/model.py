@@ -22,6 +22,9 @@ from magnet.nn.sparse import Sparse, receptive_field
 Numbers = float | Sequence[float]
 Nodes = np.ndarray[Any, Any]
 
+#: Added to the seed of the weights for that of dropout, so that the two draw different numbers.
+DROPOUT_SEED = 1 << 31
+
 
 @dataclass(eq=False)
 class Inputs:
@@ -122,7 +125,7 @@ class Model(nn.Module):
         """One stream of random numbers for each model, on the model's device."""
         device = self.like.device
         if not self._running or self._running[0].device != device:
-            self._running = [torch.Generator(device).manual_seed(seed + (1 << 31)) for seed in self.seeds]
+            self._running = [torch.Generator(device).manual_seed(seed + DROPOUT_SEED) for seed in self.seeds]
         return self._running
 
     def continue_from(self, states: Sequence[Tensor]) -> None:

@@ -25,6 +25,10 @@ from magnet.threads import threads_for
 CUDA_GRAPHS = True
 #: Epochs before the recording: libraries set themselves up in the first.
 EAGER_EPOCHS = 3
+#: Epochs between two looks at whether training on a GPU may stop: each look waits for the GPU.
+LOOK_EVERY = 10
+#: Accuracies are sums of equal weights: the same number of hits may differ by less than this.
+SAME_ACCURACY = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,8 +289,7 @@ class _Best:
 
     @torch.no_grad()
     def see(self, epoch: Tensor, accuracy: Tensor, loss: Tensor) -> None:
-        # Accuracies are sums of equal weights: the same number of hits may differ in the last digit.
-        equal = (accuracy - self.accuracy).abs() < 1e-6
+        equal = (accuracy - self.accuracy).abs() < SAME_ACCURACY
         better = ((accuracy > self.accuracy) & ~equal) | (equal & (loss < self.loss))
         better &= epoch <= self.limits
         if better.device.type == "cpu" and not bool(better.any()):
@@ -301,8 +304,8 @@ class _Best:
                 kept.copy_(torch.where(better.view(1, -1, *(1 for _ in live.shape[2:])), live, kept))
 
     def idle(self, epoch: int, patience: int) -> bool:
-        """Whether no model has improved for ``patience`` epochs. (On a GPU asked now and then: it waits for it.)"""
-        if self.epoch.device.type != "cpu" and epoch % 10:
+        """Whether no model has improved for ``patience`` epochs."""
+        if self.epoch.device.type != "cpu" and epoch % LOOK_EVERY:
             return False
         last = torch.minimum(self.limits, torch.full_like(self.limits, epoch))
         return bool((last - self.epoch >= patience).logical_or(self.limits <= epoch).all())

@@ -53,13 +53,18 @@ FOLDS = 5
 SHIFT_LEVEL = 1e-4
 #: How often votes and importance weights are computed in turn. More change no weight in its second digit.
 SHIFT_ROUNDS = 3
+#: Decimal places to which validation accuracies are compared: means of the same hits may differ beyond.
+PLACES = 9
+#: How many temperatures from 0.1 to 10 calibration tries: in steps of 5 %.
+TEMPERATURES = 101
+TINY = 1e-12  # least probability whose logarithm is taken
 
 
 def best(members: Sequence[Member]) -> int:
     """The member with the highest validation accuracy, the first among equals."""
     chosen = 0
     for place, member in enumerate(members):
-        if member.val_accuracy > members[chosen].val_accuracy + 1e-9:
+        if member.val_accuracy > members[chosen].val_accuracy + 10**-PLACES:
             chosen = place
     return chosen
 
@@ -75,7 +80,7 @@ def mean_accuracy(members: Sequence[Member]) -> dict[str, float]:
 def on_best_features(members: Sequence[Member]) -> NDArray[np.float64]:
     """Equal weights for all initializations on the features with the best mean validation accuracy."""
     mean = mean_accuracy(members)
-    chosen = max(mean, key=lambda name: round(mean[name], 9))
+    chosen = max(mean, key=lambda name: round(mean[name], PLACES))
     return np.array([float(member.name == chosen) for member in members])
 
 
@@ -224,8 +229,8 @@ def calibration(probability: Tensor, y: Tensor) -> float:
         probability: class probabilities of labeled nodes ``[nodes, classes]``.
         y: their classes ``[nodes]``.
     """
-    scores = probability.clamp(min=1e-12).log()
-    choices = torch.logspace(-1, 1, 101, dtype=scores.dtype)
+    scores = probability.clamp(min=TINY).log()
+    choices = torch.logspace(-1, 1, TEMPERATURES, dtype=scores.dtype)
     # A standard normal prior on log T keeps a handful of nodes from deciding much.
     loss = [cross_entropy(scores / t, y, reduction="sum") + t.log() ** 2 / 2 for t in choices]
     return float(choices[torch.stack(loss).argmin()])
@@ -233,4 +238,4 @@ def calibration(probability: Tensor, y: Tensor) -> float:
 
 def calibrated(probability: Tensor, temperature: float) -> Tensor:
     """:math:`p^{1/T}`, normalized."""
-    return torch.softmax(probability.clamp(min=1e-12).log() / temperature, dim=1)
+    return torch.softmax(probability.clamp(min=TINY).log() / temperature, dim=1)
