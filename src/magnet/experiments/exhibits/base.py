@@ -15,6 +15,11 @@ from magnet.experiments.exhibits.paper import PaperValue
 from magnet.experiments.store import Run, Store, canonical_key
 from magnet.experiments.store.jobs import Config
 
+REPEATS = 10  # repetitions of a run, as in the paper
+UPPER_QUANTILE = 0.975  # of Student's t: the upper end of a 95 % interval
+#: Relative scores nearer to 0 are neither better nor worse: they are 0.00 to two digits.
+MIN_SCORE = 0.005
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -45,7 +50,7 @@ def summarize(values: Iterable[float], scale: float = 1.0) -> Summary | None:
     if sample.size == 1:
         return Summary(mean)
     std = float(sample.std(ddof=1))
-    half = float(stats.t.ppf(0.975, sample.size - 1)) * std / sample.size**0.5
+    half = float(stats.t.ppf(UPPER_QUANTILE, sample.size - 1)) * std / sample.size**0.5
     return Summary(mean, std, mean - half, mean + half, int(sample.size))
 
 
@@ -64,7 +69,7 @@ class Options:
     datasets: Sequence[str] | None = None
     methods: Sequence[str] | None = None
     corruptions: Sequence[str] | None = None
-    repeats: int = 10
+    repeats: int = REPEATS
     quick: bool = False
     settings: Path | None = None
     defaults: bool = False
@@ -184,6 +189,11 @@ class Cell:
     def complete(self) -> bool:
         """Whether all planned runs are finished."""
         return self.filled and (self.ours is None or self.ours.runs >= self.planned)
+
+    @property
+    def better(self) -> bool | None:
+        """Whether it is better than doing nothing; None where it is neither better nor worse, or cannot be compared."""
+        return None if self.score is None or abs(self.score) < MIN_SCORE else self.score > 0
 
     @property
     def difference(self) -> float | None:

@@ -61,6 +61,8 @@ RIVALS = (
 SEARCHED = "inject-random"
 #: Fewer epochs for ``--quick``.
 QUICK_SETTINGS = {"epochs": 30}
+#: A smaller attack for ``--quick``.
+QUICK_ATTACK = {"budget": 20, "flips_per_step": 10}
 
 
 def available(name: str) -> bool:
@@ -143,7 +145,7 @@ def config(options: Options, setting: Setting, method: str, seed: int, **more: A
         # an attack takes minutes; like the paper, all repetitions share one
         result["fixed_corruption"] = 0
         if options.quick:
-            result["corruption_options"] = {"budget": 20, "flips_per_step": 10}
+            result["corruption_options"] = dict(QUICK_ATTACK)
     if options.quick:
         result |= QUICK_SETTINGS
     return result

@@ -9,6 +9,7 @@ from magnet.experiments.exhibits import draw
 from magnet.experiments.exhibits.base import Cell, Exhibit, Figure, Options, Part, Results, Table
 from magnet.experiments.exhibits.classification import (
     GAE,
+    QUICK_SETTINGS,
     TITLES,
     accuracy,
     chosen_methods,
@@ -19,10 +20,13 @@ from magnet.experiments.exhibits.classification import (
 from magnet.experiments.exhibits.fig_detection import LOSSES
 
 #: Ratios of injected rows, methods and datasets of the first figure; datasets of the second.
-LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
+LEVELS, QUICK_LEVELS, PAPERS_LEVEL = (0.1, 0.3, 0.5, 0.7, 0.9), (0.1, 0.5), 0.5
 LEVEL_METHODS = ("gcn", "magnet-gae", "magnet-gcn")
 LEVEL_DATASETS = ("cora", "citeseer")
 MAX_POINTS = 3  # up to this many repetitions are drawn as points, more as a box
+#: Of box plots and bars, as shares of the distance between two groups: how far apart they stand, and how wide they are.
+BOX_STEP, BOX_WIDTH, BAR_STEP, BAR_WIDTH = 0.26, 0.2, 0.36, 0.34
+ROOM_BELOW = 8  # points of accuracy below the shortest bar
 LOSS_DATASETS = ("cora", "citeseer", "pubmed", "coauthor-cs", "wiki-cs", "wisconsin", "texas")
 
 
@@ -30,9 +34,9 @@ def render_level(results: Results, options: Options) -> list[Part]:
     cells, values = [], {}
     for setting in settings(options, ("inject-random",), LEVEL_DATASETS)["inject-random"]:
         for method in chosen_methods(options, LEVEL_METHODS):
-            for level in (0.1, 0.5) if options.quick else LEVELS:
+            for level in QUICK_LEVELS if options.quick else LEVELS:
                 # at the paper's own level these are the runs of table 1
-                more = {} if level == 0.5 else {"corruption_options": {"ratio": level}}
+                more = {} if level == PAPERS_LEVEL else {"corruption_options": {"ratio": level}}
                 runs = configs(options, setting, method, **more)
                 row = f"{setting.title}, {TITLES[method]}"
                 facts = {"dataset": setting.dataset, "method": method, "ratio": level}
@@ -56,7 +60,7 @@ def _draw_level(path: Path, values: dict[tuple[str, str, float], list[float]]) -
                 boxes, places = [], []
                 for position, level in enumerate(levels):
                     accuracies = values[dataset, method, level]
-                    where = position + (k - (len(methods) - 1) / 2) * 0.26
+                    where = position + (k - (len(methods) - 1) / 2) * BOX_STEP
                     if len(accuracies) > MAX_POINTS:
                         boxes.append(accuracies)
                         places.append(where)
@@ -67,7 +71,7 @@ def _draw_level(path: Path, values: dict[tuple[str, str, float], list[float]]) -
                 drawn = axis.boxplot(
                     boxes,
                     positions=places,
-                    widths=0.2,
+                    widths=BOX_WIDTH,
                     patch_artist=True,
                     medianprops={"color": "black"},
                     flierprops={"markersize": 2},
@@ -86,7 +90,7 @@ def render_loss(results: Results, options: Options) -> list[Part]:
     cells = []
     for loss, title in LOSSES.items():
         for setting in settings(options, ("inject-random",), LOSS_DATASETS)["inject-random"]:
-            more = {"detector_options": {"loss": loss, **({"epochs": 30} if options.quick else GAE)}}
+            more = {"detector_options": {"loss": loss, **(QUICK_SETTINGS if options.quick else GAE)}}
             if loss == "mse" and not options.quick:
                 more = {}  # the paper's default: the runs of table 1
             runs = configs(options, setting, "magnet-gae", **more)
@@ -107,14 +111,16 @@ def _draw_loss(path: Path, table: Table) -> None:
         axis = axes[0, 0]
         for k, title in enumerate(LOSSES.values()):
             summaries = [(j, c.ours) for j, c in enumerate(table.at(title, columns)) if c and c.ours]
-            places = [j + (k - 0.5) * 0.36 for j, _ in summaries]
+            places = [j + (k - 0.5) * BAR_STEP for j, _ in summaries]
             means = [ours.mean for _, ours in summaries]
             half = [max(0.0, ours.high - ours.mean) if ours.high == ours.high else 0.0 for _, ours in summaries]
-            axis.bar(places, means, 0.34, yerr=half, label=title, color=draw.COLORS[k], error_kw={"linewidth": 0.8})
+            axis.bar(
+                places, means, BAR_WIDTH, yerr=half, label=title, color=draw.COLORS[k], error_kw={"linewidth": 0.8}
+            )
         axis.set_xticks(range(len(columns)), [c.replace(" (", "\n(") for c in columns], fontsize=6)
         axis.set_ylabel("test accuracy, %")
         lows = [c.ours.low if c.ours.low == c.ours.low else c.ours.mean for c in table.cells if c.ours]
-        axis.set_ylim(bottom=max(0, min(lows) - 8))
+        axis.set_ylim(bottom=max(0, min(lows) - ROOM_BELOW))
         axis.legend(ncols=2)
 
 

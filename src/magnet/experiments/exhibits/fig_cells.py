@@ -18,6 +18,10 @@ from magnet.experiments.protocol.detect import unpack_grid, unpack_region
 DATASETS = ("cora", "citeseer", "coauthor-cs", "pubmed", "wiki-cs")
 #: The paper's autoencoder by its loss, and our detector.
 DETECTORS = {"mse": "the paper's autoencoder at tau = 0.1", "auto": "ours"}
+#: The darkest blue stands for this quantile of the shares in the fields of the grid.
+DARKEST = 0.99
+#: Colors (red, green, blue) of false alarms and of wrong cells that were found.
+ORANGE, BLUE = (0.9, 0.6, 0.0), (0.0, 0.2, 0.5)
 
 
 def render(results: Results, options: Options) -> list[Part]:
@@ -77,7 +81,7 @@ def _draw(path: Path, runs: dict[str, Any]) -> None:
                 grid,
                 cmap="Blues",
                 vmin=0,
-                vmax=max(1e-6, float(np.quantile(unpack_grid(first["truth"]["grid"]), 0.99))),
+                vmax=max(1e-6, float(np.quantile(unpack_grid(first["truth"]["grid"]), DARKEST))),
                 extent=(0, columns, rows, 0),
                 aspect="auto",
                 interpolation="nearest",
@@ -87,8 +91,8 @@ def _draw(path: Path, runs: dict[str, Any]) -> None:
             axis.set_title(f"{title}\n{100 * hit['share']:.3f} % of the cells", fontsize=7)
             picture = np.ones((*region.shape, 3))
             if false is not None:
-                picture[unpack_region(false["region"])] = (0.9, 0.6, 0.0)
-            picture[region] = (0.0, 0.2, 0.5)
+                picture[unpack_region(false["region"])] = ORANGE
+            picture[region] = BLUE
             below = axes[1, column]
             below.imshow(
                 picture, extent=(left, left + region.shape[1], top + region.shape[0], top), interpolation="nearest"

@@ -19,7 +19,10 @@ DETECTORS = {**LOSSES, "auto": "ours"}
 SPARSITY_DATASETS, SPARSITY_TAUS = ("cora", "citeseer", "pubmed"), (0.02, 0.1, 0.2, 0.3, 0.5, 0.9)
 ERRORS_DATASETS = ("cora", "citeseer", "pubmed", "wiki-cs", "coauthor-cs", "wisconsin", "texas")
 ERRORS_TAUS = (0.1, 0.3, 0.5)
-
+#: Repetitions: detection varies little between seeds.
+REPEATS = 3
+#: Fewer epochs of the autoencoder for ``--quick``.
+QUICK_GAE = {"epochs": 20}
 
 Found = list[dict[str, Any]]  # the results of one detector on one dataset
 
@@ -34,12 +37,11 @@ def config(options: Options, dataset: str, which: str, seed: int = 0) -> Config:
     common = {"kind": "detect", "dataset": dataset, "corruption": "inject-random", "seed": seed}
     if which == "auto":
         return {**common, "method": "auto"}
-    return {**common, "method": "gae", "options": {"loss": which, **({"epochs": 20} if options.quick else GAE)}}
+    return {**common, "method": "gae", "options": {"loss": which, **(QUICK_GAE if options.quick else GAE)}}
 
 
 def _repeats(options: Options) -> int:
-    """Number of repetitions; detection varies little between seeds, so that three are enough."""
-    return min(options.repeats, 1 if options.quick else 3)
+    return min(options.repeats, 1 if options.quick else REPEATS)
 
 
 def _found(results: Results, options: Options, dataset: str, which: str) -> Found:

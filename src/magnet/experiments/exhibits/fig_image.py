@@ -19,6 +19,8 @@ from magnet.experiments.store.jobs import Config
 SHOWN = 12
 #: The images on which the settings of the pixel graph were chosen.
 CHOSEN_ON = range(1, 9)
+#: Side of the magnified part, in pixels.
+MAGNIFIED = 5 * PATCH
 OURS = "magnet-pixel"
 PATCHES = {"true": "patches given", "detected": "patches detected"}
 
@@ -106,13 +108,13 @@ def _draw(path: Path, methods: list[str]) -> None:
     corners = np.argwhere(wrong[::PATCH, ::PATCH]) * PATCH
     # the patch with most to lose
     corner = max(corners, key=lambda c: truth[c[0] : c[0] + PATCH, c[1] : c[1] + PATCH].std())
-    top, left = (int(max(0, min(c - 2 * PATCH, s - 5 * PATCH))) for c, s in zip(corner, truth.shape, strict=True))
+    top, left = (int(max(0, min(c - 2 * PATCH, s - MAGNIFIED))) for c, s in zip(corner, truth.shape, strict=True))
     tall = truth.shape[0] / truth.shape[1]
     with draw.figure(path, 2, len(pictures), (1.5, 0.75 * (1 + tall) + 0.25)) as axes:
         for column, (title, picture) in enumerate(pictures.items()):
             _show(axes[0, column], picture, title.replace(", ", "\n"))
-            _show(axes[1, column], picture[top : top + 5 * PATCH, left : left + 5 * PATCH], "")
-            axes[0, column].add_patch(draw.box(left, top, 5 * PATCH, 5 * PATCH))
+            _show(axes[1, column], picture[top : top + MAGNIFIED, left : left + MAGNIFIED], "")
+            axes[0, column].add_patch(draw.box(left, top, MAGNIFIED, MAGNIFIED))
 
 
 def _show(axis: Any, picture: Any, title: str) -> None:

@@ -17,6 +17,10 @@ from magnet.files import write_text
 NOT_RUN = "—"
 #: Marks around the list of exhibits in ``results/README.md``.
 BEGIN, END = "<!-- made by magnet reproduce all -->", "<!-- end -->"
+#: Characters of a terminal's line for the names of the rows, and for each column.
+NAMES_WIDTH, COLUMN_WIDTH = 24, 22
+#: Levels of red or green in a terminal, for a relative score of 0 and of 1, and of the other two colors.
+WEAKEST, STRONGEST, OTHERS = 95, 255, 70
 
 
 def cell_text(cell: Cell, lines: str = "<br>") -> str:
@@ -82,9 +86,9 @@ def _markdown_table(table: Table) -> list[str]:
 
 def _arrow(cell: Cell) -> str:
     """An arrow for cells that are better or worse than doing nothing."""
-    if cell.score is None or cell.ours is None or abs(cell.score) < 0.005:
+    if cell.better is None or cell.ours is None:
         return ""
-    return "▲ " if cell.score > 0 else "▼ "
+    return "▲ " if cell.better else "▼ "
 
 
 def csv_text(document: Document) -> str:
@@ -139,7 +143,7 @@ def show(document: Document, console: Any) -> None:
 
 def _fitting(columns: list[str], width: int) -> list[list[str]]:
     """Columns in groups that fit beside one another."""
-    count = max(1, (width - 24) // 22)
+    count = max(1, (width - NAMES_WIDTH) // COLUMN_WIDTH)
     return [columns[first : first + count] for first in range(0, len(columns), count)]
 
 
@@ -149,8 +153,8 @@ def _style(cell: Cell) -> str:
         return "dim"
     if cell.score is None:
         return ""
-    strength = int(95 + 160 * min(1.0, abs(cell.score)))
-    return f"rgb({strength},70,70)" if cell.score > 0 else f"rgb(70,{strength},70)"
+    strength = int(WEAKEST + (STRONGEST - WEAKEST) * min(1.0, abs(cell.score)))
+    return f"rgb({strength},{OTHERS},{OTHERS})" if cell.score > 0 else f"rgb({OTHERS},{strength},{OTHERS})"
 
 
 def in_words(versions: Iterable[str]) -> str:

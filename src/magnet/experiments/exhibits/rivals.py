@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from magnet.experiments.exhibits.base import Cell, Summary, Table
+from magnet.experiments.exhibits.base import REPEATS, Cell, Summary, Table
 from magnet.experiments.exhibits.classification import CORRUPTIONS, RIVALS, TITLES
 
 OURS = "magnet"
@@ -131,6 +131,6 @@ def rivals_table(cells: Sequence[Cell]) -> Table:
 
 
 def _interval(summary: Summary) -> str:
-    runs = "" if summary.runs == 10 else f" ({summary.runs} runs)" if summary.runs > 1 else " (1 run)"
+    runs = "" if summary.runs == REPEATS else f" ({summary.runs} runs)" if summary.runs > 1 else " (1 run)"
     interval = f" [{summary.low:.1f}, {summary.high:.1f}]" if summary.runs > 1 else ""
     return f"{summary.mean:.1f}{interval}{runs}"

@@ -29,6 +29,10 @@ from magnet.experiments.store import result_version
 
 #: Models whose best epoch lies beyond this share of the training were still improving.
 RISING = 0.97
+#: The drawn table: width of the column of names, in those of the others; colors (red, green, blue) of better and worse
+#: cells; their opacity at a relative score of 0, its slope, and its maximum.
+NAMES_WIDTH, RED, GREEN = 1.6, (0.85, 0.15, 0.1), (0.1, 0.55, 0.2)
+MIN_OPACITY, OPACITY_SLOPE, MAX_OPACITY = 0.08, 0.6, 0.75
 #: The columns of the summary.
 MAIN = ("clean", "gcn", "magnet-gae", "magnet-true", "magnet-gcn", "magnet")
 #: Rows on clean data; tuned rivals on clean data are in ``results/baselines.md``.
@@ -122,21 +126,21 @@ def _rising(results: list[dict[str, Any]], configs: list[dict[str, Any]]) -> boo
 def _draw(path: Path, table: Table) -> None:
     """The table as the paper prints it: colored by the relative score."""
     rows, columns = table.rows, table.columns
-    with draw.figure(path, size=(1.6 + 1.0 * len(columns), 0.4 + 0.24 * len(rows))) as axes:
+    with draw.figure(path, size=(NAMES_WIDTH + 1.0 * len(columns), 0.4 + 0.24 * len(rows))) as axes:
         axis = axes[0, 0]
         axis.set_axis_off()
-        axis.set_xlim(-1.6, len(columns))
+        axis.set_xlim(-NAMES_WIDTH, len(columns))
         axis.set_ylim(len(rows), -1)
         for j, column in enumerate(columns):
             axis.text(j + 0.5, -0.5, column.replace(" (", "\n("), ha="center", va="center", fontsize=6.5, weight="bold")
         for i, row in enumerate(rows):
-            axis.text(-1.6, i + 0.5, row, ha="left", va="center", fontsize=7)
+            axis.text(-NAMES_WIDTH, i + 0.5, row, ha="left", va="center", fontsize=7)
             for j, c in enumerate(table.at(row, columns)):
                 if c is None:
                     continue
-                if c.score is not None and abs(c.score) >= 0.005:
-                    color = (0.85, 0.15, 0.1) if c.score > 0 else (0.1, 0.55, 0.2)
-                    opacity = min(0.75, 0.08 + 0.6 * abs(c.score))
+                if c.score is not None and c.better is not None:
+                    color = RED if c.better else GREEN
+                    opacity = min(MAX_OPACITY, MIN_OPACITY + OPACITY_SLOPE * abs(c.score))
                     axis.add_patch(draw.box(j, i, 1, 1, facecolor=color, alpha=opacity, edgecolor="none"))
                 known = c.ours is not None and c.ours.std == c.ours.std
                 text = "—" if c.ours is None else f"{c.ours.mean:.2f}" + (f" ± {c.ours.std:.2f}" if known else "")

@@ -47,6 +47,8 @@ MIN_TRUST, MAX_PILOT_TRUST, MAX_TRUST, MIN_NOISE = 1e-5, 0.5, 0.3, 1e-6
 LINK_WEIGHT, TOLERANCE, MAX_ITER = 1e-4, 1e-7, 3000
 #: Least weight of intact neighbors that predict a pixel, of 6; and the variance in pixels of the window's bell.
 MIN_SUPPORT, BELL = 3, 4
+#: Weight of a pixel's eight neighbors together: four of weight 1, four of 1/2.
+NEIGHBORS_WEIGHT = 6
 
 
 def psnr(picture: Picture, truth: Picture, where: Wrong | None = None) -> float:
@@ -72,7 +74,7 @@ def noisy_patches(picture: Picture) -> Wrong:
     blocks = picture[: rows * PATCH, : columns * PATCH].reshape(rows, PATCH, columns, PATCH).transpose(0, 2, 1, 3)
     windows = np.lib.stride_tricks.sliding_window_view(blocks, (3, 3), axis=(2, 3))
     second = np.array([1.0, -2.0, 1.0])
-    response = np.einsum("abcdef,e,f->abcd", windows, second, second) / 6
+    response = np.einsum("abcdef,e,f->abcd", windows, second, second) / (second @ second)
     level = np.log(np.maximum(np.sqrt((response**2).mean(axis=(2, 3))), MIN_LEVEL))
     framed = np.pad(level, 1, constant_values=np.nan)
     shifts = [(i, j) for i in range(3) for j in range(3) if (i, j) != (1, 1)]
@@ -148,7 +150,7 @@ def _lattice(shape: tuple[int, ...]) -> Edges:
     ]
     rows = np.concatenate([a.ravel() for a, _, _ in pairs])
     columns = np.concatenate([b.ravel() for _, b, _ in pairs])
-    return rows, columns, np.concatenate([np.full(a.size, w / 6) for a, _, w in pairs])
+    return rows, columns, np.concatenate([np.full(a.size, w / NEIGHBORS_WEIGHT) for a, _, w in pairs])
 
 
 def _solve(edges: Any, picture: Picture, wrong: Wrong, tau: Picture) -> Picture:
