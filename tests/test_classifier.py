@@ -222,7 +222,7 @@ def test_only_results_of_fit_ask_for_fit(plain: Any) -> None:
 def test_wrong_use_is_named(bad: Any) -> None:
     with pytest.raises(NotFittedError):
         MAGnetClassifier().predict()
-    with pytest.raises(ValueError, match="model is 'gat'; it must be one of auto, gcn"):
+    with pytest.raises(ValueError, match="model is 'gat'; it must be one of 'auto', 'gcn'"):
         MAGnetClassifier("gat").fit(bad.data)
     with pytest.raises(ValueError, match=r"y has shape \(3,\)"):
         MAGnetClassifier().fit(bad.data, y=[1, 2, 3])

@@ -19,6 +19,7 @@ from torch_geometric.data import Data
 
 from magnet import detection
 from magnet.arrays import dense_x, return_freed_memory, return_memory_at_once
+from magnet.checks import at_least
 from magnet.datasets.npz import save_arrays
 from magnet.detection.data.scratch import row_ranges
 from magnet.features import fingerprint
@@ -133,8 +134,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 nodes is held out if there is no ``val_mask``.
             y: labels of all nodes, of any kind, instead of ``data.y``; -1, None or NaN where unknown.
         """
-        if self.initializations < 1:
-            raise ValueError(f"initializations is {self.initializations}; at least 1 is needed")
+        at_least("initializations", self.initializations, 1)
         graph = _graph(data)
         labels, labeled = _labels(data, y)
         self.classes_ = np.unique(labels[labeled])

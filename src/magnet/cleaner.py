@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from magnet import tables
+from magnet.checks import one_of
 from magnet.cluster import connected
 from magnet.tables.findings import CellFinding, TableVerdict
 from magnet.tables.readers.trusted import trusted_cells
@@ -139,10 +140,8 @@ class Cleaner:
 
     def check_parameters(self) -> None:
         """Raise a ``ValueError`` for invalid parameters, before any data are read."""
-        if self.recovery not in RECOVERIES:
-            raise ValueError(f"recovery is {self.recovery!r}; it must be one of {', '.join(map(repr, RECOVERIES))}")
-        if self.fix not in FIXES:
-            raise ValueError(f"fix is {self.fix!r}; it must be one of {', '.join(map(repr, FIXES))}")
+        one_of("recovery", self.recovery, RECOVERIES)
+        one_of("fix", self.fix, FIXES)
         if not 0 <= self.max_share <= 1:
             raise ValueError(f"max_share is {self.max_share}; it must lie between 0 and 1")
         for name in ("threshold", "fdr", "contamination"):

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from magnet.checks import at_least, one_of
 from magnet.graph import FloatArray, Graph
 
 #: Above this many nodes the eigenvectors of ``method="exact"`` would take more than about 3 GB.
@@ -168,14 +169,11 @@ class FrameletTransform:
         method: Literal["chebyshev", "exact"] = "chebyshev",
         lambda_max: float | Literal["lanczos"] | None = None,
     ) -> None:
-        if levels < 1:
-            raise ValueError(f"levels is {levels}; at least 1 is needed")
-        if degree < 1:
-            raise ValueError(f"degree is {degree}; the Chebyshev series needs at least 1")
-        if method not in ("chebyshev", "exact"):
-            raise ValueError(f"method is {method!r}; it must be 'chebyshev' or 'exact'")
-        if isinstance(bank, str) and bank not in BANKS:
-            raise ValueError(f"bank is {bank!r}; it must be one of {', '.join(BANKS)}, or a FilterBank")
+        at_least("levels", levels, 1)
+        at_least("degree", degree, 1)
+        one_of("method", method, ("chebyshev", "exact"))
+        if isinstance(bank, str):
+            one_of("bank", bank, BANKS)
         if isinstance(edge_index, Graph):
             if edge_weight is not None or lambda_max is not None:
                 raise ValueError("edge_weight and lambda_max belong to the Graph when a Graph is given")

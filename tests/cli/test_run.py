@@ -34,7 +34,7 @@ def test_one_row_from_the_command_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--set", "scaling=bogus"], "it must be one of none, rows, unit"),
+        (["--set", "scaling=bogus"], "it must be one of 'none', 'rows', 'unit'"),
         (["--set", "patience=-1"], "patience is -1; it must be a whole number, at least 1"),
         (["--set", "patience=1e400"], "patience is inf; it must be a whole number, at least 1"),
         (["--set", "learning_rate=-0.1"], "learning_rate is -0.1; it must be a number, at least 0"),

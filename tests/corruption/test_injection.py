@@ -114,8 +114,8 @@ def test_every_donor_is_equally_likely() -> None:
         ({"ratio": 0.0}, "ratio is 0.0"),
         ({"ratio": 1.5}, "ratio is 1.5"),
         ({"ratio": float("nan")}, "ratio is nan"),
-        ({"candidates": 0}, "at least one"),
-        ({"select": "near"}, "'farthest' or 'random'"),
+        ({"candidates": 0}, "at least 1"),
+        ({"select": "near"}, "one of 'farthest', 'random'"),
         ({"tolerance": -1.0}, "tolerance is -1.0"),
     ],
 )

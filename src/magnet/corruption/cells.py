@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from magnet.arrays import is_binary, is_sparse, like, row_blocks, to_scipy
+from magnet.checks import one_of
 from magnet.corruption.result import Corruption, check_features, check_share, finish
 from magnet.corruption.sampling import IntArray, distinct
 
@@ -61,8 +62,7 @@ def corrupt_cells(
     nodes, columns = check_features(data)
     check_share("ratio", ratio)
     check_share("node_share", node_share)
-    if kind not in get_args(Kind):
-        raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(get_args(Kind))}")
+    one_of("kind", kind, get_args(Kind))
     if kind == "flip" and not is_binary(data.x):
         raise ValueError("kind 'flip' needs features that are all 0 or 1; use 'outlier' for other features")
     size = {"outlier": 3.0, "gaussian": 1.0}.get(kind, 0.0) if scale is None else float(scale)

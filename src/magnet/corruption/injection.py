@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from magnet.arrays import CELLS_PER_BLOCK, dense, density, is_sparse, like, to_scipy
+from magnet.checks import at_least, one_of
 from magnet.corruption.result import Corruption, check_features, check_share, finish
 from magnet.corruption.sampling import IntArray, distinct
 
@@ -69,10 +70,8 @@ def inject_attributes(
         raise ValueError(f"broken is {broken}; it must be at least 0 and below 1")
     if nodes < 2:
         raise ValueError("the graph has one node: there is no other row to copy")
-    if candidates < 1:
-        raise ValueError(f"candidates is {candidates}; at least one is needed")
-    if select not in ("farthest", "random"):
-        raise ValueError(f"select is {select!r}; it must be 'farthest' or 'random'")
+    at_least("candidates", candidates, 1)
+    one_of("select", select, ("farthest", "random"))
 
     rng = np.random.default_rng(seed)
     targets = np.unique(rng.choice(nodes, size=max(1, round(ratio * nodes)), replace=replace))

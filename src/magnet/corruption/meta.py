@@ -10,6 +10,7 @@ from rich.progress import track
 from torch_geometric.data import Data
 
 from magnet.arrays import CELLS_PER_BLOCK, dense_x, is_binary, is_sparse, like
+from magnet.checks import at_least, one_of
 from magnet.corruption.result import Corruption, check_features, finish
 from magnet.corruption.surrogate import Surrogate
 
@@ -72,11 +73,10 @@ def meta_attack(
     if budget is None and calibrated is not None:
         budget, flips_per_step = calibrated[0], flips_per_step or calibrated[1]
     budget = _check_budget(budget, nodes * columns)
-    if strategy not in ("meta", "random"):
-        raise ValueError(f"strategy is {strategy!r}; it must be 'meta' or 'random'")
+    one_of("strategy", strategy, ("meta", "random"))
     per_step = max(1, round(budget / STEPS)) if flips_per_step is None else flips_per_step
-    if per_step < 1 or train_steps < 1 or hidden < 1:
-        raise ValueError("flips_per_step, train_steps and hidden must be at least 1")
+    for name, value in (("flips_per_step", per_step), ("train_steps", train_steps), ("hidden", hidden)):
+        at_least(name, value, 1)
     if per_row is not None and (per_row < 1 or per_row * nodes < budget):
         raise ValueError(
             f"per_row is {per_row}: with {nodes} rows that allows {max(0, per_row * nodes)} cells, and the budget "

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from typing import Any
 
 from torch_geometric.data import Data
 
+from magnet.checks import unknown
 from magnet.corruption.cells import corrupt_cells
 from magnet.corruption.injection import inject_attributes
 from magnet.corruption.meta import meta_attack
@@ -59,9 +59,7 @@ def corrupt(data: Data, kind: str, seed: int = 0, **options: Any) -> Corruption:
 def check_options(kind: str, options: dict[str, Any]) -> tuple[str, ...]:
     """The options that a corruption takes, after a check that it exists and takes those that are given."""
     if kind not in KINDS:
-        near = difflib.get_close_matches(str(kind), KINDS, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"unknown corruption {kind!r}{hint} (known: {', '.join(KINDS)})")
+        raise unknown("corruption", kind, KINDS)
     allowed = KINDS[kind][2]
     for key, value in options.items():
         if value is not None and key not in allowed:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 import re
@@ -12,6 +11,7 @@ from pathlib import Path
 from torch_geometric.data import Data
 
 from magnet.arrays import dense_x, is_sparse, to_scipy, to_torch_csr
+from magnet.checks import unknown
 from magnet.datasets import download
 from magnet.datasets.catalog import DATASETS, DatasetInfo, bsd68_source
 
@@ -33,9 +33,7 @@ def info(name: str) -> DatasetInfo:
         return DATASETS[key]
     if key.startswith("bsd68"):
         return _image_info(str(name))
-    near = difflib.get_close_matches(key, names(), n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"unknown dataset {name!r}{hint} (known: {', '.join(names())}; bsd68/1 to bsd68/68)")
+    raise unknown("dataset", name, names(), "; bsd68/1 to bsd68/68")
 
 
 def _image_info(name: str) -> DatasetInfo:

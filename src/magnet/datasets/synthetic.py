@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from magnet.arrays import to_torch_csr
+from magnet.checks import one_of
 from magnet.datasets.build import make_data, random_split, sorted_unique
 
 DEGREE_TAIL = 1.5  # of Pareto propensities: degrees fall with the power 2.5
@@ -72,14 +73,14 @@ def synthetic(
         raise ValueError(f"average_degree is {average_degree}; it must be between 0 and (nodes - 1) / 4")
     if not 0 <= signal <= (1 if kind != "continuous" else np.inf) or not words > 0:
         raise ValueError(f"signal is {signal} and words is {words}; signal must be in [0, 1], words positive")
+    one_of("degree", degree, ("uniform", "power"))
+    one_of("kind", kind, get_args(Kind))
     rng = np.random.default_rng(seed)
     # Nodes are sorted by class here and numbered at random at the end.
     sizes = np.full(classes, nodes // classes)
     sizes[: nodes % classes] += 1
     label = np.repeat(np.arange(classes), sizes)
     propensity = np.ones(nodes) if degree == "uniform" else (1 - rng.random(nodes)) ** (-1 / DEGREE_TAIL)
-    if degree not in ("uniform", "power"):
-        raise ValueError(f"degree is {degree!r}; it must be 'uniform' or 'power'")
     # The cap keeps hubs below degree average_degree * sqrt(nodes) / 2; without it, one node could draw more neighbors
     # than there are.
     propensity = np.minimum(propensity, propensity.sum() / (2 * np.sqrt(nodes)) + 1)
@@ -154,16 +155,14 @@ def _features(
         if kind == "binary":
             bag.data[:] = 1
         return torch.from_numpy(bag.toarray()) if dense else to_torch_csr(bag)
-    if kind == "mixed":
-        third = features // 3
-        width = {"binary": third, "counts": third, "continuous": features - 2 * third}
-        parts = [
-            _features(rng, y, classes, columns, part, signal, words / 3, True)  # type: ignore[arg-type]
-            for part, columns in width.items()
-            if columns
-        ]
-        return torch.cat(parts, dim=1)
-    raise ValueError(f"kind is {kind!r}; it must be 'binary', 'counts', 'continuous' or 'mixed'")
+    third = features // 3
+    width = {"binary": third, "counts": third, "continuous": features - 2 * third}
+    parts = [
+        _features(rng, y, classes, columns, part, signal, words / 3, True)  # type: ignore[arg-type]
+        for part, columns in width.items()
+        if columns
+    ]
+    return torch.cat(parts, dim=1)
 
 
 def _bag_of_words(

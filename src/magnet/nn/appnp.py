@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from magnet.checks import at_least
 from magnet.graph import Graph
 from magnet.nn.features import Features
 from magnet.nn.mlp import MLP
@@ -47,8 +48,7 @@ class Propagating(MLP):
         **options: Any,
     ) -> None:
         super().__init__(in_channels, out_channels, layers=layers if blocks is None else blocks, **options)
-        if steps < 0:
-            raise ValueError(f"steps is {steps}; at least 0 is needed")
+        at_least("steps", steps, 0)
         self.steps, self.blocks = steps, blocks
 
     @abstractmethod

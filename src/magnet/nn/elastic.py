@@ -7,6 +7,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from magnet.checks import one_of
 from magnet.graph import Graph
 from magnet.nn.appnp import Propagating, steps_on_cpu
 from magnet.nn.features import Features
@@ -62,8 +63,7 @@ class ElasticGNN(Propagating):
         self.lambda1, self.lambda2 = self.per_model("lambda1", lambda1), self.per_model("lambda2", lambda2)
         if min(*self.lambda1, *self.lambda2) < 0:
             raise ValueError(f"lambda1 is {lambda1} and lambda2 {lambda2}; they must not be negative")
-        if norm not in ("l21", "l1"):
-            raise ValueError(f"norm is {norm!r}; it must be 'l21' or 'l1'")
+        one_of("norm", norm, ("l21", "l1"))
         self.norm = norm
 
     def prepare(self, features: Features, graph: Graph, nodes: Nodes | None = None, once: bool = False) -> Inputs:

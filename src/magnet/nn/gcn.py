@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 from torch import Tensor, nn
@@ -42,10 +41,7 @@ class GCN(Model):
         self, in_channels: int, out_channels: int, *, layers: int = 2, batch_norm: bool = False, **options: Any
     ) -> None:
         super().__init__(in_channels, out_channels, **options)
-        if layers < 1:
-            raise ValueError(f"layers is {layers}; at least 1 is needed")
-        widths = [in_channels, *[self.hidden] * (layers - 1), out_channels]
-        self.layers = nn.ModuleList(self.linear(*pair, kind="glorot") for pair in pairwise(widths))
+        self.layers = self.stacked(layers, kind="glorot")
         norms = [BatchNorm(len(self.seeds), self.hidden) for _ in range(layers - 1)] if batch_norm else []
         self.norms = nn.ModuleList(norms)
 

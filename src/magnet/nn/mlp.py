@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from magnet.graph import Graph
 from magnet.nn.features import Features
@@ -26,10 +25,7 @@ class MLP(Model):
 
     def __init__(self, in_channels: int, out_channels: int, *, layers: int = 2, **options: Any) -> None:
         super().__init__(in_channels, out_channels, **options)
-        if layers < 1:
-            raise ValueError(f"layers is {layers}; at least 1 is needed")
-        widths = [in_channels, *[self.hidden] * (layers - 1), out_channels]
-        self.layers = nn.ModuleList(self.linear(*pair) for pair in pairwise(widths))
+        self.layers = self.stacked(layers)
 
     def prepare(self, features: Features, graph: Graph, nodes: Nodes | None = None, once: bool = False) -> Inputs:
         return Inputs(features.take(nodes))

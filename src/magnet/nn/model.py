@@ -13,6 +13,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
+from magnet.checks import at_least
 from magnet.graph import Graph
 from magnet.nn.dropout import Dropout
 from magnet.nn.features import Features
@@ -111,8 +112,11 @@ class Model(nn.Module):
             )
         return self._vectors[key]
 
-    def linear(self, inputs: int, outputs: int, kind: str = "uniform") -> Linear:
-        return Linear(inputs, outputs, self._start, kind)
+    def stacked(self, layers: int, kind: str = "uniform") -> nn.ModuleList:
+        """Linear layers from the features through hidden layers to the classes."""
+        at_least("layers", layers, 1)
+        widths = [self.in_channels, *[self.hidden] * (layers - 1), self.out_channels]
+        return nn.ModuleList(Linear(*pair, self._start, kind) for pair in pairwise(widths))
 
     def __getstate__(self) -> dict[str, Any]:
         """Copies and pickles omit caches and random generators, which cannot be copied and are created anew."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from magnet.checks import one_of
 from magnet.nn.air import AirGNN
 from magnet.nn.appnp import APPNP
 from magnet.nn.elastic import ElasticGNN
@@ -133,8 +134,7 @@ def recipes_of(
         if options:
             raise ValueError("model_options are for one network; give its name as model")
         return default_recipes(COMMITTEE, given, train_nodes)
-    if model not in MODELS:
-        raise ValueError(f"model is {model!r}; it must be one of auto, {', '.join(MODELS)}")
+    one_of("model", model, ("auto", *MODELS))
     return default_recipes((model,), {**given, **(options or {})}, train_nodes)
 
 
@@ -142,8 +142,8 @@ def check_training(settings: Mapping[str, Any]) -> None:
     """Raise a ``ValueError`` for a training setting that makes no sense; other settings are the networks' to check."""
     least = {"learning_rate": 0.0, "weight_decay": 0.0, "epochs": 1, "patience": 1}
     for name, value in settings.items():
-        if name == "scaling" and value not in SCALINGS:
-            raise ValueError(f"scaling is {value!r}; it must be one of {', '.join(SCALINGS)}")
+        if name == "scaling":
+            one_of(name, value, SCALINGS)
         if value is None or name not in least:
             continue
         number = isinstance(value, int | float) and not isinstance(value, bool) and value >= least[name]

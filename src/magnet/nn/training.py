@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from magnet.checks import at_least, one_of
 from magnet.graph import Graph
 from magnet.nn import memory
 from magnet.nn.adam import Adam
@@ -103,8 +104,7 @@ def fit(
     began = time.perf_counter()
     count = len(model.seeds)
     limits = [int(value) for value in model.per_model("epochs", epochs)]
-    if min(limits) < 1:
-        raise ValueError(f"epochs is {epochs}; at least 1 is needed")
+    at_least("epochs", min(limits), 1)
     optimizer = _optimizer(
         model,
         model.per_model("learning_rate", learning_rate),
@@ -317,8 +317,7 @@ class _Best:
 
 
 def _optimizer(model: Model, learning_rate: list[float], weight_decay: list[float], weight_decay_on: str) -> Adam:
-    if weight_decay_on not in ("all", "first"):
-        raise ValueError(f"weight_decay_on is {weight_decay_on!r}; it must be 'all' or 'first'")
+    one_of("weight_decay_on", weight_decay_on, ("all", "first"))
     if min(learning_rate) <= 0 or min(weight_decay) < 0:
         raise ValueError(
             f"learning_rate is {min(learning_rate)} and weight_decay {min(weight_decay)}; learning_rate must be "

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from magnet import prox
+from magnet.checks import at_least, one_of
 from magnet.framelets import FrameletTransform
 from magnet.recovery.io.columns import fill_missing
 from magnet.scales import NORMAL_MAD
@@ -66,15 +66,15 @@ class Settings:
         if isinstance(self.nu0, str):
             one_of("nu0", self.nu0, ("auto",))
         elif not isinstance(self.nu0, Tensor):
-            _at_least("nu0", self.nu0, 0)
+            at_least("nu0", self.nu0, 0)
         if isinstance(self.gamma, str):
             one_of("gamma", self.gamma, ("auto",))
         elif not (float(torch.as_tensor(self.gamma).detach().min()) > 0):
             raise ValueError(f"gamma is {self.gamma}; it must be positive or 'auto'")
-        _at_least("strength", self.strength, 0)
-        _at_least("tol", self.tol, 0)
-        _at_least("max_iter", self.max_iter, 1)
-        _at_least("inner_steps", self.inner_steps, 1)
+        at_least("strength", self.strength, 0)
+        at_least("tol", self.tol, 0)
+        at_least("max_iter", self.max_iter, 1)
+        at_least("inner_steps", self.inner_steps, 1)
         if not 0 <= self.inertia < 1 / 3:
             raise ValueError(f"inertia is {self.inertia}; it must lie in [0, 1/3), where convergence is proved")
         if self.penalty == "group" and self.p != 1:
@@ -283,13 +283,3 @@ def _row_spread(coefficients: Tensor) -> Tensor:
     median = rows.median(dim=1).values
     rms = rows.square().mean(dim=1).sqrt()
     return torch.where(median >= TINY_SPREAD * rms, median, rms).unsqueeze(1)
-
-
-def one_of(name: str, value: str, accepted: tuple[str, ...]) -> None:
-    if value not in accepted:
-        raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, accepted))}")
-
-
-def _at_least(name: str, value: float, least: float) -> None:
-    if not (np.isfinite(value) and value >= least):
-        raise ValueError(f"{name} is {value}; it must be a finite number of at least {least}")

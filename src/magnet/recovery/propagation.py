@@ -12,12 +12,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from magnet.checks import at_least, one_of
 from magnet.framelets import FrameletTransform
 from magnet.graph import Graph
 from magnet.recovery.cg import conjugate_gradients
 from magnet.recovery.io.columns import column_scales, columns, fill_missing, range_width, trust_columns
 from magnet.recovery.kernels import Backend, choose_backend
-from magnet.recovery.problem import one_of
 from magnet.recovery.ranges import run_ranges
 from magnet.recovery.result import Record, RecoveryResult
 
@@ -115,8 +115,7 @@ def propagate(
     graph = Graph.of(graph.graph if isinstance(graph, FrameletTransform) else graph)
     lams = [float(value) for value in lam] if isinstance(lam, Sequence | np.ndarray) else [float(lam)]
     for value in lams:
-        if not (np.isfinite(value) and value >= 0):
-            raise ValueError(f"lam is {value}; it must be a finite number of at least 0")
+        at_least("lam", value, 0)
     if not lams:
         raise ValueError("lam is empty; at least one amount of smoothing is needed")
     one_of("coordinates", coordinates, get_args(Coordinates))

@@ -11,11 +11,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from magnet.checks import one_of
 from magnet.framelets import FrameletTransform
 from magnet.recovery import admm, driver
 from magnet.recovery.io.columns import column_scales, columns, range_width, trust_columns
 from magnet.recovery.kernels import Backend, choose_backend
-from magnet.recovery.problem import PRESETS, Settings, one_of, prepare
+from magnet.recovery.problem import PRESETS, Settings, prepare
 from magnet.recovery.ranges import run_ranges
 from magnet.recovery.result import Record, RecoveryResult, add_histories
 
@@ -120,7 +121,7 @@ def recover(
         1.0
     """
     given = {"nu0": nu0, "gamma": gamma, "inertia": inertia, "max_iter": max_iter, "tol": tol}
-    one_of("preset", preset, tuple(PRESETS))
+    one_of("preset", preset, PRESETS)
     chosen = PRESETS[preset] | {name: value for name, value in given.items() if value is not None}
     if p < 1 and inertia is None:
         chosen["inertia"] = 0.0  # the inertial step is only proved safe for the convex problem

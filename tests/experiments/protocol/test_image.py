@@ -51,5 +51,5 @@ def test_a_picture_of_the_paper(raw_data: Path) -> None:
 
 
 def test_unknown_methods_are_named() -> None:
-    with pytest.raises(ValueError, match="must be one of noisy"):
+    with pytest.raises(ValueError, match="must be one of 'noisy'"):
         repair_picture("blur", 1, 0)

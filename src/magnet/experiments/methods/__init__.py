@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-
+from magnet.checks import unknown
 from magnet.experiments.methods import gadc, networks, paper, repairs, ugd
 from magnet.experiments.methods.base import PAPER_SPACE, Method, RepairCandidates
 
@@ -21,11 +20,9 @@ METHODS: dict[str, Method] = {
 
 def get(name: str) -> Method:
     """A method by name."""
-    if name in METHODS:
-        return METHODS[name]
-    near = difflib.get_close_matches(str(name), METHODS, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"unknown method {name!r}{hint} (known: {', '.join(METHODS)})")
+    if name not in METHODS:
+        raise unknown("method", name, METHODS)
+    return METHODS[name]
 
 
 __all__ = ["METHODS", "PAPER_SPACE", "Method", "RepairCandidates", "get"]

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from magnet.checks import one_of
 from magnet.experiments.methods.base import Config
 from magnet.experiments.protocol.data import Repetition
 from magnet.nn.memory import available
@@ -20,8 +21,7 @@ KEPT_BYTES, KEPT_PART = 2 << 30, 4
 
 def true_trust(repetition: Repetition, truth: str = "cells") -> Tensor:
     """1 where the observed value is right. ``"rows"``: 0 for every cell of a node that holds a wrong one."""
-    if truth not in ("cells", "rows"):
-        raise ValueError(f"truth is {truth!r}; it must be 'cells' or 'rows'")
+    one_of("truth", truth, ("cells", "rows"))
     shape, device = repetition.data.x.shape, repetition.device
     if repetition.corruption is None:
         return torch.ones(shape, device=device)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 import magnet
+from magnet.checks import at_least
 from magnet.experiments.methods.base import Method, RepairCandidates, untouched
 from magnet.experiments.protocol.data import Repetition
 from magnet.experiments.protocol.measure import accuracy, auroc, device_name, peak_memory, reset_peak_memory
@@ -57,8 +58,8 @@ def run_experiments(
         batch: how many repetitions to work on at once. (default: all that fit)
         progress: show a progress bar.
     """
-    if batch is not None and batch < 1:
-        raise ValueError(f"batch is {batch}; at least 1 is needed")
+    if batch is not None:
+        at_least("batch", batch, 1)
     shapes: dict[Any, list[int]] = {}
     for number, experiment in enumerate(experiments):
         shapes.setdefault(experiment.shape, []).append(number)

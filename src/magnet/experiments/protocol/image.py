@@ -15,6 +15,7 @@ import scipy.ndimage as nd
 import torch
 from numpy.typing import NDArray
 
+from magnet.checks import one_of
 from magnet.corruption import corrupt_patches
 from magnet.datasets import graph_image, image_graph, load
 from magnet.framelets import FrameletTransform
@@ -277,8 +278,7 @@ def repair_picture(method: str, number: int, seed: int, patches: str = "true") -
         seed: seed of the repetition; patches and noise differ between images.
         patches: ``"true"``: given, or ``"detected"``: by :func:`noisy_patches`.
     """
-    if method not in METHODS:
-        raise ValueError(f"method is {method!r}; it must be one of {', '.join(METHODS)}")
+    one_of("method", method, METHODS)
     truth, picture, wrong = noisy_picture(number, number + IMAGES * seed)
     given = wrong
     began = time.perf_counter()

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import torch
 from torch_geometric.data import Data
 
+from magnet.checks import one_of
 from magnet.experiments import methods
 from magnet.experiments.protocol.batch import Experiment, Row, run_experiments
 from magnet.experiments.protocol.data import ExperimentData
@@ -118,7 +119,6 @@ def _config(
     from magnet.experiments.tuning.settings import tuned
 
     chosen = methods.get(method)
-    if settings not in ("default", "tuned"):
-        raise ValueError(f"settings is {settings!r}; it must be 'default' or 'tuned'")
+    one_of("settings", settings, ("default", "tuned"))
     found = tuned(method, source.name, corruption) if settings == "tuned" else {}
     return chosen.config({**found, **given}, source.nodes)

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from magnet.checks import at_least
 from magnet.recovery.io.sparse import SparseFile, open_sparse
 
 #: Bytes of one array of a range of columns. On a CPU the temporaries of torch should stay in cache; the kernels have
@@ -151,8 +152,7 @@ def range_width(
 ) -> int:
     """How many columns are handled at a time, in multiples of 64 (``block_columns`` where it is given)."""
     if block_columns is not None:
-        if block_columns < 1:
-            raise ValueError(f"block_columns is {block_columns}; at least 1 is needed")
+        at_least("block_columns", block_columns, 1)
         return min(block_columns, X.shape[1])
     kind = "cuda" if X.device.type == "cuda" else "cluster" if cluster else "file" if to_file else backend
     budget = RANGE_BYTES[kind]

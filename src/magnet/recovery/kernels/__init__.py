@@ -11,7 +11,9 @@ import importlib.util
 import logging
 from collections.abc import Mapping
 from functools import cache
-from typing import Literal
+from typing import Literal, get_args
+
+from magnet.checks import one_of
 
 log = logging.getLogger("magnet")
 
@@ -32,8 +34,7 @@ def choose_backend(backend: str, device: str, torch_only: Mapping[str, bool]) ->
         device: the type of the device that the features are on.
         torch_only: what the kernels cannot do, in words, and whether it is asked for.
     """
-    if backend not in ("auto", "torch", "numba", "triton"):
-        raise ValueError(f"backend is {backend!r}; it must be 'auto', 'torch', 'numba' or 'triton'")
+    one_of("backend", backend, get_args(Backend))
     fused = "triton" if device == "cuda" else "numba"
     if backend not in ("auto", "torch", fused):
         raise ValueError(f"backend is {backend!r} but x is on {device}; it must be 'torch' or {fused!r}")

@@ -1,0 +1,47 @@
+"""Checks of arguments; their errors name the argument, its value and what is accepted."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable
+
+
+def one_of(name: str, value: object, accepted: Iterable[str]) -> None:
+    """Raise a ``ValueError`` unless ``value`` is one of the accepted words.
+
+    Example:
+        >>> one_of("norm", "l3", ("l1", "l21"))
+        Traceback (most recent call last):
+        ...
+        ValueError: norm is 'l3'; it must be one of 'l1', 'l21'
+    """
+    accepted = tuple(accepted)
+    if value not in accepted:
+        raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, accepted))}")
+
+
+def at_least(name: str, value: float, least: float) -> None:
+    """Raise a ``ValueError`` unless ``value`` is a finite number that is large enough.
+
+    Example:
+        >>> at_least("layers", 0, 1)
+        Traceback (most recent call last):
+        ...
+        ValueError: layers is 0; it must be a finite number of at least 1
+    """
+    if not (math.isfinite(value) and value >= least):
+        raise ValueError(f"{name} is {value}; it must be a finite number of at least {least}")
+
+
+def unknown(what: str, name: object, known: Iterable[str], more: str = "") -> ValueError:
+    """The error for a name that does not exist, with the most similar one that does.
+
+    Example:
+        >>> str(unknown("dataset", "corra", ["cora", "texas"]))
+        "unknown dataset 'corra'; did you mean 'cora'? (known: cora, texas)"
+    """
+    known = list(known)
+    near = difflib.get_close_matches(str(name).strip().lower(), known, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return ValueError(f"unknown {what} {name!r}{hint} (known: {', '.join(known)}{more})")
