@@ -283,9 +283,15 @@ class Cleaner:
 def _fingerprint(data: Data | tables.Table) -> str:
     """A fingerprint of a table or graph."""
     if isinstance(data, tables.Table):
-        columns = (pd.util.hash_array(data.frame[name].astype("str").to_numpy(object)) for name in data.frame)
+        columns = (pd.util.hash_array(_hashable(data.frame[name])) for name in data.frame)
         parts = b"".join(hashlib.sha256(column.tobytes()).digest() for column in columns)
         return hashlib.sha256(parts + data.links.edge_index.tobytes()).hexdigest()
     from magnet.features import check_features, fingerprint
 
     return fingerprint(check_features(data))
+
+
+def _hashable(column: pd.Series) -> NDArray[Any]:
+    """The cells of a column as numbers, or else as texts."""
+    plain = column.dtype.kind in "biufM" and isinstance(column.dtype, np.dtype)
+    return column.to_numpy() if plain else column.astype("str").to_numpy(object)

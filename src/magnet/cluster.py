@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from magnet.threads import map_threads, threads_for
+from magnet.threads import in_threads, threads_for
 
 #: Tasks under way for each core: one in work, one waiting, so that no core waits for the caller and the arguments of
 #: few tasks are in memory.
@@ -105,10 +105,7 @@ def results_in_order(
         [8, 32]
     """
     if address is None:
-        if threads > 1:
-            yield from map_threads(lambda piece: work(shared, *piece), arguments, threads)
-        else:
-            yield from (work(shared, *piece) for piece in arguments)
+        yield from in_threads(lambda piece: work(shared, *piece), arguments, threads)
         return
     results: dict[int, Any] = {}
     tasks = run_tasks(work, shared, enumerate(arguments), address)

@@ -135,3 +135,11 @@ def test_links_repair_what_the_table_alone_cannot() -> None:
     assert judge_table(columns).cells == []
     cells = judge_table(columns, links=same).cells
     assert [(c.row, c.suggested) for c in cells] == [(50, ["red", "green", "blue"][2 % 3])]
+
+
+def test_columns_judged_on_threads_get_the_same_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = providers(600)
+    columns["city"][7], columns["city"][20] = "dothxn", "florence"
+    one = judge_table(columns)
+    monkeypatch.setattr("magnet.tables.posterior.threads_for_rows", lambda rows: 2)
+    assert judge_table(columns).cells == one.cells != []

@@ -116,10 +116,10 @@ class CodedColumn:
 
     def filled(self) -> Bools:
         """Which values are not blank ``[values]``."""
-        known = len(self._filled)
-        if known < len(self.values):  # values are only appended
-            self._filled = np.append(self._filled, [not blank(value) for value in self.values[known:]])
-        return self._filled
+        filled = self._filled
+        if len(filled) < len(self.values):  # values are only appended
+            filled = self._filled = np.append(filled, [not blank(value) for value in self.values[len(filled) :]])
+        return filled
 
     def blanks(self, codes: Codes) -> Bools:
         """Which rows are blank, for codes of the rows (``read`` or ``current``)."""

@@ -20,6 +20,7 @@ from magnet.tables.mixture import ColumnJudgment, ColumnModel
 from magnet.tables.options import DEFAULT, TableOptions
 from magnet.tables.roles import Role, infer_role
 from magnet.tables.rules import Decision, Rule, broken, read_rules
+from magnet.threads import threads_for_rows
 
 __all__ = ["CellFinding", "Decision", "Role", "Rule", "TableVerdict", "infer_roles", "judge_table"]
 
@@ -261,9 +262,11 @@ def _passes(
     memory: list[dict[str, object]] = [{} for _ in range(width)]
     active = [j for j, c in enumerate(table.columns) if c.name not in table.skip and c.role.name != "empty"]
     judged: dict[int, ColumnJudgment] = {}
+    threads = threads_for_rows(table.num_rows)
     for step in range(options.passes + options.more_passes):
         in_pass = _Pass(table, typo, options, step < FRESH_PASSES, step >= options.passes - 1)
-        results = results_in_order(_judge_column, in_pass, [(j, rates[j], memory[j]) for j in active], table.cluster)
+        wanted = [(j, rates[j], memory[j]) for j in active]
+        results = results_in_order(_judge_column, in_pass, wanted, table.cluster, threads)
         for at, j in enumerate(active):
             if progress:
                 share = min((step + at / len(active)) / options.passes, 1.0)

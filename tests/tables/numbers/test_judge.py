@@ -126,8 +126,7 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     x = _table()
     x[10, 0], x[20, 1], x[30, 2] = x[10, 0] * 100, -x[20, 1], 61.37
     plain = judge_numbers(x, [0.01] * 4)
-    monkeypatch.setattr(judge, "THREADED_ROWS", 0)
-    monkeypatch.setattr(judge, "most_threads", lambda: 3)
+    monkeypatch.setattr(judge, "threads_for_rows", lambda rows: 3)
     for one, other in zip(plain, judge_numbers(x, [0.01] * 4), strict=True):
         assert one.blocks == other.blocks
         for name in ("wrong", "suggestion", "confidence", "kind", "center", "spread"):

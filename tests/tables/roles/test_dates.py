@@ -27,7 +27,7 @@ def test_read_and_write_back(text: str, date: tuple[int, ...] | None, time: tupl
     assert write_moment(moment, style) == text
 
 
-@pytest.mark.parametrize("text", ["2021-02-30", "13/32/2020", "25:10", "12345", "hello", ""])
+@pytest.mark.parametrize("text", ["2021-02-30", "13/32/2020", "25:10", "12345", "-12.2020", "2020.12", "hello", ""])
 def test_what_is_no_moment(text: str) -> None:
     assert parse_moment(text) is None
 

@@ -20,7 +20,7 @@ from magnet.tables.numbers.relations import Relation, find_relations, localize_e
 from magnet.tables.numbers.rows import DOUBTED, FAR_OUT, doubted, improbably_many, in_unusual_rows, localize_in_rows
 from magnet.tables.numbers.tails import DEGREES, judge_tails, log_t, row_spread
 from magnet.tables.options import FEW_NUMBERS
-from magnet.threads import map_threads, most_threads
+from magnet.threads import map_threads, threads_for_rows
 
 PASSES = 5  # doubted cells join one per row and pass, so that one wrong cell does not convict its row
 SETTLED = 2  # passes after which a column is judged as a whole
@@ -35,7 +35,6 @@ SLIP = 4.0  # nats for a value that one slip of the pen turns into the exact one
 MAX_EVIDENCE = 30.0  # nats that the distance of a value can count for or against it
 REFUTED = 3.0  # standard errors by which corrected values lie elsewhere than right ones: the factor is another one
 MIN_LIKE = 20  # right values that a factor is compared with
-THREADED_ROWS = 20_000  # from which columns are judged on several threads: an operation takes tens of microseconds
 PROOF = 0.9  # an exact value is suggested unless the cell is much more likely wrong for another reason
 
 
@@ -82,7 +81,7 @@ def judge_numbers(
         else:
             columns[j] = column
     exact = localize_errors(relations, values, steps, _gain(columns, {}))
-    threads = most_threads() if n >= THREADED_ROWS and cluster is None else 1
+    threads = 1 if cluster else threads_for_rows(n)
     judged_names = [names[j] for j in columns] if names else []
     passes = _Passes(list(columns.values()), categories, links, orders, judged_names, threads)
     passes.trust_arithmetic([exact.wrong[:, j] for j in columns], [exact.value[:, j] for j in columns])

@@ -188,7 +188,9 @@ def row_spread(u: Floats) -> Floats:
     rows: Bools = count >= MIN_ROW_CELLS
     if rows.sum() < MIN_ROWS:
         return out
-    middle = np.nanmedian(np.abs(u[rows]), axis=1)
+    sizes = np.sort(np.abs(u[rows]), axis=1)  # NaN last; np.nanmedian is ten times slower on short rows
+    half, each = count[rows] // 2, np.arange(len(sizes))
+    middle = (sizes[each, (count[rows] - 1) // 2] + sizes[each, half]) / 2
     ratio = np.log(np.maximum(middle, MIN_SPREAD) / max(float(np.median(middle)), MIN_SPREAD))
     variance = max((NORMAL_MAD * float(np.median(np.abs(ratio)))) ** 2, MIN_SPREAD)
     shrink = np.clip(1 - LOG_MEDIAN_VARIANCE / count[rows] / variance, 0, None)

@@ -102,6 +102,8 @@ def parse_moment(text: str, day_first: bool = False) -> tuple[Moment, Style] | N
     bare = text.strip()
     if not SHORTEST <= len(bare) <= LONGEST or not any(c.isdigit() for c in bare):
         return None
+    if bare.count(".") == 1 and bare.replace(".", "").lstrip("-").isdigit():
+        return None  # a decimal number, as most texts of a table of numbers are
     clock = TIME.search(bare)
     time: tuple[int, int, int] | None = None
     rest, clock_style = bare, dict[str, Any]()
