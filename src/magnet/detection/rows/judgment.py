@@ -29,6 +29,10 @@ from magnet.detection.thresholds import empirical_bayes_share, log_odds
 
 BoolArray = NDArray[np.bool_]
 
+# Start and lower bound of the share of swapped rows among repeated ones. These are often wrong, and EM is slow: from a
+# small start it has not always converged after its 100 steps.
+REPEATED_START, REPEATED_MIN = 0.3, 1e-4
+
 
 @dataclass(frozen=True, eq=False)
 class RowJudgment:
@@ -282,16 +286,17 @@ def _lower_of(one: _SingleShare, other: _SingleShare) -> _SingleShare:
 def _share_of_repeated_rows(real: FloatArray) -> float:
     """The share of swapped rows among those that occur equally often. Copies of one row may be neighbors, and then
     agree better than a null of random places. So the logit itself, the log ratio of real to permuted pairs, decides."""
-    # copies are often wrong; EM is slow, and from a small start it has not always arrived after its 100 steps
     return empirical_bayes_share(
-        lambda share: float(expit(log_odds(share) - real).mean()), bounds=(1e-4, 1 - 1e-4), start=0.3
+        lambda share: float(expit(log_odds(share) - real).mean()),
+        bounds=(REPEATED_MIN, 1 - REPEATED_MIN),
+        start=REPEATED_START,
     )
 
 
 def _strata(duplicates: Tensor, known: Tensor) -> list[BoolArray]:
     """Which of the known rows occur once, twice, more often; strata that are too small are merged."""
     times = duplicates[known].cpu().numpy()
-    parts = [times < 1.5, (times > 1.5) & (times < 2.5), times > 2.5]
+    parts = [times < 2, times == 2, times > 2]
     large = [part for part in parts if part.sum() >= ROWS.min_stratum]
     rest = ~np.any(large, axis=0) if large else np.ones(times.size, bool)
     if rest.sum() and large:

@@ -10,12 +10,17 @@ from numpy.typing import NDArray
 from scipy.stats import binom, norm
 from sklearn.isotonic import IsotonicRegression
 
-from magnet.detection.options import GATE, ROWS
+from magnet.detection.options import GATE, MIN_WEIGHT, ROWS
+from magnet.scales import BINOMIAL_KERNEL
 
 FloatArray = NDArray[np.float64]
 
 #: How often the null proportion of one dataset is estimated: in four rounds, and by another null in the last one.
 ESTIMATES = 5
+MIN_MASS = 1e-12  # share of the values in a bin or below a point, so that quotients are finite
+MIN_WIDTH = 1e-6  # of the right values where the null is standard normal, so that quotients are finite
+#: Quantiles between which densities are compared: beyond, bins are nearly empty (not swept).
+HISTOGRAM_ENDS = (0.001, 0.999)
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,7 @@ def null_proportion(real: FloatArray, null: FloatArray) -> NullProportion:
 
     def below(quantile: float, t: float) -> tuple[NullProportion, int, float]:
         """The share below a point, the number of values there, and how many of as many null values would be."""
-        count, expected = int((real < t).sum()), size * max(float((values < t).mean()), 1e-12)
+        count, expected = int((real < t).sum()), size * max(float((values < t).mean()), MIN_MASS)
         share = NullProportion(min(1.0, count / expected), float(np.sqrt(count + 1)) / expected, quantile)
         return share, count, expected
 
@@ -115,7 +120,7 @@ def null_overlap(real: FloatArray, null: FloatArray, share: float, quantile: flo
     points = np.quantile(real, [share + (1 - share) * q for q in quantiles])
     below = [(null < point).mean() for point in points]
     middle, low = norm.ppf(np.clip(below, 0.5 / null.size, 1 - 0.5 / null.size))
-    width = max((middle - low) / (norm.ppf(quantiles[0]) - norm.ppf(quantiles[1])), 1e-6)
+    width = max((middle - low) / (norm.ppf(quantiles[0]) - norm.ppf(quantiles[1])), MIN_WIDTH)
     return float(min(1.0, norm.cdf((norm.ppf(quantile) - middle) / width) / quantile))
 
 
@@ -133,18 +138,18 @@ def local_fdr(real: FloatArray, null: FloatArray, share: float) -> FloatArray:
     if real.size == 0 or share == 0:
         return np.zeros(real.size)
     both = np.concatenate([real, null[:: max(1, null.size // ROWS.null_sample)]])
-    low, high = np.quantile(both, [0.001, 0.999])
+    low, high = np.quantile(both, HISTOGRAM_ENDS)
     if not high > low:
         return np.full(real.size, share)
     # equal bins by their number: for given edges NumPy sorts the values
     (h0, edges), (h, _) = (np.histogram(np.clip(v, low, high), ROWS.histogram_bins, (low, high)) for v in (null, real))
     f0, f = _smooth(h0 / null.size), _smooth(h / real.size)
-    ratio = np.minimum(1.0, share * f0 / np.maximum(f, 1e-12))
+    ratio = np.minimum(1.0, share * f0 / np.maximum(f, MIN_MASS))
     middle = (edges[1:] + edges[:-1]) / 2
-    fit = IsotonicRegression(increasing=False, out_of_bounds="clip").fit(middle, ratio, sample_weight=f + 1e-9)
+    fit = IsotonicRegression(increasing=False, out_of_bounds="clip").fit(middle, ratio, sample_weight=f + MIN_WEIGHT)
     return np.asarray(fit.predict(np.clip(real, low, high)), dtype=np.float64)
 
 
 def _smooth(histogram: FloatArray) -> FloatArray:
     """A histogram smoothed by a binomial kernel over two bins to each side."""
-    return np.convolve(np.pad(histogram, 2, mode="edge"), np.array([1, 4, 6, 4, 1]) / 16, mode="valid")
+    return np.convolve(np.pad(histogram, len(BINOMIAL_KERNEL) // 2, mode="edge"), BINOMIAL_KERNEL, mode="valid")

@@ -16,6 +16,9 @@ Permuted = tuple[Tensor, Callable[[Tensor], Tensor]]
 BLOCK_ROWS = 1 << 13
 #: A Newton step of at most this size is the last: its error is about the square of it.
 LAST_STEP = 1e-4
+CONSTANT_RIDGE = 1e-9  # of the constant: hardly any penalty, but the curvature stays invertible
+MIN_CURVATURE = 1e-6  # of a pair that is fitted perfectly, so that steps stay finite
+MIN_SPREAD = 1e-6  # of a feature that is the same for all pairs, so that quotients are finite
 
 
 def fit_logistic(
@@ -27,6 +30,9 @@ def fit_logistic(
         \min_b \sum_i w_i \log(1 + e^{-(2 y_i - 1) (x_i b)}) + \tfrac12 \mathrm{ridge} \sum_i w_i \, \|b\|^2
 
     Args:
+        x, y, weight: features ``[n, f]``, 0 or 1 ``[n]``, and weights ``[n]``.
+        ridge: penalty of the coefficients but the constant. (default: ``1e-3``, not swept)
+        steps: of Newton's method, at most. (default: ``30``)
         start: coefficients of a similar problem, from which few steps are left. (default: zeros)
 
     Example:
@@ -37,7 +43,7 @@ def fit_logistic(
     """
     y, weight, f = y.double(), weight.double(), x.shape[1] + 1
     penalty = ridge * weight.sum() * torch.eye(f, dtype=torch.float64, device=x.device)
-    penalty[-1, -1] = 1e-9 * weight.sum()
+    penalty[-1, -1] = CONSTANT_RIDGE * weight.sum()
     b = torch.zeros(f, dtype=torch.float64, device=x.device) if start is None else start.double()
     blocks = list(zip(x.split(BLOCK_ROWS), y.split(BLOCK_ROWS), weight.split(BLOCK_ROWS), strict=True))
     for _ in range(steps):
@@ -46,7 +52,7 @@ def fit_logistic(
             x_ = torch.nn.functional.pad(part.double(), (0, 1), value=1.0)
             p = torch.sigmoid(x_ @ b)
             gradient += x_.T @ (weight_ * (p - y_))
-            curvature += (x_ * (weight_ * (p * (1 - p)).clamp_min(1e-6))[:, None]).T @ x_
+            curvature += (x_ * (weight_ * (p * (1 - p)).clamp_min(MIN_CURVATURE))[:, None]).T @ x_
         step = torch.linalg.solve(curvature, gradient)
         b = b - step
         if float(step.abs().max()) < LAST_STEP:
@@ -80,7 +86,7 @@ class CrossFit:
         """Fit real pairs ``[n, f]`` with weights ``[n]`` against permuted ones, each given as bool ``[n, m]``, which of
         them to use, and a function that gives the features of some; only known nodes count, and both sides have the
         same weight. The search begins at the fit of the round before, if there was one."""
-        center, spread = real[known].mean(dim=0), real[known].std(dim=0).clamp_min(1e-6)
+        center, spread = real[known].mean(dim=0), real[known].std(dim=0).clamp_min(MIN_SPREAD)
 
         def of_side(side: int) -> Tensor:
             train = known & (half != side)

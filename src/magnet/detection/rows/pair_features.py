@@ -14,7 +14,7 @@ from magnet.detection.data.dataset import DetectionData
 from magnet.detection.data.edges import nearest_neighbor, neighbor_max, over_rows, segment_max, sparse_contexts
 from magnet.detection.data.row_vectors import RowVectors
 from magnet.detection.data.scratch import over_cached_rows
-from magnet.detection.options import DATA
+from magnet.detection.options import DATA, MIN_SQUARE, MIN_WEIGHT
 
 #: Words of all one-hop sums that are in memory at once (1 GB).
 SPARSE_CELLS = 1 << 27
@@ -61,7 +61,7 @@ class PairFeatures:
         mean = self.rows.mean(w)
         along = self.rows.times(mean[:, None])[:, 0]
         offset = mean @ mean
-        return mean, along, offset, (self.rows.square - 2 * along + offset).clamp_min(1e-12).sqrt()
+        return mean, along, offset, (self.rows.square - 2 * along + offset).clamp_min(MIN_SQUARE).sqrt()
 
     def features(self, w: Tensor, at_probes: bool = True) -> tuple[Tensor, Tensor]:
         """Features ``[n, 3]`` of the real pairs (k = i) and ``[n, K, 3]`` of the permuted ones; where nodes have
@@ -69,7 +69,7 @@ class PairFeatures:
         data, partners = self.data, self.partners
         mean, along, offset, length = self._centering(w)
         norms, home, away = self._contexts(w, mean)
-        norms = norms.sqrt().clamp_min(1e-9)
+        norms = norms.sqrt().clamp_min(MIN_WEIGHT)
 
         def features_of(row: Tensor, dots: Tensor, links: Tensor) -> Tensor:
             """Of node i and row ``row[i]``, from its products with the contexts and with the neighbors."""
@@ -156,7 +156,7 @@ class PairFeatures:
             total = torch.from_numpy(weighted.sum(axis=1)).to(mean)
             sums = self.rows.sums(weighted) - total * mean
             dots = self.rows.times(sums.T.contiguous()) - sums @ mean
-            out[:, :, hop] = dots / (sums.norm(dim=1).clamp_min(1e-9) * length[:, None])
+            out[:, :, hop] = dots / (sums.norm(dim=1).clamp_min(MIN_WEIGHT) * length[:, None])
         a, width = data.graph.adjacency, max(1, DATA.cells_per_block // data.num_nodes)
         for place, node in enumerate(nodes.tolist()):
             nearest: Tensor | None = None
