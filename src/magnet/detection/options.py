@@ -328,5 +328,9 @@ MIN_WEIGHT = 1e-9  # of sums of weights, and of sizes on the common scale
 MIN_SQUARE = 1e-12  # of the squares of such sizes
 TINY = 1e-30  # of numbers in the units of the data, of any size
 
+#: Relative difference up to which numbers are equal but for rounding: normalized features are often written with a few
+#: digits (not swept).
+ROUNDING = 1e-3
+
 DATA, ROWS, GATE, CELLS = DataOptions(), RowOptions(), GateOptions(), CellOptions()
 CONTEXT, POOL, NUMERIC = ContextOptions(), PoolOptions(), NumericOptions()

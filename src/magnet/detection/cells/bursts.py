@@ -14,7 +14,7 @@ from torch import Tensor
 from magnet.detection.cells.context_model import ContextModel
 from magnet.detection.cells.cooccurrence import Cooccurrence
 from magnet.detection.data.dataset import DetectionData
-from magnet.detection.options import CELLS, DATA, MIN_PROBABILITY, MIN_SQUARE, TINY
+from magnet.detection.options import CELLS, DATA, MIN_PROBABILITY, MIN_SQUARE, ROUNDING, TINY
 from magnet.detection.thresholds import empirical_bayes_share, log_odds, upper_log_ratio
 from magnet.scales import NORMAL_MAD
 
@@ -168,7 +168,7 @@ def repeated_maxima(data: DetectionData, excess: Tensor) -> Maxima | None:
 
 def _is_constant(sizes: Tensor) -> bool:
     """Whether most rows have the same size."""
-    return float(torch.isclose(sizes, sizes.median(), rtol=1e-3).float().mean()) > 0.5
+    return float(torch.isclose(sizes, sizes.median(), rtol=ROUNDING).float().mean()) > 0.5
 
 
 def _tail_log_ratio(values: Tensor, known: Tensor, least: float) -> Tensor:

@@ -19,7 +19,12 @@ from torch import Tensor
 from magnet.arrays import is_sparse, to_scipy
 from magnet.detection.data.scratch import row_ranges, scratch
 from magnet.detection.data.sparse_rows import read_rows, row_pieces
-from magnet.detection.options import DATA, ROWS
+from magnet.detection.options import DATA, ROUNDING, ROWS
+
+#: Columns that are worked on at a time, at most; bounds memory.
+BLOCK_COLUMNS = 64
+#: What the smallest value of a row-normalized bag of counts may stand for.
+LEAST_COUNTS = (1, 2, 3)
 
 Kind = Literal["binary", "count", "continuous", "categorical"]
 
@@ -128,9 +133,8 @@ def matrix_columns(x: Tensor | sp.csr_matrix) -> list[Column]:
             binary[place[values != unit[place].astype(np.float32)]] = False
             whole[place[(values < 0) | (values % 1 != 0)]] = False
     else:
-        width = max(1, min(64, DATA.cells_per_block // max(1, x.shape[0])))
-        for start in range(0, features, width):
-            at, block = slice(start, start + width), x[:, start : start + width].float()
+        for at in _column_blocks(x):
+            block = x[:, at].float()
             missing = block.isnan()
             known = block.masked_fill(missing, 0.0)
             other = torch.where(known.amax(dim=0) > 0, known.amax(dim=0), known.amin(dim=0))
@@ -141,6 +145,11 @@ def matrix_columns(x: Tensor | sp.csr_matrix) -> list[Column]:
     binary, unit = binary | invalid, np.where(invalid, 1.0, unit)
     kinds: list[Kind] = ["binary" if b else "count" if w else "continuous" for b, w in zip(binary, whole, strict=True)]
     return [Column(str(j), kind, j, j + 1, float(unit[j]) if kind == "binary" else 1.0) for j, kind in enumerate(kinds)]
+
+
+def _column_blocks(x: Tensor) -> list[slice]:
+    width = max(1, min(BLOCK_COLUMNS, DATA.cells_per_block // max(1, x.shape[0])))
+    return [slice(start, start + width) for start in range(0, x.shape[1], width)]
 
 
 def row_units(x: Tensor | sp.csr_matrix) -> Tensor | None:
@@ -168,9 +177,9 @@ def row_units(x: Tensor | sp.csr_matrix) -> Tensor | None:
     has_cells, least, largest, sums, norms, unit, whole = (np.concatenate(each) for each in zip(*parts, strict=True))
     if has_cells.sum() < ROWS.min_rows:
         return None
-    same = [np.isclose(size, np.median(size), rtol=1e-3) for size in (sums, norms, largest)]
+    same = [np.isclose(size, np.median(size), rtol=ROUNDING) for size in (sums, norms, largest)]
     normalized = max((whole & each).mean() for each in same) >= 1 - DATA.max_exceptions
-    if not normalized or np.isclose(least, np.median(least), rtol=1e-3).mean() >= 1 - DATA.max_exceptions:
+    if not normalized or np.isclose(least, np.median(least), rtol=ROUNDING).mean() >= 1 - DATA.max_exceptions:
         return None
     out = np.ones(nodes)
     out[has_cells] = unit
@@ -189,9 +198,9 @@ def _sizes_of_rows(matrix: sp.csr_matrix) -> tuple[NDArray[Any], ...]:
     least, largest = np.minimum.reduceat(matrix.data, starts), np.maximum.reduceat(matrix.data, starts)
     sums, norms = np.add.reduceat(matrix.data, starts), np.sqrt(np.add.reduceat(matrix.data**2, starts))
     unit, whole = np.abs(largest), np.zeros(least.size, bool)
-    for count in (1, 2, 3):  # the smallest value of a row corresponds to this count
+    for count in LEAST_COUNTS:
         ratio = matrix.data / (least / count)[row]
-        fits = np.logical_and.reduceat(np.isclose(ratio, np.round(ratio), rtol=1e-3), starts) & (least > 0)
+        fits = np.logical_and.reduceat(np.isclose(ratio, np.round(ratio), rtol=ROUNDING), starts) & (least > 0)
         unit[fits & ~whole] = least[fits & ~whole] / count
         whole |= fits
     return has_cells, least, largest, sums, norms, unit, whole
@@ -208,12 +217,11 @@ def _binary_but_for_errors(x: Tensor | sp.csr_matrix) -> NDArray[np.bool_]:
             for total, which in ((ones, values == 1), (invalid, not_count), (counts, (values > 1) & ~not_count)):
                 total += np.bincount(place[which], minlength=features)
     else:
-        width = max(1, min(64, DATA.cells_per_block // max(1, x.shape[0])))
-        for start in range(0, features, width):
-            block = x[:, start : start + width].nan_to_num()
+        for at in _column_blocks(x):
+            block = x[:, at].nan_to_num()
             not_count = (block < 0) | (block != block.round())
             for total, which in ((ones, block == 1), (invalid, not_count), (counts, (block > 1) & ~not_count)):
-                total[start : start + width] = which.sum(dim=0).cpu().numpy()
+                total[at] = which.sum(dim=0).cpu().numpy()
     if features < DATA.min_bag_columns or ones.sum() < DATA.min_binary_share * (ones + invalid + counts).sum():
         return np.zeros(features, bool)
     return (counts == 0) & (invalid > 0) & (ones >= invalid)

@@ -24,7 +24,7 @@ from magnet.detection.data.edges import rows_of_product, sparse_product
 from magnet.detection.data.scales import Scales, asinh_units, nan_median, robust_scales
 from magnet.detection.data.scratch import columns_on_disk, over_cached_rows, row_ranges, scratch
 from magnet.detection.data.sparse_rows import columns_of, row_pieces, stored_values
-from magnet.detection.options import DATA
+from magnet.detection.options import DATA, ROUNDING
 from magnet.graph import Graph
 from magnet.threads import threads_for
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 NUMERIC_KINDS = ("count", "continuous")
+SUM_GROUP = 64  # columns that sums over a row add as a group
+ROW_RANK = 128  # singular vectors that rows are compared by, from design.md 2.6
 
 T = TypeVar("T")
 
@@ -235,9 +237,9 @@ class DetectionData:
 
     def narrow_ranges(self, first: int = 0, last: int | None = None) -> Iterator[tuple[int, int]]:
         """The ranges (or a given range) in pieces of a sixteenth of the features, for work that makes a dozen matrices
-        of the size of a block: together they are then smaller than the features. Their width is a multiple of 64, so
-        that sums over rows, which are added in groups of columns, are those of the whole range to the last bit."""
-        width = max(DATA.min_work_width, self.num_features // DATA.work_pieces // 64 * 64)
+        of the size of a block: together they are then smaller than the features. Their width is a multiple of
+        ``SUM_GROUP``, so that sums over rows are those of the whole range to the last bit."""
+        width = max(DATA.min_work_width, self.num_features // DATA.work_pieces // SUM_GROUP * SUM_GROUP)
         starts = [c.start for c in self.columns]
         for start, stop in self.ranges() if last is None else [(first, last)]:
             while stop - start > width:
@@ -392,8 +394,8 @@ class DetectionData:
 def stage_resources(data: DetectionData) -> Iterator[None]:
     """Bound the threads by the largest dense arrays of detection, the rows on their singular vectors, and keep the
     memory of blocks of columns for the next ones."""
-    block = 4 * data.num_nodes * min(data.num_features, block_width(data.num_nodes))
-    with threads_for(data.num_nodes * min(data.num_features, 128)), reuse_freed_memory(block):
+    block = torch.float32.itemsize * data.num_nodes * min(data.num_features, block_width(data.num_nodes))
+    with threads_for(data.num_nodes * min(data.num_features, ROW_RANK)), reuse_freed_memory(block):
         yield
 
 
@@ -422,4 +424,4 @@ def _divided(x: Tensor | sp.csr_matrix, row_unit: Tensor) -> Tensor | sp.csr_mat
 
 
 def _whole_where_close(values: Tensor) -> Tensor:
-    return torch.where((values - values.round()).abs() <= 1e-3 * values.abs(), values.round(), values)
+    return torch.where((values - values.round()).abs() <= ROUNDING * values.abs(), values.round(), values)

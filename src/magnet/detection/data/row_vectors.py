@@ -13,11 +13,17 @@ from sklearn.utils.extmath import randomized_svd
 from torch import Tensor
 
 from magnet.arrays import csr_tensor
-from magnet.detection.data.dataset import DetectionData, block_width
+from magnet.detection.data.dataset import ROW_RANK, DetectionData, block_width
 from magnet.detection.data.edges import link_products, over_rows
 from magnet.detection.data.scratch import row_ranges
 from magnet.detection.data.sparse_rows import by_pieces, columns_of, row_pieces, stacked
 from magnet.detection.options import DATA
+
+MIN_NORM = 1e-12  # of a row, so that empty ones stay 0
+MIN_ROW_CELLS = 128  # that a row counts as in products of sparse rows; bounds the rows that are copied at once
+EXTRA_VECTORS, POWER_STEPS = 16, 4  # of the randomized singular value decomposition (not swept)
+MISSING = -1e9  # stands for missing values where rows are compared: no column holds it
+NEGLIGIBLE = 20.0  # rows expected less than exp(-20) times are no coincidence, whatever the rest of their columns hold
 
 
 @dataclass(eq=False)
@@ -114,7 +120,7 @@ class RowVectors:
             over_rows(partial(link_products, *arrays), a.indptr, dense.shape[1])
             return out
         left, right = data.edges
-        row_length = dense.shape[1] if dense is not None else max(128, self.matrix.nnz // a.shape[0])  # type: ignore[union-attr]
+        row_length = dense.shape[1] if dense is not None else max(MIN_ROW_CELLS, self.matrix.nnz // a.shape[0])  # type: ignore[union-attr]
         step = max(1, DATA.cells_per_block // row_length)
         parts = [torch.zeros(0, device=self.device)]
         for i, j in zip(row[left].split(step), right.split(step), strict=True):
@@ -143,7 +149,7 @@ def unit_rows(data: DetectionData) -> RowVectors:
     return RowVectors(_unit(data, standard_rows(data)), None, data.device)
 
 
-def low_rank_rows(data: DetectionData, rank: int = 128, seed: int = 0) -> RowVectors | None:
+def low_rank_rows(data: DetectionData, rank: int = ROW_RANK, seed: int = 0) -> RowVectors | None:
     """``S``: a truncated singular value decomposition of tf-idf for bags, of the standardized table otherwise, rows of
     norm 1. Where the rank is not below that of the table, the standardized table, or None if that is what ``R`` is."""
     if min(data.num_nodes, data.num_features) <= rank + 1:
@@ -184,7 +190,7 @@ def _unit(data: DetectionData, z: Tensor, mean: Tensor | None = None) -> Tensor:
     for rows in row_ranges(*z.shape):
         part = z[rows].contiguous()  # sums depend on how the numbers lie in memory
         part = part if mean is None else torch.where(part.isnan(), mean, part)
-        torch.div(part, part.norm(dim=1, keepdim=True).clamp_min(1e-12), out=out[rows])
+        torch.div(part, part.norm(dim=1, keepdim=True).clamp_min(MIN_NORM), out=out[rows])
     return out
 
 
@@ -217,7 +223,9 @@ def _sparse_bag(data: DetectionData) -> sp.csr_matrix:
 
 def _truncated_svd(matrix: sp.csr_matrix | np.ndarray, rank: int, seed: int) -> np.ndarray:
     """``U S``, float32."""
-    u, s, _ = randomized_svd(matrix, rank, n_oversamples=16, n_iter=4, random_state=seed, flip_sign=True)
+    u, s, _ = randomized_svd(
+        matrix, rank, n_oversamples=EXTRA_VECTORS, n_iter=POWER_STEPS, random_state=seed, flip_sign=True
+    )
     return np.ascontiguousarray((u * s).astype(np.float32))
 
 
@@ -234,7 +242,7 @@ def duplicate_counts(data: DetectionData) -> Tensor:
     else:
         key = np.zeros(n)
         for first, last in data.ranges():
-            block = data.block(first, last).nan_to_num(nan=-1e9).double().cpu().numpy()
+            block = data.block(first, last).nan_to_num(nan=MISSING).double().cpu().numpy()
             key += block @ direction[first:last]
     _, group, count = np.unique(key, return_inverse=True, return_counts=True)
     size = count[group].astype(np.float32)
@@ -254,7 +262,7 @@ def _log_frequency(data: DetectionData, rows: np.ndarray) -> np.ndarray:
         for j in range(last - first):
             _, which, count = np.unique(block[:, j], return_inverse=True, return_counts=True)
             total += np.log(count[which[rows]] / data.num_nodes)
-            if (total < -np.log(data.num_nodes) - 20).all():
+            if (total < -np.log(data.num_nodes) - NEGLIGIBLE).all():
                 return total
     return total
 

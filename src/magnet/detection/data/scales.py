@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from magnet.detection.data.scratch import row_ranges
-from magnet.detection.options import DATA
+from magnet.detection.options import DATA, TINY
 from magnet.scales import NORMAL_MAD, asinh_unit
 from magnet.threads import CELLS_PER_THREAD, map_threads
 
@@ -41,7 +41,7 @@ class Scales:
         """The same for single cells and their feature numbers (or a range of columns)."""
         spread = self.spread[features]
         values = _asinh_scale(values, self.unit[features])
-        return torch.where(spread > 0, (values - self.center[features]) / spread.clamp_min(1e-30), values * 0)
+        return torch.where(spread > 0, (values - self.center[features]) / spread.clamp_min(TINY), values * 0)
 
     def restore(self, z: Tensor, features: Tensor) -> Tensor:
         """Back from the common scale to the units of ``x``: values ``z`` of the given feature numbers."""
@@ -53,7 +53,7 @@ class Scales:
 def _asinh_scale(values: Tensor, unit: Tensor) -> Tensor:
     if not bool((unit > 0).any()):
         return values
-    return torch.where(unit > 0, (values / unit.clamp_min(1e-30)).asinh(), values)
+    return torch.where(unit > 0, (values / unit.clamp_min(TINY)).asinh(), values)
 
 
 def asinh_units(block: Tensor) -> Tensor:
