@@ -13,6 +13,7 @@ from torch import Tensor
 
 from magnet.detection.cells.context_model import ContextModel
 from magnet.detection.cells.tails import Tail, fit_t_dof, fit_tail, log_t_density
+from magnet.detection.data.columns import BLOCK_COLUMNS
 from magnet.detection.data.dataset import block_width
 from magnet.detection.data.scales import group_medians, lower_median, median_size, nan_median
 from magnet.detection.data.scratch import cached_rows, row_ranges
@@ -20,14 +21,13 @@ from magnet.detection.data.sparse_rows import concatenated, row_pieces
 from magnet.detection.options import DATA, MIN_PROBABILITY, MIN_SQUARE, MIN_WEIGHT, NUMERIC
 from magnet.scales import BINOMIAL_KERNEL, LOG_MEDIAN_VARIANCE, NORMAL_MAD
 
-BLOCK_COLUMNS = 64  # that are worked on at a time, at most; bounds memory
 SAMPLED_ROWS = 10_000  # at least, that levels of the prediction are found by; bounds run time
 SAMPLED_CELLS = 1_000_000  # that a quantile is taken over; bounds run time
 GRID_SAMPLE = 1_000  # cells that show whether a column has few different values; bounds run time
 LEVELS = 4  # of the prediction in which the spread may differ (not swept)
 RIDGE = 1e-3  # per row, of the least squares on the neighbors' means, which are nearly collinear (not swept)
 BINS_PER_SPREAD = 4  # of the histogram of wrong values (not swept)
-NARROW = 2  # standard errors that show that the residuals of a row are smaller than those of others (not swept)
+SIGNIFICANT = 2  # standard errors by which the residuals of a row are smaller than those of others (not swept)
 FAR_QUANTILE = 0.99  # of the residuals: the far ones (not swept)
 
 
@@ -338,7 +338,7 @@ def _row_scale(u: Tensor) -> Tensor:
     variance = (NORMAL_MAD * ratio.abs().median()).square().clamp_min(MIN_WEIGHT)
     chance = LOG_MEDIAN_VARIANCE / u.shape[1]
     level = (1 - chance / variance).clamp_min(0) * ratio
-    narrow = (level < -NARROW * chance**0.5)[:, 0]
+    narrow = (level < -SIGNIFICANT * chance**0.5)[:, 0]
     usual = ~narrow & (level[:, 0] <= 0)
     if bool(narrow.any()) and bool(usual.any()):
         narrow &= _tail_quantile(u, narrow) <= _tail_quantile(u, usual)

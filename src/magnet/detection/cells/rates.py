@@ -19,7 +19,7 @@ from magnet.detection.thresholds import empirical_bayes_share
 
 #: Two products between these two have a finite product, and so have one of them and four factors of events, which are
 #: at most ``exp(CELLS.max_log_ratio)``.
-LEAST, MOST = 1e-150, 1e150
+MIN_PRODUCT, MAX_PRODUCT = 1e-150, 1e150
 EM_STEPS, EM_TOLERANCE = 300, 1e-5  # of the share of rows with wrong cells, at most, and its change that ends them
 CELLS_AT_ONCE, EVENTS_AT_ONCE = 32, 4  # factors of one product: fewer logarithms, and seldom beyond these limits
 
@@ -49,12 +49,12 @@ def _add_cells(plain: Any, rates: Any, out: Any, first: int, last: int) -> None:
                 product = 1.0
                 for j in range(start, min(row.size, start + CELLS_AT_ONCE)):
                     product *= 1 + rate * row[j]
-                if LEAST < product < MOST:
+                if MIN_PRODUCT < product < MAX_PRODUCT:
                     total *= product
                 else:  # far too large or small: one by one
                     for j in range(start, min(row.size, start + CELLS_AT_ONCE)):
                         out[i, k] += math.log(1 + rate * row[j])
-                if not LEAST < total < MOST:
+                if not MIN_PRODUCT < total < MAX_PRODUCT:
                     out[i, k] += math.log(total)
                     total = 1.0
             out[i, k] += math.log(total)
@@ -92,7 +92,7 @@ def _add_events(start: Any, right: Any, wrong: Any, rates: Any, out: Any, first:
             if (a - start[i]) % EVENTS_AT_ONCE == EVENTS_AT_ONCE - 1:
                 for k in range(rates.size):
                     for m in range(right.shape[1]):
-                        if not LEAST < product[k, m] < MOST:
+                        if not MIN_PRODUCT < product[k, m] < MAX_PRODUCT:
                             out[i, k, m] += math.log(product[k, m])
                             product[k, m] = 1
         for k in range(rates.size):

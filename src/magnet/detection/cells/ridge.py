@@ -21,6 +21,7 @@ from magnet.scales import NORMAL_MAD
 #: EM steps for missing cells. On a table with a duplicated column, 5 % missing, a fourth one moves predictions by less
 #: than 0.01 spreads.
 FILL_STEPS = 3
+FILL_PIECES = 8  # a block is divided by this for the inverses of missing cells; bounds memory
 
 
 def leave_one_out_ridge(
@@ -167,7 +168,7 @@ def _fill(part: Tensor, missing: Tensor, theta: Tensor, center: Tensor) -> tuple
     covariance, gain = torch.zeros_like(theta[:d, :d]), torch.ones(missing.shape, device=part.device)
     own, count = theta.diagonal()[:d], missing.sum(dim=1)
     for k in count[count > 0].unique().tolist():
-        for rows in (count == k).nonzero().flatten().split(max(1, DATA.cells_per_block // (8 * k * (k + d)))):
+        for rows in (count == k).nonzero().flatten().split(max(1, DATA.cells_per_block // (FILL_PIECES * k * (k + d)))):
             at = missing[rows].nonzero()[:, 1].reshape(-1, k)
             inverse = torch.linalg.inv(theta[at[:, :, None], at[:, None]])
             part[rows[:, None], at] = 0

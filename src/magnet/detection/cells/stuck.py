@@ -16,6 +16,7 @@ from magnet.detection.options import CELLS, DATA, GATE
 
 FloatArray = NDArray[np.float32]
 
+MIN_REPEATS = 3  # cells that hold a number before it may be stuck: two may be chance (not swept)
 MAX_NEAR = 10  # at most one in so many other rows holds one of the nearest numbers (not swept)
 
 
@@ -110,7 +111,7 @@ def _recurring(x: FloatArray) -> float | None:
     top = int(counts.argmax())
     others = counts.sum() - counts[top]
     recurring = others - (values.size - 1)  # cells that repeat another one
-    if counts[top] < 3 or counts[top] > others or recurring > DATA.max_exceptions * others:
+    if counts[top] < MIN_REPEATS or counts[top] > others or recurring > DATA.max_exceptions * others:
         return None
     return float(values[top])
 

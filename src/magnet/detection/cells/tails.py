@@ -17,6 +17,9 @@ from magnet.detection.data.scratch import cached_rows
 from magnet.detection.options import CELLS, MIN_PROBABILITY, MIN_WEIGHT, NUMERIC
 from magnet.threads import CELLS_PER_THREAD, map_threads
 
+MIDDLE, FAR = 0.5, 0.9  # quantiles of ``|u|`` whose ratio tells how heavy a tail is (not swept)
+ROW_BITS = 32  # of the row in a sorted number, see _descending
+
 
 @dataclass(frozen=True, eq=False)
 class Tail:
@@ -113,20 +116,20 @@ def _descending(values: Tensor, at: Tensor) -> tuple[Tensor, Tensor]:
     rows = np.arange(n, dtype=np.int64)
 
     def largest(j: int) -> NDArray[np.int64]:
-        keys = (-bits[j].astype(np.int64) << 32) | rows
+        keys = (-bits[j].astype(np.int64) << ROW_BITS) | rows
         keys.sort()
         return keys[at.numpy()]
 
     threads = max(1, min(torch.get_num_threads(), n * c // CELLS_PER_THREAD))
     keys = torch.from_numpy(np.stack(map_threads(largest, range(c), threads), axis=1))
-    return (-(keys >> 32)).int().view(torch.float32), keys & 0xFFFFFFFF
+    return (-(keys >> ROW_BITS)).int().view(torch.float32), keys & ((1 << ROW_BITS) - 1)
 
 
 def fit_t_dof(u: Tensor) -> Tensor:
     """Degrees of freedom ``[c]`` of the t distribution whose 90 % point of ``|u|``, relative to the median, is nearest
     to that of the data."""
     known = (~u.isnan()).sum(dim=0)
-    ranks = torch.stack([((known - 1).clamp_min(0) * q).long() for q in (0.5, 0.9)])
+    ranks = torch.stack([((known - 1).clamp_min(0) * q).long() for q in (MIDDLE, FAR)])
     low, high = order_statistics(u.abs(), ranks)
     ratio = (high / low.clamp_min(MIN_WEIGHT)).nan_to_num()
     nearest = (ratio[:, None].log() - _tail_ratios(NUMERIC.t_dofs).to(u.device).log()).abs().argmin(dim=1)
@@ -141,7 +144,7 @@ def _tail_ratios(dofs: tuple[float, ...]) -> Tensor:
         >>> [round(ratio, 2) for ratio in _tail_ratios((1.0, 30.0)).tolist()]
         [6.31, 2.49]
     """
-    return torch.tensor([t.ppf(0.95, dof) / t.ppf(0.75, dof) for dof in dofs], dtype=torch.float32)
+    return torch.tensor([t.ppf((1 + FAR) / 2, dof) / t.ppf((1 + MIDDLE) / 2, dof) for dof in dofs], dtype=torch.float32)
 
 
 def log_t_density(u: Tensor, nu: Tensor | float) -> Tensor:
