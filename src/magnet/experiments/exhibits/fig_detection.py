@@ -24,7 +24,7 @@ REPEATS = 3
 #: Fewer epochs of the autoencoder for ``--quick``.
 QUICK_GAE = {"epochs": 20}
 
-Found = list[dict[str, Any]]  # the results of one detector on one dataset
+DetectorResults = list[dict[str, Any]]  # the results of one detector on one dataset
 
 
 def detectors(options: Options, titles: dict[str, str]) -> dict[str, str]:
@@ -44,7 +44,7 @@ def _repeats(options: Options) -> int:
     return min(options.repeats, 1 if options.quick else REPEATS)
 
 
-def _found(results: Results, options: Options, dataset: str, which: str) -> Found:
+def _found(results: Results, options: Options, dataset: str, which: str) -> DetectorResults:
     return results.all(*(config(options, dataset, which, seed) for seed in range(_repeats(options))))
 
 
@@ -67,7 +67,7 @@ def render_sparsity(results: Results, options: Options) -> list[Part]:
     return parts
 
 
-def _draw_sparsity(path: Path, results_of: dict[str, Found]) -> None:
+def _draw_sparsity(path: Path, results_of: dict[str, DetectorResults]) -> None:
     with draw.figure(path) as axes:
         axis = axes[0, 0]
         for (dataset, runs), color in zip(results_of.items(), draw.COLORS, strict=False):
@@ -86,7 +86,7 @@ def _draw_sparsity(path: Path, results_of: dict[str, Found]) -> None:
 def render_errors(results: Results, options: Options) -> list[Part]:
     cells: list[Cell] = []
     overview: list[Cell] = []
-    curves: dict[str, dict[str, Found]] = {}
+    curves: dict[str, dict[str, DetectorResults]] = {}
     for dataset in chosen_datasets(options, ERRORS_DATASETS):
         for which, title in detectors(options, DETECTORS).items():
             found = _found(results, options, dataset, which)
@@ -114,7 +114,7 @@ def render_errors(results: Results, options: Options) -> list[Part]:
     return [*parts, Table("Means", overview, corner="dataset", summary=True)]
 
 
-def _measures(found: Found, ours: bool) -> dict[str, list[float]]:
+def _measures(found: DetectorResults, ours: bool) -> dict[str, list[float]]:
     """AUROC and AUPRC of a detector, and recall and precision at its own threshold or at several values of tau."""
     nan = float("nan")
     columns: dict[str, list[float]] = {
@@ -133,7 +133,7 @@ def _measures(found: Found, ours: bool) -> dict[str, list[float]]:
     return columns
 
 
-def _draw_errors(path: Path, curves: dict[str, dict[str, Found]]) -> None:
+def _draw_errors(path: Path, curves: dict[str, dict[str, DetectorResults]]) -> None:
     columns = min(4, len(curves))
     with draw.figure(path, -(-len(curves) // columns), columns, (2.2, 1.9)) as axes:
         for axis in axes.ravel()[len(curves) :]:

@@ -26,6 +26,8 @@ from magnet.nn import MLP
 from magnet.nn.sparse import Sparse
 from magnet.recovery.candidates import Candidate
 
+MIN_NORM = 1e-12  # of the features, so that quotients are finite
+
 
 def diffused(x: Tensor, graph: Graph, lam: float, epsilon: float, degree: int) -> Tensor:
     """The features of GADC.
@@ -41,7 +43,7 @@ def diffused(x: Tensor, graph: Graph, lam: float, epsilon: float, degree: int) -
     norm = float(torch.linalg.norm(x.T @ x if x.shape[1] <= x.shape[0] else x @ x.T))
     total = term = x
     for _ in range(degree):
-        term = lam / (lam + 1) * (smooth @ term - epsilon / max(norm, 1e-12) * (x @ (x.T @ term)))
+        term = lam / (lam + 1) * (smooth @ term - epsilon / max(norm, MIN_NORM) * (x @ (x.T @ term)))
         total = total + term
     return total / (lam + 1)
 

@@ -49,9 +49,15 @@ def _control(repetition: Repetition, config: Config) -> RepairCandidates:
     return RepairCandidates([as_it_is(repetition), *offered])
 
 
+#: Training nodes where no dataset is given: as many as Cora has.
+CORA_TRAIN_NODES = 140
+
+
 def _committee(data: Data | None, config: Config) -> list[Recipe]:
     overrides = {} if config["epochs"] is None else {"epochs": config["epochs"]}
-    return default_recipes(given=overrides, train_nodes=140 if data is None else int(data.train_mask.sum()))
+    return default_recipes(
+        given=overrides, train_nodes=CORA_TRAIN_NODES if data is None else int(data.train_mask.sum())
+    )
 
 
 _DETECTOR: dict[str, Any] = {"detector": "auto", "detector_options": {}}

@@ -50,6 +50,8 @@ LINK_WEIGHT, TOLERANCE, MAX_ITER = 1e-4, 1e-7, 3000
 MIN_SUPPORT, BELL = 3, 4
 #: Weight of a pixel's eight neighbors together: four of weight 1, four of 1/2.
 NEIGHBORS_WEIGHT = 6
+#: Least weight and least distance that numbers are divided by.
+TINY_WEIGHT, TINY_DISTANCE = 1e-9, 1e-12
 
 
 def psnr(picture: Picture, truth: Picture, where: Wrong | None = None) -> float:
@@ -189,7 +191,7 @@ def _unexplained(picture: Picture, wrong: Wrong) -> Picture:
     kernel = np.array([[0.5, 1.0, 0.5], [1.0, 0.0, 1.0], [0.5, 1.0, 0.5]])
     sound = (~wrong).astype(np.float64)
     support = nd.convolve(sound, kernel, mode="constant")
-    mean = nd.convolve(sound * picture, kernel, mode="constant") / np.maximum(support, 1e-9)
+    mean = nd.convolve(sound * picture, kernel, mode="constant") / np.maximum(support, TINY_WEIGHT)
     usable = ~wrong & (support >= MIN_SUPPORT)
     square = np.ones((3, 3))
     regions, count = nd.label(wrong, structure=square)
@@ -218,7 +220,7 @@ def _like_windows(picture: Picture, wrong: Wrong) -> Edges:
         near = distance.ravel()[best]
         rows.append(np.full(LINKS, i * width + j))
         columns.append((top + best // distance.shape[1]) * width + left + best % distance.shape[1])
-        weights.append(np.exp(-near / (2 * (near.mean() + 1e-12))))
+        weights.append(np.exp(-near / (2 * (near.mean() + TINY_DISTANCE))))
     return np.concatenate(rows), np.concatenate(columns), np.concatenate(weights)
 
 

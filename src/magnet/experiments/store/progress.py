@@ -13,6 +13,9 @@ from typing import Any
 from magnet.experiments.store import Store
 from magnet.experiments.store.jobs import Job, beside
 
+LIVE_SECONDS, PRINTED_SECONDS = 0.5, 5.0  # between two looks at the store, with a terminal and without
+FRAME_LINES, MIN_LINES = 4, 3  # title, head and margins of the table, and rows that are always shown
+
 #: The metric in the progress table and its factor, by kind of run.
 TELLING = {"classify": ("test_accuracy", 100.0), "image": ("local_psnr", 1.0), "detect": ("cell_auroc", 1.0)}
 
@@ -73,12 +76,12 @@ def progress(
         began, ended = time.monotonic(), False
         with Store(store.path, store.versions) as own, live or nullcontext():
             while not ended:
-                ended = done.wait(0.5 if live else 5.0)  # one more look after the end
+                ended = done.wait(LIVE_SECONDS if live else PRINTED_SECONDS)  # one more look after the end
                 lines = state(own, jobs)
                 counts.append(sum(line.done for line in lines.values()))
                 words = in_words(lines, time.monotonic() - began, counts[-1] - counts[0])
                 if live:
-                    live.update(table(lines, words, console.height - 4), refresh=True)
+                    live.update(table(lines, words, console.height - FRAME_LINES), refresh=True)
                 elif say is not None and counts[-2:-1] != counts[-1:]:
                     say(words)
 
@@ -102,7 +105,7 @@ def table(lines: Lines, title: str, height: int = 40) -> Any:
     for name in ("dataset", "corruption", "method", "", "runs", "so far"):
         shown.add_column(name, justify="right" if name in ("runs", "so far") else "left")
     order = sorted(lines.items(), key=lambda item: (not item[1].running, item[1].done == item[1].total))
-    for place, line in order[: max(3, height - 4)]:
+    for place, line in order[: max(MIN_LINES, height - FRAME_LINES)]:
         so_far = f"{statistics.fmean(line.values):.2f}" if line.values else ""
         counts = f"{line.done}/{line.total}" + (f" [red]{line.failed} failed[/red]" if line.failed else "")
         style = "bold" if line.running else ("dim" if line.done == line.total else "")
