@@ -42,3 +42,7 @@ def test_a_column_in_capitals_stays_so_but_abbreviations_among_names_do_too() ->
     found = rewritten([*upper, *upper, "Oak Mews", "Elm Mews", "Fir Mews"])
     assert found == {40: ("OAK MEWS", True), 41: ("ELM MEWS", True), 42: ("FIR MEWS", True)}
     assert rewritten([*TOWNS, "NASA", "UNESCO", "FIFA"]) == {}
+
+
+def test_the_layout_of_texts_of_several_lines_is_left_alone() -> None:
+    assert rewritten([*TOWNS, "Ulm\n  old town", "Kiel \n port", "Mainz\n\n  centre"]) == {}

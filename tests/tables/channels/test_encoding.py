@@ -11,6 +11,11 @@ def test_a_text_decoded_with_the_wrong_code_page_is_restored(found: Any) -> None
     assert found(encoding.rewrite, {"name": ["MÃ¼ller", "Meyer"]}) == {(0, 0, "Müller")}
 
 
+def test_a_garbled_text_that_is_unusual_is_restored_where_the_column_holds_the_right_one(found: Any) -> None:
+    garbled = "Škoda".encode().decode("latin-1")
+    assert found(encoding.rewrite, {"make": [garbled, "Seat", "Škoda"]}) == {(0, 0, "Škoda")}
+
+
 def test_umlauts_and_plain_text_are_left_alone(found: Any) -> None:
     assert found(encoding.rewrite, {"name": ["Müller", "Meyer", "Ørsted"]}) == set()
 

@@ -23,6 +23,13 @@ def test_a_group_that_is_blank_as_a_whole_is_left_alone(found: Any) -> None:
     assert found(audit, {"zip": [str(k % 4) for k in range(40)], "town": towns}) == set()
 
 
+def test_a_column_of_one_value_and_blanks_is_a_flag(found: Any) -> None:
+    flags = ["yes" if k % 4 == 1 else "" for k in range(40)]
+    assert found(audit, {"zip": [str(k % 4) for k in range(40)], "closed": flags}) == set()
+    flags[5] = ""
+    assert found(audit, {"zip": [str(k % 4) for k in range(40)], "closed": flags}) == set()
+
+
 def numbers(seed: int) -> tuple[np.random.Generator, dict[str, list[str]]]:
     rng = np.random.default_rng(seed)
     return rng, {name: [f"{x:.3f}" for x in rng.normal(size=300)] for name in "abcd"}

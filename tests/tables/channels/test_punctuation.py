@@ -29,6 +29,10 @@ def test_a_run_of_other_characters_is_no_lost_mark() -> None:
     assert better([f"{100 + 7 * k}-{400 + 7 * k}" for k in range(40)] + ["e12345", "123456"]) == {41: "123-456"}
 
 
+def test_a_word_as_long_as_two_is_no_lost_hyphen() -> None:
+    assert better(["Part-Time", "Full-Time"] * 20 + ["Seasonal"]) == {}
+
+
 def test_lists_take_the_separator_of_most_if_their_parts_are_known() -> None:
     found = better([*GENRES, "Comedy, Drama", "Action , Horror", "Drama, Horror", "Dram,a Horror"])
     assert found == {40: "Comedy,Drama", 41: "Action,Horror", 42: "Drama,Horror"}

@@ -7,6 +7,7 @@ from magnet.tables.roles.dates import Moment, parse_moment, write_moment
     ("text", "date", "time"),
     [
         ("2021-02-28", (2021, 2, 28), None),
+        ("2021-28-02", (2021, 2, 28), None),
         ("2/28/2021", (2021, 2, 28), None),
         ("28 Feb 2021", (2021, 2, 28), None),
         ("February 28, 2021", (2021, 2, 28), None),

@@ -24,6 +24,7 @@ def test_numbers(text: str, value: float | None) -> None:
         ("12 oz.", (None, "12", "oz.")),
         ("$1,250.75", ("$", "1,250.75", None)),
         ("USD 5", ("USD ", "5", None)),
+        ("5 m/s", (None, "5", "m/s")),
         ("7%", (None, "7", "%")),
         ("src5", None),
         ("<5", None),

@@ -30,7 +30,8 @@ def rewrite(texts: Texts) -> Iterator[WrongText]:
 
 
 def _tidy(text: str) -> str:
-    return SPACES.sub(" ", text).strip(" \t")
+    """Without extra white space; texts of several lines are laid out on purpose."""
+    return text if "\n" in text else SPACES.sub(" ", text).strip(" \t")
 
 
 def _spaces(texts: Texts) -> Iterator[WrongText]:

@@ -28,6 +28,11 @@ def repair(text: str) -> str:
     ftfy = optional_ftfy()
     if ftfy is not None:
         return str(ftfy.fix_encoding(text))
+    return _decoded(text)
+
+
+def _decoded(text: str) -> str:
+    """The text that is valid UTF-8 in the bytes of a western code page; the text itself if there is none."""
     for page in PAGES:
         try:
             fixed = text.encode(page).decode("utf-8")
@@ -50,8 +55,11 @@ def optional_ftfy() -> ModuleType | None:
 
 @text_test("encoding", min_rows=1)
 def rewrite(texts: Texts) -> Iterator[WrongText]:
-    """Cells whose text was decoded with the wrong code page."""
+    """Cells whose text was decoded with the wrong code page. What the heuristics of ftfy leave alone (a garbled
+    ``Škoda``) is repaired where the column also holds the right text."""
     for code, text, _ in texts:
         fixed = repair(text)
+        if fixed == text and (plain := _decoded(text)) in texts.column.index:
+            fixed = plain
         if fixed != text:
             yield code, fixed, SURE, f"{text!r} is {fixed!r} decoded with the wrong character set: encoding"

@@ -80,6 +80,8 @@ def _determines(other: CodedColumn, column: CodedColumn, empty: Bools) -> tuple[
     others = np.maximum(size[large] - 1, 1).sum()
     share = float((leading[large] - 1).sum() / others)
     chance: Floats = np.bincount(column.current[full], minlength=width) / full.sum()
+    if chance.max() == 1:
+        return None  # one value or none is a flag, which nothing determines
     if share < DETERMINED or share < 1 - UNEXPLAINED * (1 - float(chance.max())):
         return None
     if dispersion(np.bincount(group[empty], minlength=groups), np.bincount(group, minlength=groups)) > UNEVEN:

@@ -118,7 +118,7 @@ def _frames(texts: Texts) -> dict[int, str]:
     kinds = {_kinds(RUN.findall(t)) for _, t, _ in texts if tuple(map(len, RUN.findall(t))) == sizes}
     for k, observed, _ in texts:
         runs = RUN.findall(observed)
-        if len(runs) == 1 and len(runs[0]) == sum(sizes):
+        if len(runs) == 1 and len(runs[0]) == sum(sizes) and not runs[0].isalpha():  # Seasonal is not Part-Time
             ends = np.cumsum(sizes).tolist()
             runs = [runs[0][end - size : end] for size, end in zip(sizes, ends, strict=True)]
         elif len(sizes) == 1 and len(runs) > 2 and all(map(str.isdigit, runs)):  # 978-0-19-853453-1 among plain ones

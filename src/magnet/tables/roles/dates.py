@@ -78,6 +78,8 @@ def _date(match: re.Match[str], layout: str, day_first: bool) -> tuple[tuple[int
     else:
         month, day = int(parts["month"]), int(parts["day"])
         texts = (parts["month"], parts["day"])
+        if layout == "ymd" and day <= 12 < month:  # 2019-24-06
+            month, day, layout = day, month, "ydm"
     if not (1 <= month <= 12 and FIRST_YEAR <= year <= LAST_YEAR and 1 <= day <= monthrange(year, month)[1]):
         return None
     padded = all(len(t) == 2 for t in texts)
@@ -167,6 +169,7 @@ def write_moment(moment: Moment, style: Style) -> str | None:
         m, d, s = format(month, pad), format(day, pad), style.separator
         out = {
             "ymd": f"{y}{s}{m}{s}{d}",
+            "ydm": f"{y}{s}{d}{s}{m}",
             "mdy": f"{m}{s}{d}{s}{y}",
             "dmy": f"{d}{s}{m}{s}{y}",
             "compact": f"{y}{m}{d}",

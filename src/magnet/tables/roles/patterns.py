@@ -12,7 +12,7 @@ NUMBER = re.compile(r"[-+]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?:[eE]
 UNIT_NUMBER = re.compile(
     r"\s*(?P<before>[^\w\s\-+.,:/()<>≤≥~≈±=]{1,3}\s?|[^\W\d_]{1,3}\s)?"  # $5 and USD 5; src5 is a name, <5 a bound
     r"(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|[-+]?\.\d+)"
-    r"\s*(?P<after>%|[^\W\d_][^\d,;:/()]{0,23})?\s*"
+    r"\s*(?P<after>%|[^\W\d_][^\d,;:/()]{0,23}(?:/[^\W\d_]{1,4})?)?\s*"  # min, m/s
 )
 DISGUISED_TEXTS = """n/a, na, n.a., nan, null, none, nil, ?, ??, ???, -, --, ---, ., *, **, ***, ****, unknown, unk,
 #n/a, #null!, #value!, #ref!, #div/0!, missing, (missing), tbd, tba, n/k, not_available, unspecified, undefined, <na>,
