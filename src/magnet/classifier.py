@@ -34,6 +34,8 @@ from magnet.recovery.candidates import AS_IT_IS, LAMBDAS, Candidate, repair_cand
 from magnet.untrusted import open_npz, read_object
 
 FORMAT = "magnet-classifier-5"
+#: Of the training nodes, one in so many validates where the data have no validation nodes.
+HELD_OUT = 5
 #: Members of smaller weight do not change a probability in its third digit; they are not kept.
 MIN_WEIGHT = 1e-3
 #: Arguments that are settings of every network.
@@ -178,7 +180,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise ValueError(f"{nodes.numel()} nodes are labeled for training; at least 2 are needed")
             order = nodes[torch.randperm(nodes.numel(), generator=torch.Generator().manual_seed(self.seed))]
             val = torch.zeros_like(train)
-            val[order[: max(1, nodes.numel() // 5)]] = True
+            val[order[: max(1, nodes.numel() // HELD_OUT)]] = True
         val = val.cpu() & labeled
         return train & ~val, val
 

@@ -16,6 +16,8 @@ from magnet.graph import FloatArray, Graph
 
 #: Above this many nodes the eigenvectors of ``method="exact"`` would take more than about 3 GB.
 EXACT_LIMIT = 20_000
+#: Points for each degree at which the polynomials are evaluated for the frame bounds; a polynomial has fewer extrema.
+BOUND_ANGLES = 64
 
 
 class FilterBank(ABC):
@@ -261,7 +263,7 @@ class FrameletTransform:
         if self.method == "exact":
             energy = (self.kernels(self._eigen[0]) ** 2).sum(0)
         else:
-            angles = np.linspace(0.0, np.pi, 64 * (self.degree + 1))
+            angles = np.linspace(0.0, np.pi, BOUND_ANGLES * (self.degree + 1))
             series = self.coefficients @ np.cos(np.outer(np.arange(self.degree + 1), angles))
             energy = (series**2).sum(0)
         return float(energy.min()), float(energy.max())

@@ -18,6 +18,7 @@ from magnet.detection.verdict import Verdict
 
 _SAMPLE = 4_000_000  # cells that the share is estimated on
 _MAX_SHARE = 0.05  # of wrong cells: where more are far out, the column has heavy tails
+_FIRST_SHARE, _TOLERANCE, _STEPS = 0.01, 1e-5, 20  # of the estimate of the share; it moves little after five steps
 _NO_OUTLIER, _NOT_NUMERIC = -20.0, -60.0  # log ratios: no probability beside any share; less than any of a number
 
 
@@ -41,7 +42,9 @@ class ZScore(Detector):
         def expected_share(share: float) -> float:
             return float(torch.sigmoid(sample + log_odds(share)).mean())
 
-        share = empirical_bayes_share(expected_share, (MIN_PROBABILITY, _MAX_SHARE), tol=1e-5, max_iter=20, start=0.01)
+        share = empirical_bayes_share(
+            expected_share, (MIN_PROBABILITY, _MAX_SHARE), _TOLERANCE, _STEPS, start=_FIRST_SHARE
+        )
         judge = partial(_judge, model, log_odds(share))
         best, log_right = torch.zeros(2, data.num_nodes, device=data.device)
         for first, last in data.ranges():

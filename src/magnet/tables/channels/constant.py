@@ -52,7 +52,7 @@ def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:
         exceptions = np.isfinite(x) & (x != constant)
         if not np.isfinite(constant) or constant == 0 or np.isfinite(x).sum() < NUMERIC * n:
             continue
-        if _scattered(x[exceptions], constant, int(counts[mode])) and not _explained(table, j, exceptions, x):
+        if _scattered(x[exceptions], constant, int(counts[mode])) and not _predictable(table, j, exceptions, x):
             usual = f"{int(counts[mode])} of {n} rows have {column.values[mode]!r}"
             for row in np.flatnonzero(exceptions).tolist():
                 why = (
@@ -79,7 +79,7 @@ def _scattered(others: Floats, constant: float, count: int) -> bool:
     return bool((repeats * (repeats - 1) / 2).sum() <= COLLISIONS * expected + 2)
 
 
-def _explained(table: CodedTable, position: int, exceptions: Bools, x: Floats) -> bool:
+def _predictable(table: CodedTable, position: int, exceptions: Bools, x: Floats) -> bool:
     """Whether another column, or the previous row, explains where the exceptions are or how large they are."""
     from scipy.stats import spearmanr  # a second of imports for the rare column that needs it
 

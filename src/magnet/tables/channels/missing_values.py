@@ -20,7 +20,7 @@ CHANCE = 0.85  # a scattered blank in a determined column
 OTHERS = 2  # filled rows that a group must have besides the blank
 CLEAR = 0.8  # share of a group's filled cells that must agree
 UNEXPLAINED = 0.3  # of the cells off the commonest value that the groups may leave unexplained
-FEW_BLANKS, ENOUGH = 0.2, 5  # highest share and lowest number of blanks whose place can be tested
+MAX_BLANKS, MIN_BLANKS = 0.2, 5  # highest share and lowest number of blanks whose place can be tested
 COLUMNS = 3  # columns with blanks of one rate that show a process which loses values
 LOST = 0.7  # chance that a blank of such a process lost a value
 
@@ -42,7 +42,7 @@ def audit(table: CodedTable) -> Iterator[tuple[int, Finding]]:
         others = ((other, _determines(other, column, empty)) for other in table.columns if other is not column)
         found = [(result[0], other, result[1]) for other, result in others if result is not None]
         if not found:
-            if ENOUGH <= empty.sum() <= FEW_BLANKS * len(empty) and not located(table, j, empty):
+            if MIN_BLANKS <= empty.sum() <= MAX_BLANKS * len(empty) and not located(table, j, empty):
                 lost[j] = np.flatnonzero(empty)
             continue
         lost[j] = np.flatnonzero(empty)

@@ -23,11 +23,11 @@ BEHIND = re.compile(
 )
 WORD = re.compile(r"(?P<core>.*\d)(?P<remark>\s+[^\W\d_]{2,12}\.?)", re.S)
 LETTER = "a letter"  # single letters behind values are one remark, whichever they are
-MOST = 0.4  # share of the filled cells; more remarks are part of the values
+MAX_REMARKS = 0.4  # share of the filled cells; more remarks are part of the values
 SHARE = 0.3  # of the rows of one value that may have a remark; a version of its own stands beside few others
 AFFIX = 12  # characters of something added or missing
 NOISE = frozenset(".,;:'\"?!*_`^|~\\")  # marks that mean nothing behind or before a value
-FEW, NEARLY_ALL = 0.1, 0.85  # share of the rows with an affix up to which it is added, and from which it is missing
+MAX_ADDED, MIN_LOST = 0.1, 0.85  # share of the rows with an affix up to which it is added, and from which it is missing
 LABEL = 3  # letters before a number (FY2015)
 AT_HOME = 0.8  # share of the remarked values that the column also holds without a remark
 
@@ -51,7 +51,7 @@ def rewrite(texts: Texts) -> Iterator[WrongText]:
     kinds = bare.tally(_kind) if {"number", "moment"} & set(found) else Counter[str]()
     for remark, cores in found.items():
         rows = texts.rows(cores)
-        if rows < REPEATS or rows > MOST * texts.total:
+        if rows < REPEATS or rows > MAX_REMARKS * texts.total:
             continue
         if remark in ("number", "moment"):
             kept = cores if kinds[remark] + rows >= FORMAT_SHARE * texts.total else {}
@@ -81,12 +81,12 @@ def _affixes(texts: Texts) -> Iterator[WrongText]:
         bare = texts.without(set(held.codes))
         values = texts.column.values
         label = not behind and affix.isalpha() and len(affix) <= LABEL
-        if held.total <= FEW * texts.total and (label or NOISE.issuperset(affix.strip())):
+        if held.total <= MAX_ADDED * texts.total and (label or NOISE.issuperset(affix.strip())):
             kept = _scattered({k: values[short] for k, short in found}, held.total, bare)
             why = (
                 f"{held.total} cells have {affix!r} {'after' if behind else 'before'} the value, most have not: format"
             )
-        elif held.total >= NEARLY_ALL * texts.total and not texts.column.role.arithmetic:
+        elif held.total >= MIN_LOST * texts.total and not texts.column.role.arithmetic:
             kept = _scattered({short: values[k] for k, short in found}, bare.total, held)
             why = f"{held.total} cells {'end' if behind else 'begin'} with {affix!r}, this one does not: format"
         else:

@@ -125,7 +125,7 @@ class _Passes:
     def __post_init__(self) -> None:
         shape = (len(self.columns[0].x) if self.columns else 0, len(self.columns))
         self.wrong, self.center, self.spread = np.zeros(shape), np.zeros(shape), np.ones(shape)
-        self.doubt = np.zeros(shape, dtype=bool)
+        self.is_doubted = np.zeros(shape, dtype=bool)
         self.blocks: list[tuple[str, ...] | None] = [None] * shape[1]
         self.densities: list[WrongDensity | None] = [None] * shape[1]
         self.rates, self.shares = [RATE] * shape[1], kind_shares()
@@ -138,9 +138,9 @@ class _Passes:
     def trust_arithmetic(self, wrong: Sequence[Floats], value: Sequence[Floats]) -> None:
         """Suspect cells that break exact relations, and replace them by the exact value."""
         for k, column in enumerate(self.columns):
-            self.doubt[:, k] = wrong[k] > DOUBTED
-            self.center[self.doubt[:, k], k] = column.scale.forward(value[k][self.doubt[:, k]])
-        self.exact, self.exact_values = self.doubt.copy(), self.center[self.doubt]
+            self.is_doubted[:, k] = wrong[k] > DOUBTED
+            self.center[self.is_doubted[:, k], k] = column.scale.forward(value[k][self.is_doubted[:, k]])
+        self.exact, self.exact_values = self.is_doubted.copy(), self.center[self.is_doubted]
 
     def run(self, step: int, cluster: str | None) -> None:
         """One pass."""
@@ -152,7 +152,7 @@ class _Passes:
         each = range(len(self.columns))
         map_threads(partial(self._find_density, log_wrong), each, self.threads)
         u, localized = localize_in_rows(
-            u, context.cells, self.doubt, self.center, self.spread, self.slopes, log_wrong + np.log(mean)
+            u, context.cells, self.is_doubted, self.center, self.spread, self.slopes, log_wrong + np.log(mean)
         )
         del context
         judged = map_threads(partial(self._judge, u, log_wrong, mean, step), each, self.threads)
@@ -165,7 +165,7 @@ class _Passes:
             self.wrong = np.where(localized > 0, self.wrong * localized, self.wrong)
         else:
             distance = u * (1 + np.abs(far_out) / FAR_OUT + (localized > 0))
-            self.doubt = doubted(self.wrong, distance, self.doubt) | self.exact
+            self.is_doubted = doubted(self.wrong, distance, self.is_doubted) | self.exact
 
     def _find_density(self, log_wrong: Floats, k: int) -> None:
         """Fill in column k of the log densities of wrong values, in units of the residuals ``[n, q]``."""
@@ -181,7 +181,7 @@ class _Passes:
         cells, whole = np.empty(likely.shape), np.empty(likely.shape)
         known = np.empty(likely.shape, dtype=bool)
         for k, c in enumerate(self.columns):
-            known[:, k] = np.isfinite(c.y) & ~self.doubt[:, k]
+            known[:, k] = np.isfinite(c.y) & ~self.is_doubted[:, k]
             whole[:, k] = np.where(known[:, k], c.y, np.clip(likely[:, k], -CUT, CUT))
             cells[:, k] = np.clip(whole[:, k], -CUT, CUT)
         unsure = np.where(known | self.exact, 0.0, self.spread)
@@ -192,7 +192,7 @@ class _Passes:
         wanted = []
         for k, c in enumerate(self.columns):
             chosen = () if k in self.alone else self.blocks[k] if step > 1 else None
-            wanted.append((k, c.y, c.judged & ~self.doubt[:, k], chosen, c.floor))
+            wanted.append((k, c.y, c.judged & ~self.is_doubted[:, k], chosen, c.floor))
         u = np.full(self.wrong.shape, np.nan)
         for k, found in enumerate(results_in_order(predict, context, wanted, cluster, self.threads)):
             if found is None:
@@ -237,10 +237,10 @@ class _Passes:
             else:
                 wrong, center, spread = (part[:, k].copy() for part in (self.wrong, self.center, self.spread))
                 out.append(column.verdict(wrong, center, spread, density, self.blocks[k] or ()))
-        self._doubt_factors(out)
+        self._reject_false_factors(out)
         return out
 
-    def _doubt_factors(self, verdicts: Sequence[ColumnVerdict]) -> None:
+    def _reject_false_factors(self, verdicts: Sequence[ColumnVerdict]) -> None:
         """No value is suggested with confidence by a factor that leaves the corrected values elsewhere than right ones.
 
         Values that were multiplied by 20 are often plausible divided by 10. But if 10 were the factor, the corrected

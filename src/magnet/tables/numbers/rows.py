@@ -15,7 +15,7 @@ FAR_OUT = 3.0  # spreads
 
 
 def localize_in_rows(
-    u: Floats, cells: Floats, doubt: Bools, center: Floats, spread: Floats, slopes: Floats, log_wrong: Floats
+    u: Floats, cells: Floats, is_doubted: Bools, center: Floats, spread: Floats, slopes: Floats, log_wrong: Floats
 ) -> tuple[Floats, Floats]:
     r"""Explain each row by at most one wrong cell (error localization; Fellegi and Holt 1976).
 
@@ -31,7 +31,7 @@ def localize_in_rows(
     Args:
         u: residuals over their spreads, NaN if missing.
         cells: values that the predictions were made from.
-        doubt: cells that already equal their prediction.
+        is_doubted: cells that already equal their prediction.
         center, spread: predictions.
         slopes: of the predictions in the cells and in their squares ``[2, q, q]``.
         log_wrong: log densities of the observed values if they are wrong, times their rate, in the units of u.
@@ -45,7 +45,7 @@ def localize_in_rows(
     best, scores = np.nansum(right, axis=1), np.full((rows.size, u.shape[1]), -np.inf)
     explained, which = u[rows], np.full(rows.size, -1)
     for j in np.flatnonzero(slopes.any(axis=(0, 1))).tolist():
-        old, free = cells[rows, j], ~doubt[rows, j]
+        old, free = cells[rows, j], ~is_doubted[rows, j]
         new = np.where(free, np.clip(center[rows, j], -CUT, CUT), old)
         squares = np.minimum(new * new, MAX_SQUARE) - np.minimum(old * old, MAX_SQUARE)
         moved = np.outer(new - old, slopes[0, :, j]) + np.outer(squares, slopes[1, :, j])
@@ -71,13 +71,13 @@ def doubted(wrong: Floats, distance: Floats, before: Bools) -> Bools:
     The distance is that from the prediction, longer where the value is far out in its column too: a wrong cell moves
     the predictions of the others, but it does not move the others.
     """
-    doubt = before & (wrong > DOUBTED)
-    rest = np.where((wrong > DOUBTED) & ~doubt, np.abs(distance), 0.0)
+    out = before & (wrong > DOUBTED)
+    rest = np.where((wrong > DOUBTED) & ~out, np.abs(distance), 0.0)
     if rest.shape[1]:
         worst = rest.argmax(axis=1)
         rows = np.flatnonzero(rest[np.arange(len(rest)), worst] > 0)
-        doubt[rows, worst[rows]] = True
-    return doubt
+        out[rows, worst[rows]] = True
+    return out
 
 
 def in_unusual_rows(wrong: Floats, y: Floats, u: Floats) -> Bools:

@@ -25,7 +25,7 @@ _FORBIDDEN = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 @dataclass(frozen=True)
-class Place:
+class Span:
     """Byte range ``[start, stop)`` of an element's text in the UTF-8 file; ``tag`` is set where the
     element is empty (``<data key="d0"/>``) and has to be opened to hold text."""
 
@@ -153,8 +153,8 @@ class _Document:
     defaults: dict[str, str] = field(default_factory=dict)
     ids: list[str] = field(default_factory=list)
     rows: list[dict[str, str]] = field(default_factory=list)
-    cells: list[dict[str, Place]] = field(default_factory=list)
-    ends: list[Place] = field(default_factory=list)
+    cells: list[dict[str, Span]] = field(default_factory=list)
+    ends: list[Span] = field(default_factory=list)
     nested: set[str] = field(default_factory=set)
     edges: list[tuple[str, str]] = field(default_factory=list)
     weights: dict[int, str] = field(default_factory=dict)
@@ -211,17 +211,17 @@ class _Document:
                 self.weights[len(self.edges) - 1] = text
         elif path == ["graphml", "graph", "node"]:
             inside = self._inside(self.begun, at)
-            self.ends.append(inside if inside.tag else Place(at, at))
+            self.ends.append(inside if inside.tag else Span(at, at))
         path.pop()
 
-    def _inside(self, start: int, stop: int) -> Place:
+    def _inside(self, start: int, stop: int) -> Span:
         """The text of the element whose tag begins at ``start`` and whose end tag begins at ``stop``."""
         tag = _START_TAG.match(self.content, start)
         if tag is None:
             raise BadTable(f"{self.path} has a tag at byte {start} that cannot be read")
         if tag[2]:
-            return Place(tag.end() - 2, tag.end(), tag[1])
-        return Place(tag.end(), stop)
+            return Span(tag.end() - 2, tag.end(), tag[1])
+        return Span(tag.end(), stop)
 
 
 _WITH_TEXT = (

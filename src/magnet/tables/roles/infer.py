@@ -15,7 +15,7 @@ from magnet.tables.roles.patterns import PHONE, UNIT_NUMBER, disguised_blank, nu
 if TYPE_CHECKING:
     from magnet.tables.coded import CodedColumn, CodedTable, Texts
 
-MOST = 0.7  # share of filled cells that must agree with a role; leaves room for the 25 % errors of rate_cap
+MIN_AGREEING = 0.7  # share of filled cells that must agree with a role; leaves room for the 25 % errors of rate_cap
 UNIQUE = 0.95  # different values per filled cell from which values hardly repeat
 FIXED_WIDTH = 0.85  # share of the cells of one length from which numbers have a fixed width
 DETERMINED = 0.9  # share of the rows of repeated texts that hold the leading number of their text
@@ -53,7 +53,7 @@ def _phone(texts: Texts, table: CodedTable) -> Role | None:
         )
 
     named = bool(PHONE_NAME.search(texts.column.name))
-    phones = texts.at_least(MOST, dialed)
+    phones = texts.at_least(MIN_AGREEING, dialed)
     if phones is None:
         return None
     return Role("phone", f"{phones.total / texts.total:.0%} of the filled cells are written like phones")
@@ -71,7 +71,7 @@ def _moment(texts: Texts, table: CodedTable) -> Role | None:
 def _numeric(texts: Texts, table: CodedTable) -> Role | None:
     numbers = [(text, rows) for _, text, rows in texts if number(text) is not None]
     rows_with_number = sum(rows for _, rows in numbers)
-    if rows_with_number < MOST * texts.total:
+    if rows_with_number < MIN_AGREEING * texts.total:
         return None
     whole = all(WHOLE.fullmatch(v.strip()) for v, _ in numbers)
     lengths = np.bincount([len(v.strip()) for v, _ in numbers], weights=[c for _, c in numbers])
@@ -136,7 +136,7 @@ def _unit(texts: Texts, table: CodedTable) -> Role | None:
     written = {k: match["before"] or match["after"] for k, match in texts.matching(UNIT_NUMBER).items()}
     units = texts.tally_codes({k: unit.strip() for k, unit in written.items() if unit})
     share = sum(rows for _, rows in units.most_common(FEW_UNITS)) / texts.total
-    if share < MOST:
+    if share < MIN_AGREEING:
         return None
     shown = ", ".join(repr(u) for u, _ in units.most_common(3))
     return Role("unit", f"{share:.0%} of the filled cells are numbers with a unit ({shown})")
