@@ -23,7 +23,7 @@ AS_IT_IS = "as it is"
 
 #: On a CPU features are repaired a range of columns at a time: this part of them, so that what the solvers keep of a
 #: range (about ten matrices) is no larger than the features, but at least this many, so that every thread has some.
-PIECES, MIN_WIDTH = 12, 128
+PIECES, MIN_WIDTH = 24, 64
 
 
 @dataclass(frozen=True, eq=False)

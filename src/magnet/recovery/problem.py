@@ -268,13 +268,15 @@ def step_parameter(settings: Settings, d: Tensor, X: Tensor, trust: Tensor) -> T
 def _spreads(transform: FrameletTransform, x: Tensor, trust: Tensor) -> Tensor:
     """Robust standard deviation ``[bands, d]`` of the coefficients of some columns at trusted cells: 1.4826 MAD, or the
     rms where that is tiny."""
-    bands, trusted = transform.analysis(x.contiguous()), trust > 0.5
-    count = trusted.sum(0)
-    rms = torch.sqrt(bands.square().masked_fill_(~trusted, 0.0).sum(1) / count.clamp(min=1))
-    bands.masked_fill_(~trusted, torch.nan)  # in place: the coefficients are several times as large as x
-    center = bands.nanmedian(dim=1, keepdim=True).values
-    mad = NORMAL_MAD * bands.sub_(center).abs_().nanmedian(dim=1).values
-    return torch.where((count > 0) & (mad >= TINY_SPREAD * rms), mad, rms)
+    bands, untrusted = transform.analysis(x.contiguous()), trust <= 0.5
+    count = (~untrusted).sum(0)
+    found = []
+    for band in bands:  # one at a time and in place: the coefficients are several times as large as x
+        rms = torch.sqrt(band.square().masked_fill_(untrusted, 0.0).sum(0) / count.clamp(min=1))
+        band.masked_fill_(untrusted, torch.nan)
+        mad = NORMAL_MAD * band.sub_(band.nanmedian(dim=0).values).abs_().nanmedian(dim=0).values
+        found.append(torch.where((count > 0) & (mad >= TINY_SPREAD * rms), mad, rms))
+    return torch.stack(found)
 
 
 def _row_spread(coefficients: Tensor) -> Tensor:
