@@ -102,6 +102,7 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
         return_freed_memory()  # of copies that were made to recognize the columns
         with stage_resources(prepared), connected(cluster):
             verdict = self._detect(prepared)
+        return_freed_memory()
         self.verdict_: Verdict = replace(
             verdict,
             node_scores=verdict.node_scores.to(home),

@@ -284,6 +284,8 @@ class Committee:
             nodes = problem.val_mask.cpu()
             member.temperature = calibration(member.probability_of(member.logits[nodes]), problem.y.cpu()[nodes])
             self.members[job.problem].append(member)
+        del groups, model, fitted
+        return_freed_memory()  # of the training, before the features of the next batch are made
 
     def _features(self, jobs: Sequence[_Job]) -> list[tuple[_CandidateFeatures, list[_Job]]]:
         """Features, and the jobs on them; problems with the same matrix share it."""

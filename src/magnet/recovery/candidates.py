@@ -82,10 +82,10 @@ def repair_candidates(
         ['as it is', 'feature propagation', 'propagation 3', 'framelet 1']
     """
 
-    def framelet(strength: float) -> Tensor:
+    def framelet(strength: float, at: slice = slice(None)) -> Tensor:
         return recover(
-            x,
-            soft_trust,
+            x[:, at],
+            soft_trust[:, at],
             framelets(graph),
             strength=strength,
             max_iter=max_iter,
@@ -94,25 +94,31 @@ def repair_candidates(
             penalty=penalty,
             tol=0.0,
             history=False,
-            block_columns=width if penalty == "element" else None,
         ).x
 
-    def smoothed(lam: float) -> Tensor:
+    def smoothed(lam: float, at: slice = slice(None)) -> Tensor:
+        return propagate(x[:, at], soft_trust[:, at].square(), graph, lam=lam).x
+
+    def in_ranges(repair: Callable[[slice], Tensor]) -> Tensor:
+        """A repair of all columns, which do not depend on one another, a range at a time."""
         if width is None:
-            return propagate(x, soft_trust.square(), graph, lam=lam).x
+            return repair(slice(None))
         out = torch.empty_like(x)
         for first in range(0, x.shape[1], width):
             at = slice(first, first + width)
-            out[:, at] = propagate(x[:, at], soft_trust[:, at].square(), graph, lam=lam).x
+            out[:, at] = repair(at)
         return out
 
     width = _columns_at_once(x)
+    framelets_of = [partial(framelet, s) for s in strengths]
+    if penalty == "element":  # the group penalty couples the columns
+        framelets_of = [partial(in_ranges, repair) for repair in framelets_of]
 
     return [
         Candidate(AS_IT_IS, lambda: x),
         Candidate("feature propagation", lambda: propagate(x, trust, graph, lam=0.0, block_columns=width).x, True),
-        *(Candidate(f"propagation {lam:g}", partial(smoothed, lam), True) for lam in lambdas),
-        *(Candidate(f"framelet {s:g}", partial(framelet, s), True) for s in strengths),
+        *(Candidate(f"propagation {lam:g}", partial(in_ranges, partial(smoothed, lam)), True) for lam in lambdas),
+        *(Candidate(f"framelet {s:g}", repair, True) for s, repair in zip(strengths, framelets_of, strict=True)),
     ]
 
 
