@@ -58,6 +58,7 @@ def one_graph(number: int) -> dict[str, Any]:
         "share": fitted.share_,
         "power": gate.power,
         "adjusted": gate.adjusted,
+        "false_share": gate.false_share,
         "open": gate.open,
         "flagged": int(flagged.sum()),
         "right": int((flagged & truth).sum()),

@@ -148,7 +148,11 @@ class GateOptions:
     Args:
         level: error rate of the test that rows are exchangeable over nodes.
         max_share: where more rows than this look swapped, the right ones are not the majority that detection needs.
-        max_false_share: expected share of right rows among the flagged ones up to which rows are flagged.
+        max_false_share: expected share of right rows among the flagged ones up to which rows are flagged. The binormal
+            model expects too many: of 800 synthetic graphs (``results/gate.md``) those with .33 to .36 have a true
+            share of .28, and none of 21 clean ones is flagged; beyond .37 clean ones are. A third, which stood here
+            before, kept the gate of ``benchmarks/scale.py``'s graph closed at a million nodes (.334) and open at
+            100 000 (.322), where .20 of the flagged rows are right.
         confidence: one-sided level of the confidence limits of that share and of the share of swapped rows: small
             graphs must show more.
         reference_share: the expectation is taken for at least this share of swapped rows. For smaller ones the few rows
@@ -157,7 +161,7 @@ class GateOptions:
 
     level: float = 1e-4
     max_share: float = 0.5
-    max_false_share: float = 1 / 3
+    max_false_share: float = 0.36
     confidence: float = 0.05
     reference_share: float = 0.2
 
