@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import pytest
+from typer.testing import CliRunner
 
 import magnet
+from magnet.cli import app
 from magnet.report.page import data_of
 
 
@@ -40,3 +44,39 @@ def test_text_of_the_table_is_escaped_in_notebooks() -> None:
     html = result._repr_html_()
     assert "&lt;b&gt;onee&lt;/b&gt;" in html
     assert "<b>" not in html
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "Float64", "Int64", "double[pyarrow]", "object"])
+def test_codes_for_missing_numbers_become_the_null_of_their_column(kind: str) -> None:
+    numbers = _with_sentinels()
+    nodes = pd.DataFrame({"id": range(300), "t": pd.array(numbers, dtype=kind)})
+    cleaned = magnet.clean(nodes).cleaned["t"]
+    assert cleaned.isna().to_numpy().nonzero()[0].tolist() == [0, 1, 2, 3]
+    assert cleaned.dtype == nodes["t"].dtype
+    assert cleaned[4:].tolist() == nodes["t"][4:].tolist()
+
+
+def test_a_column_without_a_null_keeps_its_codes() -> None:
+    nodes = pd.DataFrame({"id": range(300), "t": _with_sentinels()})
+    result = magnet.clean(nodes)
+    assert result.suspicious_cells["row"].tolist() == [0, 1, 2, 3]
+    assert result.counts["kept"] == 4
+    pd.testing.assert_frame_equal(result.cleaned, nodes)
+
+
+def test_codes_for_missing_numbers_in_parquet_and_polars(tmp_path: Path) -> None:
+    polars = pytest.importorskip("polars")
+    nodes = pd.DataFrame({"id": range(300), "t": _with_sentinels(), "u": _with_sentinels().astype(float)})
+    nodes.to_parquet(tmp_path / "nodes.parquet")
+    arguments = ["clean", str(tmp_path / "nodes.parquet"), "-o", str(tmp_path / "out"), "-q"]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    written = pd.read_parquet(tmp_path / "out" / "cleaned.parquet")
+    assert written[["t", "u"]].isna().sum().tolist() == [4, 4]
+    assert magnet.clean(polars.from_pandas(nodes)).cleaned["u"].null_count() == 4
+
+
+def _with_sentinels() -> np.ndarray:
+    """Whole numbers of which four stand for a missing value."""
+    numbers = np.random.default_rng(0).normal(20, 3, 300).round().astype(int)
+    numbers[:4] = -999
+    return numbers

@@ -37,7 +37,7 @@ class CleanResult:
     @cached_property
     def cleaned(self) -> Any:
         """The table with the changes made: same kind of frame, columns, order, types and index."""
-        changes = changes_of(self.suspicious_cells)
+        changes = changes_of(self.table, self.suspicious_cells)
         if self.native is not None:
             return native_frame(self.native, changes)
         return self.table.changed(changes)

@@ -274,7 +274,7 @@ class Cleaner:
     def _output(self, data: Data | tables.Table) -> Any:
         if isinstance(data, tables.Table):
             assert self.cells_ is not None
-            return data.with_changes(changes_of(self.cells_))
+            return data.with_changes(changes_of(data, self.cells_))
         result = copy.copy(data)
         result.x = self.x_.to(data.x.device)
         return result

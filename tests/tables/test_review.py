@@ -66,7 +66,7 @@ def test_a_threshold_and_a_largest_share_bound_what_happens(table):
 
 def test_suggestions_have_the_type_of_their_column(table):
     cells = list_cells(table, FINDINGS, fix="all")
-    new = table.changed(changes_of(cells))
+    new = table.changed(changes_of(table, cells))
     assert new.dtypes.equals(table.frame.dtypes)
     assert new["age"].tolist() == [41, 40, 42, 43]
     assert new["city"].tolist() == ["Rome", "Rome", "Oslo", ""]

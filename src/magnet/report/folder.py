@@ -30,7 +30,7 @@ def write_folder(record: CleaningRecord, target: Path, run: dict[str, Any], forc
     assert source is not None
     name = f"cleaned{source.suffix}"
     with whole_folder(target, force) as work:
-        source.write(work / name, changes_of(record.cells))
+        source.write(work / name, changes_of(record.table, record.cells))
         write_cells(record.cells, work / "suspicious_cells.csv")
         write_report(record, work / "report.html", run)
         text = json.dumps(_run_record(record, run), indent=1, ensure_ascii=False, default=str)

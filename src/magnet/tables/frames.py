@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 from magnet.graph import Graph, edge_list, is_whole_graph
 from magnet.tables.links import Links, finish
 from magnet.tables.readers.parquet import ArrowTable
-from magnet.tables.values import Change
+from magnet.tables.values import Change, is_null
 
 
 def to_pandas(frame: Any) -> Any:
@@ -77,6 +77,6 @@ def native_frame(frame: Any, changes: Mapping[str, Change]) -> Any:
         series = known[name]
         cells = series.to_list()
         for row, value in zip(rows.tolist(), values, strict=True):
-            cells[row] = value
+            cells[row] = None if is_null(value) else value
         columns.append(nw.new_series(name, cells, series.dtype, backend=known.implementation))
     return known.with_columns(*columns).to_native() if columns else frame

@@ -74,22 +74,30 @@ def list_cells(
 
 
 def _value(table: Table, finding: CellFinding) -> Any:
-    """The suggestion in the type of its column; None without a suggestion, or if the column cannot hold it."""
-    if not finding.suggested:
-        return finding.suggested
+    """The suggestion in the type of its column, ``""`` for a blank; None without a suggestion, or if the column cannot
+    hold it."""
+    if finding.suggested is None:
+        return None
     try:
-        return table.parse_cell(finding.column, finding.suggested)
+        return table.parse_cell(finding.column, finding.suggested) if finding.suggested else _blank(table, finding)
     except ValueError:
         return None
 
 
-def changes_of(cells: pd.DataFrame) -> dict[str, Change]:
-    """The cells to write, by column."""
+def _blank(table: Table, finding: CellFinding) -> str:
+    """A blank, or a ``ValueError`` if the column cannot hold one."""
+    table.parse_cell(finding.column, "")
+    return ""
+
+
+def changes_of(table: Table, cells: pd.DataFrame) -> dict[str, Change]:
+    """The cells to write, by column; a blank is the null of its column."""
     done = cells[cells["action"] != "kept"]
-    return {
-        str(name): (group["row"].to_numpy(dtype=np.int64), group["suggested"].tolist())
-        for name, group in done.groupby("column", sort=False)
-    }
+    changes: dict[str, Change] = {}
+    for name, group in done.groupby("column", sort=False):
+        values = [table.parse_cell(str(name), "") if value == "" else value for value in group["suggested"]]
+        changes[str(name)] = group["row"].to_numpy(dtype=np.int64), values
+    return changes
 
 
 @dataclass(frozen=True, eq=False)

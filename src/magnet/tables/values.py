@@ -160,7 +160,8 @@ def _nothing(series: pd.Series) -> pd.Series:
 
 
 def parser(series: pd.Series) -> Callable[[str], Any]:
-    """The function that makes a value of a column's own type of a text, or raises a ``ValueError``.
+    """The function that makes a value of a column's own type of a text, or raises a ``ValueError``. An empty text
+    becomes the null of the type; whole numbers and flags of NumPy have none.
 
     Example:
         >>> parser(pd.Series([1, 2], dtype="int8"))("300")
@@ -177,23 +178,31 @@ def parser(series: pd.Series) -> Callable[[str], Any]:
         return _arrow_parser(kind.pyarrow_dtype)
     if isinstance(kind, pd.SparseDtype):
         return parser(pd.Series([], dtype=kind.subtype))
+    nullable = not isinstance(kind, np.dtype)  # pd.NA is its null
     if pd.api.types.is_bool_dtype(kind):
-        return _bool
+        return _or_null(_bool, pd.NA) if nullable else _bool
     if pd.api.types.is_integer_dtype(kind):
         limits = np.iinfo(getattr(kind, "numpy_dtype", kind))
-        return partial(_integer, low=int(limits.min), high=int(limits.max))
+        whole = partial(_integer, low=int(limits.min), high=int(limits.max))
+        return _or_null(whole, pd.NA) if nullable else whole
     if pd.api.types.is_float_dtype(kind):
         of = np.dtype(getattr(kind, "numpy_dtype", kind)).type
-        return lambda text: plain(of(_finite(text, float(np.finfo(of).max))))
+        largest = float(np.finfo(of).max)
+        return _or_null(lambda text: plain(of(_finite(text, largest))), pd.NA if nullable else math.nan)
     if isinstance(kind, pd.DatetimeTZDtype) or pd.api.types.is_datetime64_any_dtype(kind):
-        return partial(_time, pd.Timestamp)
+        return _or_null(partial(_time, pd.Timestamp), pd.NaT)
     if pd.api.types.is_timedelta64_dtype(kind):
-        return partial(_time, pd.Timedelta)
+        return _or_null(partial(_time, pd.Timedelta), pd.NaT)
     if kind.name == "object":
         return _object_parser(series)
     if isinstance(kind, pd.StringDtype):
         return str
     return _known(series.dropna().unique(), f"a value that this column of {kind} has")
+
+
+def _or_null(make: Callable[[str], Any], null: Any) -> Callable[[str], Any]:
+    """The same, with a null for an empty text."""
+    return lambda text: make(text) if text else null
 
 
 def _known(values: Iterable[Any], what: str) -> Callable[[str], Any]:
@@ -229,6 +238,8 @@ def _object_parser(series: pd.Series) -> Callable[[str], Any]:
         try:
             return find(text)
         except ValueError:
+            if not text and kind is not str:
+                return None
             if issubclass(kind, np.number):
                 return kind(_finite(text))
             return makers.get(kind, str)(text)
@@ -258,6 +269,8 @@ def _arrow_parser(kind: Any) -> Callable[[str], Any]:
             raise ValueError(f"cells of type {kind} are not written")
 
     def parse(text: str) -> Any:
+        if not text and make is not str:
+            return None
         value = make(text)
         try:
             pa.scalar(value, type=kind)
