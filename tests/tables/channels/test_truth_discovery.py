@@ -1,8 +1,10 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
 from magnet.tables.channels.truth_discovery import rewrite
+from magnet.tables.options import DEFAULT
 from magnet.tables.posterior import judge_table
 
 
@@ -78,3 +80,28 @@ def test_the_entity_with_most_reports_is_chosen_and_writings_of_a_source_do_not_
     cells = {c.row: c for c in judge_table(columns).cells}
     assert set(cells) == {k for k, text in enumerate(columns["departs"]) if text != truth[k]}
     assert all(c.suggested == truth[k] and c.confidence >= 0.9 for k, c in cells.items())
+
+
+def _panel(zones: str, noise: float = 0.0) -> dict[str, list[str]]:
+    """Labels of 20 items in the shops of several zones, each zone with labels of its own, and a share of wrong ones."""
+    rng = np.random.default_rng(0)
+    columns: dict[str, list[str]] = {"shop": [], "item": [], "label": []}
+    for shop, zone in enumerate(zones):
+        for item in range(20):
+            columns["shop"].append(f"shop {shop:02d}")
+            columns["item"].append(f"item {item}")
+            wrong = rng.random() < noise
+            columns["label"].append(f"Z{rng.integers(1000, 9999)}Q" if wrong else f"{zone}{item:03d}X{item * 7}")
+    return columns
+
+
+@pytest.mark.parametrize("zones", ["AAAAAAAAAABB", "AAAABBBBCCCC", "AAAAAABBBBBB", "AABBCCDDEEFF"])
+def test_groups_of_sources_with_facts_of_their_own_are_left_alone(zones: str) -> None:
+    assert judge_table(_panel(zones)).cells == []
+    assert not any(cell.confidence > 0.5 for cell in judge_table(_panel(zones, noise=0.02)).cells)
+
+
+def test_a_single_source_with_facts_of_its_own_is_listed_and_not_written() -> None:
+    cells = judge_table(_panel("AAAAAAAAAAAB")).cells
+    assert {cell.row for cell in cells} == set(range(220, 240))
+    assert all(cell.confidence < DEFAULT.change_from for cell in cells)

@@ -94,3 +94,40 @@ def test_labels_are_judged_only_if_they_take_part_in_arithmetic() -> None:
     found = judge_numbers(x, [1.0] * 4, unsure=[2, 3])
     assert found[2].wrong[5] > 0.9
     assert "labels" in found[3].reason
+
+
+def test_a_plausible_error_of_a_part_or_total_is_not_written_to_another_part() -> None:
+    rng = np.random.default_rng(0)
+    salary = rng.normal(70_000, 20_000, 400).round(-2)
+    bonus = (salary * rng.choice([0, 0.05, 0.1, 0.15], 400)).round(-1)
+    x = np.column_stack([salary, bonus, salary + bonus])
+    x[[5, 50, 100, 150, 200, 250], 2] += 20_000
+    found = judge_numbers(x, [1.0] * 3)
+    assert max(v.wrong[5] for v in found) >= 0.5  # something is wrong there
+    for verdict in found[:2]:
+        assert verdict.confidence[verdict.wrong >= 0.5].max(initial=0.0) < 0.9
+
+
+def test_a_decimal_slip_explains_the_solution_of_rounded_numbers_exactly() -> None:
+    rng = np.random.default_rng(0)
+    bill = rng.gamma(6, 3, 400).round(2)
+    tip = (bill * rng.normal(0.16, 0.03, 400)).round(2)
+    x = np.column_stack([bill, tip, (tip / bill * 100).round(1)])
+    x[[10, 60], 0] *= 10
+    x[110, 0] = bill[110] * 3.3 + 0.11  # no slip: rounded tips and percentages do not tell the cents
+    found = judge_numbers(x, [0.01, 0.01, 0.1])[0]
+    np.testing.assert_allclose(found.suggestion[[10, 60]], bill[[10, 60]])
+    assert found.confidence[[10, 60]].min() > 0.9
+    assert found.wrong[110] >= 0.5
+    assert found.confidence[110] < 0.9
+
+
+def test_the_uncertainty_of_a_solution_covers_the_rounding_of_the_others() -> None:
+    rng = np.random.default_rng(1)
+    exact = rng.uniform(10, 90, (500, 2))
+    x = np.column_stack([exact.round(1), (exact[:, 0] * exact[:, 1]).round(0)])
+    relation = Relation("product", 2, (0, 1))
+    off = np.abs(relation.solve(x, 0) - exact[:, 0])
+    bound = relation.uncertainty(x, [0.1, 0.1, 1.0], 0)
+    assert (off <= bound * 1.01).all()
+    assert np.median(bound / off.clip(1e-3)) < 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +14,7 @@ from magnet.arrays import Floats, Ints, return_freed_memory
 from magnet.cluster import results_in_order
 from magnet.tables.numbers.columns import ColumnVerdict, NumberColumn
 from magnet.tables.numbers.context import CUT, Category, Context
-from magnet.tables.numbers.errors import FACTORS, WrongDensity, is_slip, kind_shares, wrong_density
+from magnet.tables.numbers.errors import FACTORS, ROUNDING, WrongDensity, is_slip, kind_shares, wrong_density
 from magnet.tables.numbers.predict import predict
 from magnet.tables.numbers.relations import Relation, find_relations, localize_errors
 from magnet.tables.numbers.rows import DOUBTED, FAR_OUT, doubted, improbably_many, in_unusual_rows, localize_in_rows
@@ -85,7 +85,6 @@ def judge_numbers(
     judged_names = [names[j] for j in columns] if names else []
     passes = _Passes(list(columns.values()), categories, links, orders, judged_names, threads)
     passes.trust_arithmetic([exact.wrong[:, j] for j in columns], [exact.value[:, j] for j in columns])
-    del exact
     with threadpool_limits(1):
         for step in range(PASSES if columns else 0):
             passes.run(step, cluster)
@@ -93,14 +92,21 @@ def judge_numbers(
     proof = localize_errors(relations, values, steps, _gain(columns, judged))
     proof.wrong[improbably_many(proof.wrong > DOUBTED, values)] = 0.0
     names = names or [f"column {j}" for j in range(q)]
+    certainty = cache(lambda relation, member: relation.certainty(values, steps, member))
     for j, verdict in enumerate(verdicts):
         verdict = verdicts[j] = judged.get(j, verdict)
         verdict.wrong[proof.proved[:, j]] = 0.0
         rows = np.flatnonzero((proof.wrong[:, j] > DOUBTED) & (proof.wrong[:, j] >= verdict.wrong * PROOF))
         verdict.wrong[rows] = np.maximum(verdict.wrong[rows], proof.wrong[rows, j])
-        verdict.suggestion[rows], verdict.confidence[rows] = proof.value[rows, j], proof.wrong[rows, j]
         for row in rows.tolist():
-            verdict.relations[row] = relations[proof.relation[row, j]].written(names)
+            relation = relations[proof.relation[row, j]]
+            verdict.relations[row] = relation.written(names)
+            verdict.suggestion[row], slipped = _solution(relation, values[row][None], steps, j)
+            sure = proof.wrong[row, j]
+            if not all(proof.proved[row, k] for k in relation.members if k != j):
+                # The context holds the exact value of the cell that was blamed first, which then confirms itself.
+                sure = min(sure, exact.wrong[row, j])
+            verdict.confidence[row] = sure if slipped else sure * certainty(relation, j)
     return verdicts
 
 
@@ -273,6 +279,17 @@ class _Passes:
         refuted = (beyond - count / 2 > limit) | (np.abs(above - count / 2) > limit)
         for verdict in verdicts:
             verdict.confidence[refuted[verdict.kind]] = 0.0
+
+
+def _solution(relation: Relation, row: Floats, steps: Sequence[float], member: int) -> tuple[float, bool]:
+    """What a member of a relation must be in a row ``[1, q]``: of the values within the rounding of the others, that
+    which a decimal slip explains. And whether there is such a one."""
+    value, off = float(relation.solve(row, member)[0]), float(relation.uncertainty(row, steps, member)[0])
+    for factor in FACTORS:
+        candidate = row[0, member] / factor
+        if abs(candidate - value) <= off + ROUNDING * steps[member]:
+            return candidate, True
+    return value, False
 
 
 def _arithmetic(relation: Relation, unsure: set[int]) -> bool:

@@ -83,6 +83,22 @@ class Relation:
                 return np.asarray(target * others[0] / self.factor)
             return np.asarray(self.factor * others[0] / target)
 
+    def uncertainty(self, x: Floats, steps: Sequence[float], member: int) -> Floats:
+        """By how much rounding of the others may move the solution for a member off ``[n]``."""
+        others = [k for k in self.members if k != member]
+        if self.kind == "sum":
+            return np.full(len(x), ROUNDING * sum(steps[k] for k in others))
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            relative = sum(steps[k] / np.abs(x[:, k]) for k in others)
+            return np.asarray(ROUNDING * np.abs(self.solve(x, member)) * relative)
+
+    def certainty(self, x: Floats, steps: Sequence[float], member: int) -> float:
+        """How often the solution for a member is its very number, in the rows in which the relation holds: always for
+        sums of cents, seldom for a price that follows from a rounded percentage."""
+        _, holds = self.state(x, steps)
+        off = np.abs(self.solve(x[holds], member) - x[holds, member])
+        return float((off <= ROUNDING * steps[member] + BINARY * np.abs(x[holds, member])).mean())
+
     def written(self, names: Sequence[str]) -> str:
         """The relation in words."""
         terms = [names[k] for k in self.terms]
