@@ -314,13 +314,16 @@ def spread_by_prediction(u: Tensor, prediction: Tensor) -> Tensor:
 
 
 def _grid_step(z: Tensor) -> Tensor:
-    """The median gap between neighboring values ``[c]`` of columns with few different ones, else 0."""
+    """The median gap between neighboring values ``[c]`` of columns with few different ones, else 0. Rare values, such
+    as ratings that were multiplied, are no part of the grid."""
     out = torch.zeros(z.shape[1], device=z.device)
     for j in range(z.shape[1]):
         some = z[: min(GRID_SAMPLE, z.shape[0]), j]
-        different = some[~some.isnan()].unique()
+        known = some[~some.isnan()]
+        different, times = known.unique(return_counts=True)
         if 1 < different.numel() <= NUMERIC.max_grid_values and different.numel() < some.numel() / 2:
-            out[j] = different.diff().median()
+            usual = different[times > DATA.max_exceptions * known.numel()]
+            out[j] = (usual if usual.numel() > 1 else different).diff().median()
     return out
 
 
@@ -338,7 +341,7 @@ def _row_scale(u: Tensor) -> Tensor:
     variance = (NORMAL_MAD * ratio.abs().median()).square().clamp_min(MIN_WEIGHT)
     chance = LOG_MEDIAN_VARIANCE / u.shape[1]
     level = (1 - chance / variance).clamp_min(0) * ratio
-    narrow = (level < -SIGNIFICANT * chance**0.5)[:, 0]
+    narrow = (level < -SIGNIFICANT * chance**0.5)[:, 0] & ~u.isnan().all(dim=1)
     usual = ~narrow & (level[:, 0] <= 0)
     if bool(narrow.any()) and bool(usual.any()):
         narrow &= _tail_quantile(u, narrow) <= _tail_quantile(u, usual)
