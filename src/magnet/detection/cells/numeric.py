@@ -24,6 +24,10 @@ from magnet.scales import BINOMIAL_KERNEL, LOG_MEDIAN_VARIANCE, NORMAL_MAD
 SAMPLED_ROWS = 10_000  # at least, that levels of the prediction are found by; bounds run time
 SAMPLED_CELLS = 1_000_000  # that a quantile is taken over; bounds run time
 GRID_SAMPLE = 1_000  # cells that show whether a column has few different values; bounds run time
+# Values off a spike are nearly all equal where their median residual is below this part of what it is otherwise: then
+# it says nothing about their tail. (100 ones of Cora times 100: none of them found without it, 98 % with it; with 1 in
+# the place of 0.1 one right row in 600 more of PubMed is flagged.)
+DEGENERATE = 0.1
 LEVELS = 4  # of the prediction in which the spread may differ (not swept)
 RIDGE = 1e-3  # per row, of the least squares on the neighbors' means, which are nearly collinear (not swept)
 BINS_PER_SPREAD = 4  # of the histogram of wrong values (not swept)
@@ -269,7 +273,7 @@ def spiked_log_ratio(distance: Tensor, probability: Tensor, row_level: Tensor | 
     center = nan_median(size).nan_to_num()
     residual = size - center if row_level is None else size - center - row_level[:, None]
     spread = _robust_spread(residual).clamp_min(NUMERIC.min_log_spread)
-    nu = fit_t_dof(residual / spread)
+    nu = fit_t_dof(residual / spread, DEGENERATE / NORMAL_MAD)
     count = event.sum(dim=0)
     up = ((distance > 0).sum(dim=0) + 0.5) / (count + 1)
     side = torch.where(distance > 0, up, 1 - up)

@@ -125,13 +125,19 @@ def _descending(values: Tensor, at: Tensor) -> tuple[Tensor, Tensor]:
     return (-(keys >> ROW_BITS)).int().view(torch.float32), keys & ((1 << ROW_BITS) - 1)
 
 
-def fit_t_dof(u: Tensor) -> Tensor:
+def fit_t_dof(u: Tensor, min_median: float = MIN_WEIGHT) -> Tensor:
     """Degrees of freedom ``[c]`` of the t distribution whose 90 % point of ``|u|``, relative to the median, is nearest
-    to that of the data."""
+    to that of the data.
+
+    Args:
+        u: standardized residuals ``[n, c]``, NaN where missing.
+        min_median: least median: that of residuals divided by their own median deviation is smaller only where most of
+            them are equal, and then says nothing about the tail. (default: none)
+    """
     known = (~u.isnan()).sum(dim=0)
     ranks = torch.stack([((known - 1).clamp_min(0) * q).long() for q in (MIDDLE, FAR)])
     low, high = order_statistics(u.abs(), ranks)
-    ratio = (high / low.clamp_min(MIN_WEIGHT)).nan_to_num()
+    ratio = (high.clamp_min(min_median) / low.clamp_min(min_median)).nan_to_num()
     nearest = (ratio[:, None].log() - _tail_ratios(NUMERIC.t_dofs).to(u.device).log()).abs().argmin(dim=1)
     return torch.tensor(NUMERIC.t_dofs, device=u.device)[nearest]
 
