@@ -82,3 +82,44 @@ def test_rounds_of_a_narrow_table_are_the_same_where_nothing_is_kept_between_pas
             expected = again.probability(0, 12)
         assert torch.equal(kept.probability(0, 12), expected)
         assert kept.share == again.share > 0
+
+
+def test_multiplied_ratings_do_not_convict_the_right_ones():
+    generator = torch.Generator().manual_seed(0)
+    n = 1000
+    ratings = (3 + 1.2 * torch.randn(n, generator=generator)).round().clamp(1, 5)
+    x = torch.cat([ratings[:, None], torch.randn(n, 4, generator=generator)], dim=1)
+    wrong = torch.zeros(n, dtype=torch.bool)
+    wrong[torch.randperm(n, generator=generator)[:20]] = True
+    x[wrong, 0] *= 100
+    edges = torch.randint(0, n, (2, 4 * n), generator=generator)
+    flagged = Cell().fit(Data(x=x, edge_index=edges)).flagged_
+    assert torch.equal(flagged[:, 0], wrong)
+
+
+def test_words_counted_a_hundred_times_too_often_are_found():
+    data = datasets.synthetic(1000, 200, 4, 8.0, 0.9, signal=0.6, words=25, seed=0)
+    x = data.x.to_dense().clone()
+    ones = x.nonzero()
+    row, column = ones[torch.randperm(len(ones), generator=torch.Generator().manual_seed(0))[:50]].unbind(1)
+    x[row, column] *= 100
+    data.x = x
+    flagged = Cell().fit(data).flagged_
+    assert float(flagged[row, column].float().mean()) > 0.9
+    assert float(flagged.float().mean()) < 0.002
+
+
+def test_a_row_without_values_beside_many_numbers():
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(500, 20, generator=generator) * torch.exp(0.15 * torch.randn(500, 1, generator=generator))
+    x[0] = float("nan")
+    found = Cell().fit(Data(x=x, edge_index=torch.randint(0, 500, (2, 2000), generator=generator)))
+    assert not bool(found.flagged_[0].any())
+    assert float(found.flagged_nodes_.float().mean()) < 0.02
+
+
+def test_a_handful_of_rows_has_no_distribution():
+    for n in (3, 4, 6, 8):
+        x = torch.randn(n, 5, generator=torch.Generator().manual_seed(n))
+        edges = torch.tensor([list(range(n)), [*range(1, n), 0]])
+        assert not bool(Cell().fit(Data(x=x, edge_index=edges)).flagged_.any())

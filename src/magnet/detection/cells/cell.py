@@ -16,7 +16,7 @@ from magnet.detection.cells.numeric import NumericModel
 from magnet.detection.cells.rates import event_likelihood, fit_rates, rate_likelihood
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.data.scratch import cached_rows, over_cached_rows, row_ranges
-from magnet.detection.options import CELLS, DATA, MIN_PROBABILITY
+from magnet.detection.options import CELLS, DATA, MIN_PROBABILITY, ROWS
 from magnet.detection.verdict import Verdict
 
 
@@ -300,6 +300,8 @@ class CellModel:
         numeric = data.numeric[first:last]
         if bool(numeric.any()):
             out = torch.where(numeric, self.numeric.log_ratio(first, last, pi), out)
+        if data.num_nodes < ROWS.min_rows:  # so few values have no distribution
+            out = torch.zeros_like(out)
         if not data.in_domain:
             out = out.masked_fill(data.out_of_domain(first, last), CELLS.impossible_log_ratio)
         return out

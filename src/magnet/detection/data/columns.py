@@ -78,7 +78,7 @@ def feature_matrix(x: Any) -> Tensor | sp.csr_matrix:
     if sp.issparse(x):
         return x
     x = x.detach()
-    x = x if x.is_floating_point() else x.to(torch.float32)
+    x = x if x.dtype in (torch.float32, torch.float64) else x.to(torch.float32)
     return to_scipy(x) if is_sparse(x) else x
 
 

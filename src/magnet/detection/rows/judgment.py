@@ -105,8 +105,8 @@ def judge_rows(data: DetectionData, rounds: int = 4, seed: int = 0, progress: bo
         settled = float((p_row_swapped - before).abs().max()) < ROWS.settled
     at_limit = [found.least, *shares[1:]]
     p_at_limit = _posterior(drawn, real, null, (single, *repeated), at_limit)
-    if bool((p_row_swapped > 0.5).any()) and not bool((p_at_limit > 0.5).any()):
-        p_row_swapped, shares = p_at_limit, at_limit  # nothing but the estimate of the share says that a row is swapped
+    if found.least == 0 and bool((p_row_swapped > 0.5).any()) and not bool((p_at_limit > 0.5).any()):
+        p_row_swapped, shares = p_at_limit, at_limit  # nothing but the estimate of a share says that a row is swapped
     at_least = [max(ROWS.min_share, share) for share in shares]
     ranking = _posterior(drawn, real, null, (single, *repeated), at_least)
     share = float(np.dot(shares, [members.sum() for members in (single, *repeated)]) / data.num_nodes)
@@ -157,6 +157,8 @@ class _PermutationNull:
         return_freed_memory()  # of dense copies of the rows
         filled = representations[0].square > 0
         known = (data.num_neighbors > 0) & filled
+        if data.missing is not None:  # rows without any value are filled with means
+            known &= ~data.missing.all(dim=1)
         count = min(ROWS.max_probes, max(ROWS.min_probes, ROWS.max_pairs // data.num_nodes))
         chosen = some(filled, count)
         half = (torch.randperm(data.num_nodes, generator=generator) % 2).to(data.device)
@@ -269,14 +271,16 @@ class _SingleShare(NamedTuple):
 
 
 def _share_of_single_rows(real: FloatArray, null: FloatArray) -> _SingleShare:
-    """The share of swapped rows among those that occur once, without right rows that fit badly. The estimate less one
-    standard error counts, so that small graphs must show more; the confidence limit (level ``GATE.confidence``) also
-    knows that the null has few columns."""
+    """The share of swapped rows among those that occur once, without right rows that fit badly. It counts where it
+    exceeds its standard error, so that small graphs must show more; the confidence limit (level ``GATE.confidence``)
+    also knows that the null has few columns. The limits decide whether there are such rows, not how many: the posterior
+    cannot exceed the assumed share over the true one, and with a tenth of the rows moved and the estimate less its
+    error no row was flagged with most seeds."""
     found = null_proportion(real, null)
     overlap = null_overlap(real, null[np.isfinite(null)], found.share, found.quantile)
     share = without_overlap(found.share, overlap)
     margin = float(norm.isf(GATE.confidence)) * math.hypot(found.error, found.null_error)
-    return _SingleShare(max(0.0, share - found.error), max(0.0, share - margin))
+    return _SingleShare(share if share > found.error else 0.0, max(0.0, share - margin))
 
 
 def _lower_of(one: _SingleShare, other: _SingleShare) -> _SingleShare:
