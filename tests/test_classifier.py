@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -230,3 +231,48 @@ def test_wrong_use_is_named(bad: Any) -> None:
         MAGnetClassifier().fit(bad.data, y=np.zeros(1797, dtype=int))
     with pytest.raises(ValueError, match="no x or no edge_index"):
         magnet.MAGnetClassifier(detector="none").fit(magnet.classifier.Data(y=torch.zeros(3)))
+
+
+def test_a_column_in_another_unit_does_not_hide_the_others() -> None:
+    data = synthetic(400, 20, 3, 8.0, 0.9, kind="continuous", seed=0)
+    usual = MAGnetClassifier("gcn", detector="none").fit(data)
+    accuracy = usual.score(data)
+    noise = 1000 * torch.randn(400, 1, generator=torch.Generator().manual_seed(0))
+    data.x = torch.cat([data.x, noise], dim=1)
+    beside = MAGnetClassifier("gcn", detector="none").fit(data)
+    assert beside.members_[0].settings["scaling"] == "columns"
+    assert usual.members_[0].settings["scaling"] == "unit"
+    assert beside.score(data) > accuracy - 0.05
+    assert MAGnetClassifier("gcn", detector="none", scaling="unit").fit(data).score(data) < 0.6
+
+
+@pytest.mark.parametrize("kind", ["int64", "bool", "float16", "numpy", "scipy"])
+def test_features_and_masks_of_any_type(kind: str, bad: Any) -> None:
+    data = copy.copy(bad.data)
+    x = data.x.to_dense().round()
+    data.x = x
+    expected = MAGnetClassifier("gcn", detector="none", epochs=5).fit(data).predict_proba()
+    if kind == "numpy":
+        data.x, data.train_mask = x.numpy(), data.train_mask.numpy()
+    elif kind == "scipy":
+        data.x = sp.csr_matrix(x.numpy())
+    else:
+        x = (x > 0).float() if kind == "bool" else x
+        data.x = x
+        expected = MAGnetClassifier("gcn", detector="none", epochs=5).fit(data).predict_proba()
+        data.x = x.to(getattr(torch, kind))
+    found = MAGnetClassifier("gcn", detector="none", epochs=5).fit(data)
+    np.testing.assert_allclose(found.predict_proba(), expected, atol=1e-3)
+    np.testing.assert_array_equal(found.predict_proba(data), found.predict_proba())
+
+
+def test_masks_of_another_shape_are_named(bad: Any) -> None:
+    data = copy.copy(bad.data)
+    mask = data.train_mask
+    for wrong in (mask.nonzero().ravel(), torch.stack([mask, mask], dim=1), mask[:-1]):
+        data.train_mask = wrong
+        with pytest.raises(ValueError, match=r"train_mask is .* it must be bool"):
+            MAGnetClassifier("gcn").fit(data)
+    data.train_mask = torch.zeros_like(mask)
+    with pytest.raises(ValueError, match="no labeled node is left for training"):
+        MAGnetClassifier("gcn").fit(data)

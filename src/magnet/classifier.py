@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 from collections.abc import Sequence
@@ -18,15 +19,17 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from magnet import detection
-from magnet.arrays import dense_x, return_freed_memory, return_memory_at_once
+from magnet.arrays import csr_tensor, dense_x, return_freed_memory, return_memory_at_once
 from magnet.checks import at_least
 from magnet.datasets.npz import save_arrays
+from magnet.detection.data.columns import feature_matrix
 from magnet.detection.data.scratch import row_ranges
 from magnet.features import fingerprint
 from magnet.files import damaged
 from magnet.graph import Graph
 from magnet.nn import voting
 from magnet.nn.committee import Committee
+from magnet.nn.features import has_dominant_column
 from magnet.nn.members import Problem, restored
 from magnet.nn.recipes import MODELS, recipes_of
 from magnet.recovery import propagate
@@ -66,7 +69,9 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weight_decay: weight of the l2 penalty.
         epochs: training epochs; see :func:`magnet.nn.fit`.
         patience: epochs without improvement before training stops.
-        scaling: ``"none"``, ``"rows"`` (rows divided by their sum) or ``"unit"`` (total variance 1).
+        scaling: ``"none"``, ``"rows"`` (rows divided by their sum), ``"unit"`` (total variance 1) or ``"columns"``
+            (every column on a scale of its own). (default: ``"columns"`` if one column has most of the variance, else
+            ``"unit"``)
         model_options: further arguments of the model, such as ``alpha`` of APPNP; not for ``"auto"``.
         detector_options: further arguments of a detector that is given by name.
         seed: random seed. (default: ``0``)
@@ -137,6 +142,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             y: labels of all nodes, of any kind, instead of ``data.y``; -1, None or NaN where unknown.
         """
         at_least("initializations", self.initializations, 1)
+        data = _prepared(data)
         graph = _graph(data)
         labels, labeled = _labels(data, y)
         self.classes_ = np.unique(labels[labeled])
@@ -146,9 +152,11 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         codes[labeled] = torch.from_numpy(np.searchsorted(self.classes_, labels[labeled]))
         train, val = self._parts(data, codes >= 0)
         settings = {name: getattr(self, name) for name in SETTINGS if getattr(self, name) is not None}
-        recipes = recipes_of(self.model, settings, self.model_options, int(train.sum()))
         with return_memory_at_once(4 * data.x.numel()):
             x, candidates = self._candidates(data, graph)
+            if self.scaling is None and has_dominant_column(x):
+                settings["scaling"] = "columns"
+        recipes = recipes_of(self.model, settings, self.model_options, int(train.sum()))
         self.n_features_in_, classes = int(x.shape[1]), len(self.classes_)
         problem = Problem(graph, codes, train, val, self.n_features_in_, classes, self.seed, candidates, recipes)
         committee = Committee([problem], self._place(), self.initializations, keep_models=True, progress=self.progress)
@@ -172,8 +180,8 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _parts(self, data: Data, labeled: Tensor) -> tuple[Tensor, Tensor]:
         """Masks of the training and validation nodes."""
-        train, val = (data.get(name) for name in ("train_mask", "val_mask"))
-        train = labeled if train is None else train.cpu() & labeled
+        train, val = (_mask(data, name) for name in ("train_mask", "val_mask"))
+        train = labeled if train is None else train & labeled
         if val is None:
             nodes = train.nonzero().ravel()
             if nodes.numel() < 2:
@@ -181,8 +189,15 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             order = nodes[torch.randperm(nodes.numel(), generator=torch.Generator().manual_seed(self.seed))]
             val = torch.zeros_like(train)
             val[order[: max(1, nodes.numel() // HELD_OUT)]] = True
-        val = val.cpu() & labeled
-        return train & ~val, val
+        val = val & labeled
+        train = train & ~val
+        if not train.any() or not val.any():
+            missing = "validation" if train.any() else "training"
+            raise ValueError(
+                f"no labeled node is left for {missing}: {int(train.sum())} are for training, {int(val.sum())} "
+                "for validation, and a node in both masks counts for validation"
+            )
+        return train, val
 
     def _candidates(self, data: Data, graph: Graph, repair: bool = True) -> tuple[Tensor, list[Candidate]]:
         """The observed features and the candidate repairs."""
@@ -237,6 +252,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 is closed, or a trust matrix was given for the graph of :meth:`fit`, it is left as it is.
         """
         self._check_fitted()
+        data = None if data is None else _prepared(data)
         if data is None or fingerprint(data) == self._known:
             return self.probability_
         graph = _graph(data)
@@ -264,8 +280,8 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Accuracy on the nodes of ``test_mask``, or on all labeled nodes if there is none."""
         predicted = self.predict(data)
         labels, labeled = _labels(data, y)
-        if data.get("test_mask") is not None:
-            labeled &= data.test_mask.cpu().numpy()
+        if (test := _mask(data, "test_mask")) is not None:
+            labeled &= test.numpy()
         if not labeled.any():
             raise ValueError("no node is labeled for the test; give y, or data with y and test_mask")
         return float((predicted[labeled] == labels[labeled]).mean())
@@ -348,6 +364,30 @@ def _graph(data: Data) -> Graph:
     if data.get("x") is None or data.get("edge_index") is None:
         raise ValueError("data has no x or no edge_index; both are needed")
     return Graph.from_edges(data.edge_index, int(data.x.shape[0]), data.get("edge_weight"))
+
+
+def _prepared(data: Data) -> Data:
+    """The data with features as a floating-point tensor, dense or CSR."""
+    x = data.get("x")
+    if x is None or (isinstance(x, Tensor) and x.dtype in (torch.float32, torch.float64)):
+        return data
+    features = feature_matrix(x)
+    data = copy.copy(data)
+    data.x = features if isinstance(features, Tensor) else csr_tensor(features, torch.float32, torch.device("cpu"))
+    return data
+
+
+def _mask(data: Data, name: str) -> Tensor | None:
+    """A mask of the data as bool ``[n]`` on the CPU; None if there is none."""
+    if data.get(name) is None:
+        return None
+    mask, nodes = torch.as_tensor(data[name]).cpu(), int(data.x.shape[0])
+    if mask.dtype != torch.bool or mask.shape != (nodes,):
+        raise ValueError(
+            f"{name} is {mask.dtype} of shape {tuple(mask.shape)}; it must be bool [{nodes}], one value for each node "
+            "(of several splits, choose a column)"
+        )
+    return mask
 
 
 def _labels(data: Data, y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:

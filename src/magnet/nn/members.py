@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from magnet.graph import Graph
-from magnet.nn.features import row_normalized, unit_scaled
+from magnet.nn.features import column_scaled, row_normalized, unit_scaled
 from magnet.nn.model import Model
 from magnet.nn.training import predict
 from magnet.recovery.candidates import Candidate
@@ -28,7 +28,7 @@ FACTS = ("candidate", "recipe", "seed", "val_accuracy", "val_loss", "epoch", "te
 #: How many layers or steps a network of a file may ask for.
 MAX_DEPTH = 1000
 #: What ``scaling`` may be.
-SCALINGS = {"none": lambda x, in_place=False: x, "rows": row_normalized, "unit": unit_scaled}
+SCALINGS = {"none": lambda x, in_place=False: x, "rows": row_normalized, "unit": unit_scaled, "columns": column_scaled}
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +39,9 @@ class Recipe:
         name: what the member is called.
         model: the network.
         settings: options of the model, and ``learning_rate, weight_decay, weight_decay_on, epochs, patience,
-            scaling``. The last is ``"none"``, ``"rows"`` (rows divided by their sum) or ``"unit"`` (one factor for
-            the whole matrix, after which rows have a total variance of 1). With ``components`` repaired features are
+            scaling``. The last is ``"none"``, ``"rows"`` (rows divided by their sum), ``"unit"`` (one factor for
+            the whole matrix, after which rows have a total variance of 1) or ``"columns"`` (every column on a scale of
+            its own). With ``components`` repaired features are
             reduced to this many for the training (:func:`magnet.nn.features.principal`).
     """
 
