@@ -140,3 +140,10 @@ def test_rows_without_values_are_not_swapped():
     found = detection.make("auto").fit(data)
     assert not bool(found.swapped_rows_[:60].any())
     assert float(found.node_probability_[:60].max()) < 0.5
+
+
+def test_where_every_row_looks_swapped_the_gate_is_closed():
+    """Real pairs that fit worse than permuted ones: the share of swapped rows is estimated as all."""
+    rng = np.random.default_rng(0)
+    real, null = rng.normal(-1, 1, 300), rng.normal(0, 1, (300, 20))
+    assert 0.5 < _share_of_single_rows(real, null).share < 1

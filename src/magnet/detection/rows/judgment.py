@@ -280,7 +280,8 @@ def _share_of_single_rows(real: FloatArray, null: FloatArray) -> _SingleShare:
     overlap = null_overlap(real, null[np.isfinite(null)], found.share, found.quantile)
     share = without_overlap(found.share, overlap)
     margin = float(norm.isf(GATE.confidence)) * math.hypot(found.error, found.null_error)
-    return _SingleShare(share if share > found.error else 0.0, max(0.0, share - margin))
+    # less than all, so that some rows are left to fit the regression of the next round on
+    return _SingleShare(min(share, 1 - found.error) if share > found.error else 0.0, max(0.0, share - margin))
 
 
 def _lower_of(one: _SingleShare, other: _SingleShare) -> _SingleShare:
