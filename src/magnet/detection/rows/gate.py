@@ -94,10 +94,27 @@ def expected_false_share(auroc: float, share: float) -> float:
     """
     if not 0.5 < auroc < 1 or not 0 < share < 1:
         return 0.0 if auroc >= 1 else 1.0
-    d = math.sqrt(2) * float(norm.ppf(auroc))
-    t = d / 2 + math.log(share / (1 - share)) / d
+    d, t = _binormal(auroc, share)
     false, true = (1 - share) * float(norm.cdf(t - d)), share * float(norm.cdf(t))
     return false / (false + true) if false + true > 0 else 1.0
+
+
+def expected_recall(auroc: float, share: float) -> float:
+    """The part :math:`\\Phi(t)` of the swapped rows of which :math:`\\rho > 1/2`, in the same model.
+
+    Example:
+        >>> [round(expected_recall(auroc, 0.001), 4) for auroc in (0.5, 0.85, 0.95, 0.99)]
+        [0.0, 0.0, 0.0355, 0.3248]
+    """
+    if not 0.5 < auroc < 1 or not 0 < share < 1:
+        return 1.0 if auroc >= 1 else 0.0
+    return float(norm.cdf(_binormal(auroc, share)[1]))
+
+
+def _binormal(auroc: float, share: float) -> tuple[float, float]:
+    """``d`` and ``t``."""
+    d = math.sqrt(2) * float(norm.ppf(auroc))
+    return d, d / 2 + math.log(share / (1 - share)) / d
 
 
 def judge_gate(evidence: GateEvidence | None) -> Gate:
