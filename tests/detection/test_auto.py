@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from sklearn.metrics import average_precision_score
+from sklearn.metrics import average_precision_score, roc_auc_score
 from torch_geometric.data import Data
 
 from magnet import corruption, datasets, detection
+from magnet.detection.auto import RankingWeights
 from magnet.detection.cells.cell import CellModel
 from magnet.detection.metrics import areas
+from magnet.detection.options import ROWS
+from magnet.detection.rows.gate import Gate
 from magnet.detection.rows.judgment import context_weights, judge_rows
 
 
@@ -154,3 +157,30 @@ def test_a_few_false_alarms_of_cells_do_not_silence_the_ranking_of_rows():
     by_rows, together = (areas(truth, detection.make(name).fit(data).node_scores_)[0] for name in ("context", "auto"))
     assert by_rows > 0.9
     assert together > by_rows - 0.02  # (0.15 less, when any alarm counted)
+
+
+def test_where_neighbors_say_little_and_nothing_is_found_cells_decide_the_ranking():
+    graph = datasets.synthetic(200, 300, 4, 4.0, 0.6, signal=0.5, seed=0)
+    flipped = corruption.corrupt(graph, "cells-flip", node_share=0.2, ratio=0.05)
+    truth = flipped.cells.any(dim=1).numpy()
+    found = {name: detection.make(name).fit(flipped.data) for name in ("auto", "cell", "context")}
+    area = {name: roc_auc_score(truth, one.node_scores_.numpy()) for name, one in found.items()}
+    assert area["cell"] > area["context"] + 0.1
+    assert area["auto"] > area["cell"] - 0.02
+
+
+def test_cells_rank_behind_swapped_rows_that_explain_them():
+    gate = Gate(True, 0.8, "", adjusted=0.85, cells=True, false_share=0.2)
+    few_cells = RankingWeights.of(found_rows=0.1, found_cells=0.008, found_bursts=0.0, gate=gate)
+    assert few_cells.rows == 1
+    assert few_cells.cells == pytest.approx(ROWS.cell_confidence * 0.01 / 0.062)  # 0.8 % of 10 - 2 * 2 %, and 0.2 % by chance
+    many_cells = RankingWeights.of(found_rows=0.1, found_cells=0.2, found_bursts=0.0, gate=gate)
+    assert many_cells.cells == ROWS.cell_confidence
+    assert many_cells.rows == pytest.approx(0.1 / 0.2, abs=0.01)
+
+
+def test_without_information_about_rows_their_ranking_does_not_count():
+    closed = Gate(False, 0.5, "neighbors carry no information about the rows")
+    weight = RankingWeights.of(found_rows=0.0, found_cells=0.0, found_bursts=0.0, gate=closed)
+    assert weight.rows == weight.bursts == ROWS.silent_expert_weight
+    assert weight.cells == ROWS.cell_confidence

@@ -55,7 +55,7 @@ class Auto(Detector):
         bursts = BurstModel(data)
         stuck = StuckModel(cells.numeric, rows.duplicates, rows.gate.cells)
         p_stuck, own = stuck.row_probability, cells.p_own_row()
-        weight = _RankingWeights.of(found_rows, _found(cells.node_probability), bursts.share, rows.gate)
+        weight = RankingWeights.of(found_rows, _found(cells.node_probability), bursts.share, rows.gate)
         p_row_swapped = rows.p_row_swapped * (1 - own)
         ranking = weight.rows * rows.ranking * (1 - weight.cells_beside_rows * own)
         node_probability = 1 - (1 - p_row_swapped) * (1 - cells.node_probability) * (1 - bursts.row_probability)
@@ -104,7 +104,7 @@ def _found(probability: Tensor) -> float:
 
 
 @dataclass(frozen=True)
-class _RankingWeights:
+class RankingWeights:
     """What the evidence of each expert counts where rows and cells are ranked: one that found less than another ranks
     behind it, one that found nothing as far as it could have found something. (On ``benchmarks/detection.py``: flips
     on Wisconsin, where the context says little about the rows, had a node AUROC of .60 instead of .88, swapped rows on
@@ -121,13 +121,15 @@ class _RankingWeights:
     cells_beside_rows: float
 
     @classmethod
-    def of(cls, found_rows: float, found_cells: float, found_bursts: float, gate: Gate) -> _RankingWeights:
+    def of(cls, found_rows: float, found_cells: float, found_bursts: float, gate: Gate) -> RankingWeights:
         """From the shares of the rows in which each found something."""
-        could_find = 1.0 if found_rows > 0 else expected_recall(gate.adjusted, ROWS.min_share)
+        # of more right than wrong rows nothing follows
+        truly_swapped = 0.0 if isnan(gate.false_share) else found_rows * max(0.0, 1 - 2 * gate.false_share)
+        found_some = found_rows > 0 if gate.open else truly_swapped > ROWS.false_cell_alarms
+        could_find = 1.0 if found_some else expected_recall(gate.adjusted, ROWS.min_share)
         by_cells = _weight(found_rows, found_cells, ROWS.false_cell_alarms) if gate.cells else 1.0
         by_bursts = _weight(found_rows, found_bursts)
-        truly_swapped = 0.0 if isnan(gate.false_share) else found_rows * (1 - gate.false_share)
-        beside_rows = _weight(found_cells, truly_swapped)
+        beside_rows = _weight(found_cells, truly_swapped, ROWS.false_cell_alarms)
         return cls(
             rows=max(ROWS.silent_expert_weight, min(by_cells, by_bursts, could_find)),
             cells=ROWS.cell_confidence * min(_weight(found_cells, found_bursts), beside_rows),

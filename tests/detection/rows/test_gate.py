@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from magnet.detection.options import GATE
-from magnet.detection.rows.gate import GateEvidence, expected_false_share, judge_gate, power_and_error
+from magnet.detection.rows.gate import GateEvidence, expected_false_share, expected_recall, judge_gate, power_and_error
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_exchangeable_rows_open_the_gate_no_more_often_than_stated():
     assert opened <= 6  # 0.2 expected at the level of 1e-4; the normal approximation is allowed a little
 
 
-def test_false_alarms_are_as_frequent_as_expected():
+def test_false_alarms_and_found_rows_are_as_frequent_as_expected():
     rng = np.random.default_rng(0)
     d, share = 1.8, 0.25
     wrong = rng.random(200_000) < share
@@ -74,3 +74,4 @@ def test_false_alarms_are_as_frequent_as_expected():
     rho = share * norm.pdf(value) / (share * norm.pdf(value) + (1 - share) * norm.pdf(value - d))
     false = (~wrong[rho > 0.5]).mean()
     assert expected_false_share(norm.cdf(d / np.sqrt(2)), share) == pytest.approx(false, abs=0.01)
+    assert expected_recall(norm.cdf(d / np.sqrt(2)), share) == pytest.approx((rho > 0.5)[wrong].mean(), abs=0.01)
