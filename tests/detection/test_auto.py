@@ -173,7 +173,8 @@ def test_cells_rank_behind_swapped_rows_that_explain_them():
     gate = Gate(True, 0.8, "", adjusted=0.85, cells=True, false_share=0.2)
     few_cells = RankingWeights.of(found_rows=0.1, found_cells=0.008, found_bursts=0.0, gate=gate)
     assert few_cells.rows == 1
-    assert few_cells.cells == pytest.approx(ROWS.cell_confidence * 0.01 / 0.062)  # 0.8 % of 10 - 2 * 2 %, and 0.2 % by chance
+    # 0.8 % of 10 - 2 * 2 %, and 0.2 % by chance
+    assert few_cells.cells == pytest.approx(ROWS.cell_confidence * 0.01 / 0.062)
     many_cells = RankingWeights.of(found_rows=0.1, found_cells=0.2, found_bursts=0.0, gate=gate)
     assert many_cells.cells == ROWS.cell_confidence
     assert many_cells.rows == pytest.approx(0.1 / 0.2, abs=0.01)

@@ -18,7 +18,7 @@ from magnet.nn.members import Member, Problem
 from magnet.nn.recipes import COMMITTEE, DECAYS, MODELS, default_recipes, default_settings
 from magnet.nn.voting import (
     FOLDS,
-    TAUGHT_SHARE,
+    TAUGHT_SHARES,
     best,
     folded,
     self_taught,
@@ -74,7 +74,7 @@ def test_the_surest_predictions_become_labels(small: Any) -> None:
     logits[torch.arange(150), small.y] = sure  # right everywhere, and surer of the later nodes
     said = Member("as it is", "gcn", 0, 1.0, 0.1, 1, logits, 0.0)
     few = Problem(**{**vars(given), "train_mask": torch.arange(150) < 10})
-    taught = self_taught(few, [said], few.candidates)
+    taught = self_taught(few, [said], few.candidates, 0.4)
     assert taught is not None
     new = taught.train_mask & ~few.train_mask
     assert not (new & small.val_mask).any()
@@ -82,9 +82,10 @@ def test_the_surest_predictions_become_labels(small: Any) -> None:
     free = ~(few.train_mask | small.val_mask)
     for group in range(3):
         nodes = (free & (small.y == group)).nonzero().ravel()
-        assert torch.equal((new & (small.y == group)).nonzero().ravel(), nodes[-int(TAUGHT_SHARE * len(nodes)) :])
-    assert [recipe.name for recipe in taught.recipes] == ["self-taught gcn, weak decay", "self-taught mlp, weak decay"]
-    assert self_taught(given, [said], given.candidates) is None  # 28 new labels beside 30 are not worth it
+        assert torch.equal((new & (small.y == group)).nonzero().ravel(), nodes[-int(0.4 * len(nodes)) :])
+    names = [recipe.name for recipe in taught.recipes]
+    assert names == ["self-taught 40% gcn, weak decay", "self-taught 40% mlp, weak decay"]
+    assert self_taught(given, [said], given.candidates, 0.4) is None  # 28 new labels beside 30 are not worth it
 
 
 def test_a_committee_learns_from_its_own_predictions() -> None:
@@ -95,7 +96,7 @@ def test_a_committee_learns_from_its_own_predictions() -> None:
     given = Problem(graph, data.y, train, val, 40, 3, 0, [Candidate("as it is", lambda: data.x)], recipes)
     members = Committee([given], torch.device("cpu")).train().members[0]
     taught = [each.recipe.startswith("self-taught") for each in members]
-    assert taught == [False] * 4 + [True] * 2
+    assert taught == [False] * 4 + [True] * 2 * len(TAUGHT_SHARES)
     assert all(each.held_out is None for each in members)  # the new labels come from those that would be left out
     right = [float((each.logits.argmax(dim=1) == data.y)[test].float().mean()) for each in members]
     assert np.mean(right[4:]) > np.mean(right[:4]) + 0.1

@@ -18,7 +18,7 @@ from magnet.nn.features import principal, stays_sparse
 from magnet.nn.members import SCALINGS, SIDE_BY_SIDE, TRAINING, Member, Problem, single
 from magnet.nn.memory import NotEnoughMemory, available
 from magnet.nn.training import fit
-from magnet.nn.voting import FEW_VALIDATION, calibration, folded, self_taught
+from magnet.nn.voting import FEW_VALIDATION, TAUGHT_SHARES, calibration, folded, self_taught
 from magnet.recovery.candidates import AS_IT_IS, Candidate
 
 #: Of what is free on a GPU the feature matrices of one batch take at most this part: training makes several copies.
@@ -107,20 +107,23 @@ class Committee:
         self._kept.clear()
         return self
 
-    def _teach(self, numbers: Sequence[int]) -> dict[int, Problem]:
+    def _teach(self, numbers: Sequence[int]) -> set[int]:
         """The second round of training; its members join the others. Returns the problems that have one."""
-        taught = {}
+        lessons: list[tuple[int, Problem]] = []
         for p in numbers:
             chosen = [self.problems[p].candidates[c] for c in sorted(self._ranked(p)[:2])]
-            if (found := self_taught(self.problems[p], self.members[p], chosen)) is not None:
-                taught[p] = found
-        if taught:
+            for share in TAUGHT_SHARES:
+                taught = self_taught(self.problems[p], self.members[p], chosen, share)
+                if taught is None:  # for the smallest share, so for a problem whose labels are enough
+                    break
+                lessons.append((p, taught))
+        if lessons:
             options = (self.initializations, False, False, self.keep_models, self.progress)
-            second = Committee(list(taught.values()), self.device, *options, _kept=self._kept).train()
-            for p, members, seconds in zip(taught, second.members, second.make_seconds, strict=True):
+            second = Committee([problem for _, problem in lessons], self.device, *options, _kept=self._kept).train()
+            for (p, _), members, seconds in zip(lessons, second.members, second.make_seconds, strict=True):
                 self.members[p] += members
                 self.make_seconds[p] += seconds
-        return taught
+        return {p for p, _ in lessons}
 
     def _cross_validate(self, numbers: Sequence[int]) -> None:
         """Cross-validation: train every member again on folds of the labeled nodes, to predict the held-out ones."""
@@ -213,7 +216,7 @@ class Committee:
     def _within_memory(self, limit: int, jobs: Sequence[_Job]) -> int:
         """How many feature matrices to train on at once, so that what the networks keep is not far larger than the
         features of one problem."""
-        if self.device.type != "cpu" or len(self.problems) > 1:
+        if self.device.type != "cpu" or len({id(problem.candidates) for problem in self.problems}) > 1:
             return limit
         problem, matrices = self.problems[0], len({job.candidate for job in jobs})
         hidden = max(problem.recipes[job.recipe].settings.get("hidden") or 1 for job in jobs)
