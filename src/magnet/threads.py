@@ -11,9 +11,10 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TypeVar
 
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 Item = TypeVar("Item")
 Done = TypeVar("Done")
@@ -45,7 +46,7 @@ def threads_for(cells: int) -> Iterator[int]:
     if threads == before:
         yield threads
         return
-    with threadpool_limits(threads):
+    with _libraries(len(sys.modules)).limit(limits=threads):
         if torch is not None:
             torch.set_num_threads(threads)
         try:
@@ -76,4 +77,11 @@ def threads_for_rows(rows: int) -> int:
 
 def most_threads() -> int:
     """The threads that the libraries of linear algebra would use now."""
-    return max((int(pool["num_threads"]) for pool in threadpool_info()), default=1)
+    return max((int(pool["num_threads"]) for pool in _libraries(len(sys.modules)).info()), default=1)
+
+
+@lru_cache(maxsize=1)
+def _libraries(modules: int) -> ThreadpoolController:
+    """The libraries with threads of their own. To look for them takes milliseconds, which thousands of small stages
+    would feel; so only where another module was imported since, which may have brought one."""
+    return ThreadpoolController()

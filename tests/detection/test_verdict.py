@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from magnet import datasets
+from magnet import corruption, datasets
 
 
 @pytest.mark.parametrize("name", ["auto", "context", "cell", "zscore", "fp-residual"])
@@ -89,3 +89,15 @@ def test_what_is_freed_is_computed_again(replaced, fitted):
     again = verdict.block(0, replaced.data.num_features)
     assert float(before.probability.max()) > 0.5
     assert all(torch.equal(*pair) for pair in zip(before, again, strict=True))
+
+
+@pytest.mark.parametrize("name", ["auto", "cell", "zscore", "context"])
+@pytest.mark.parametrize("kind", ["binary", "continuous"])
+def test_flagged_nodes_are_those_with_a_flagged_cell(name, kind, fitted):
+    signal = 0.9 if kind == "binary" else 2.0
+    clean = datasets.synthetic(400, 200, 4, 8.0, 0.9, kind, signal=signal, words=15, seed=1)
+    wrong = corruption.corrupt_cells(clean, 0.05, "flip" if kind == "binary" else "outlier", 0, node_share=0.3)
+    det = fitted(name, wrong.data)
+    flagged = det.flagged_.any(dim=1)
+    assert torch.equal(det.flagged_nodes_, flagged)
+    assert name == "context" or bool(flagged.any()) or (name, kind) == ("zscore", "binary")

@@ -18,7 +18,7 @@ from magnet.detection.options import ROWS
 from magnet.detection.rows.gate import Gate, expected_recall
 from magnet.detection.rows.judgment import context_weights, judge_rows
 from magnet.detection.thresholds import finite_log_odds
-from magnet.detection.verdict import Verdict, either
+from magnet.detection.verdict import JudgedCells, Verdict, either
 
 MAX_CELL_EVIDENCE = 30.0  # log odds of wrong cells in a row that break ties: beyond, all are certain
 
@@ -58,19 +58,21 @@ class Auto(Detector):
         weight = RankingWeights.of(found_rows, _found(cells.node_probability), bursts.share, rows.gate)
         p_row_swapped = rows.p_row_swapped * (1 - own)
         ranking = weight.rows * rows.ranking * (1 - weight.cells_beside_rows * own)
-        node_probability = 1 - (1 - p_row_swapped) * (1 - cells.node_probability) * (1 - bursts.row_probability)
-        node_probability = either(node_probability, p_stuck)
+        p_wrong_cell = either(either(cells.node_probability, bursts.row_probability), p_stuck)
+        node_probability = either(p_row_swapped, p_wrong_cell)
         # Rows are ranked by the posterior as if the gate were open, ties by the evidence itself.
         suspicion = either(ranking, weight.cells * cells.node_probability)
         suspicion = either(either(suspicion, weight.bursts * bursts.row_probability), p_stuck)
         evidence = cells.node_scores.clamp(-MAX_CELL_EVIDENCE, MAX_CELL_EVIDENCE) - rows.logit
         scores = finite_log_odds(suspicion) + ROWS.tie_break * evidence
 
-        def judge(first: int, last: int) -> tuple[Tensor, Tensor]:
+        def judge(first: int, last: int) -> JudgedCells:
             p_cell, p_burst = cells.probability(first, last), bursts.probability(first, last)
             p_stuck = stuck.probability(first, last)
-            score = either(either(weight.cells * p_cell, weight.bursts * p_burst), p_stuck)
-            return score, either(p_cell, either(p_burst, p_stuck))
+            return JudgedCells(
+                either(p_cell, either(p_burst, p_stuck)),
+                lambda: either(either(weight.cells * p_cell, weight.bursts * p_burst), p_stuck),
+            )
 
         return Verdict(
             data=data,
@@ -78,6 +80,7 @@ class Auto(Detector):
             node_probability=node_probability,
             share=float(node_probability.mean()),
             cells=judge,
+            p_wrong_cell=p_wrong_cell,
             models=(cells, bursts, stuck),
             p_row_swapped=p_row_swapped,
             row_ranking=ranking,

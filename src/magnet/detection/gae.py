@@ -19,7 +19,7 @@ from magnet.detection.base import Detector, track
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.options import MIN_SQUARE
 from magnet.detection.thresholds import tail_probability
-from magnet.detection.verdict import Verdict
+from magnet.detection.verdict import JudgedCells, Verdict
 
 PAPER_TAU = 0.1  # the paper's threshold of the score
 # The paper's epochs: ten times as many from 10 000 nodes on.
@@ -118,8 +118,8 @@ class GAE(Detector):
         judge = partial(self._judge, data, p_row)  # no local function: fitted detectors can be stored
         return Verdict(data, node_scores, worst, share, cells=judge, distrust=partial(self._distrust, data))
 
-    def _judge(self, data: DetectionData, p_row: Tensor, first: int, last: int) -> tuple[Tensor, Tensor]:
-        return self._score(data, first, last), p_row[:, None] * self._distrust(data, first, last)
+    def _judge(self, data: DetectionData, p_row: Tensor, first: int, last: int) -> JudgedCells:
+        return JudgedCells(p_row[:, None] * self._distrust(data, first, last), lambda: self._score(data, first, last))
 
     def _score(self, data: DetectionData, first: int, last: int) -> Tensor:
         with torch.no_grad():

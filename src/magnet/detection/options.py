@@ -220,7 +220,10 @@ class ContextOptions:
     Args:
         shrinkage: observations at the column's mean that are added to every neighborhood mean. From design.md 2.6.
         weak_shrinkage: the same in the second set of means that tables have. Influence: below .001.
-        mixture_events: events that the mixture weights are fitted on. Set by run time.
+        mixture_events: events that the mixture weights are fitted on, about. Set by run time.
+        mixture_columns: columns of which these are taken, at least: the weights differ between words. (With 16 columns
+            of Amazon-Computers the weight of the other words is .15 instead of .23.)
+        mixture_ranges: ranges of columns beside one another that these are in, about. Set by run time.
         min_base_weight: least weight of the column's rate in bags: a word that no neighbor has is rarer, not
             impossible. Checked on ``benchmarks/detection.py`` (flips on Cora).
         min_lift: the rest of the row supports a word that is this many times as frequent beside the other words as
@@ -239,7 +242,9 @@ class ContextOptions:
 
     shrinkage: float = 0.5
     weak_shrinkage: float = 0.02
-    mixture_events: int = 400_000
+    mixture_events: int = 100_000
+    mixture_columns: int = 64
+    mixture_ranges: int = 16
     min_base_weight: float = 0.2
     min_lift: float = 1.5
     min_rows_per_column: int = 10

@@ -24,12 +24,24 @@ if TYPE_CHECKING:
     from magnet.detection.cells.cell import CellModel
     from magnet.detection.cells.stuck import StuckModel
 
-CellJudge = Callable[[int, int], tuple[Tensor, Tensor]]
-
 
 def either(a: Tensor, b: Tensor) -> Tensor:
     """Probability that one of two independent things is true, exact where both are small."""
     return a + b - a * b
+
+
+class JudgedCells(NamedTuple):
+    """Probabilities ``[n, c]`` that cells alone are wrong, and what ranks them. (default: the same)"""
+
+    probability: Tensor
+    rank: Callable[[], Tensor] | None = None
+
+    @property
+    def scores(self) -> Tensor:
+        return self.probability if self.rank is None else self.rank()
+
+
+CellJudge = Callable[[int, int], JudgedCells]
 
 
 class CellBlock(NamedTuple):
@@ -62,8 +74,9 @@ class Verdict:
         node_scores: ``[n]``, higher = more suspicious.
         node_probability: ``[n]``, probability that the row is swapped or has a wrong cell.
         share: estimated share of wrong rows.
-        cells: gives the scores and probabilities ``[n, last - first]`` that a cell alone is wrong for a range of
-            features; None for detectors of rows.
+        cells: judges the cells of a range of features; None for detectors of rows.
+        p_wrong_cell: probability ``[n]`` that a row has a cell that alone is wrong, which that of no cell exceeds.
+            (default: not known)
         distrust: gives what decides over trust, for a range of features. (default: the probabilities of ``cells``)
         p_row_swapped: :math:`\rho` ``[n]``; None for detectors of cells.
         row_ranking: what ranks rows in ``scores``. (default: ``p_row_swapped``)
@@ -80,6 +93,7 @@ class Verdict:
     node_probability: Tensor
     share: float
     cells: CellJudge | None = None
+    p_wrong_cell: Tensor | None = None
     distrust: Callable[[int, int], Tensor] | None = None
     p_row_swapped: Tensor | None = None
     row_ranking: Tensor | None = None
@@ -124,7 +138,7 @@ class Verdict:
         if self.cells is None:
             return self.row_threshold
         return flag_threshold(
-            torch.cat([self.cells(*r)[1].flatten() for r in self.data.narrow_ranges()]), fdr=self.rule.fdr
+            torch.cat([self.cells(*r).probability.flatten() for r in self.data.narrow_ranges()]), fdr=self.rule.fdr
         )
 
     @cached_property
@@ -139,7 +153,7 @@ class Verdict:
         """The score above which a cell is flagged, where a share of the cells was asked for."""
         if self.rule.contamination is None or self.p_row_swapped is not None or self.cells is None:
             return None
-        scores = torch.cat([self.cells(*r)[0].flatten() for r in self.data.narrow_ranges()])
+        scores = torch.cat([self.cells(*r).scores.flatten() for r in self.data.narrow_ranges()])
         return top_share_score(scores, self.rule.contamination)
 
     def block(self, first: int, last: int) -> CellBlock:
@@ -148,7 +162,8 @@ class Verdict:
         shape = (data.num_nodes, last - first)
         judged = None if self.cells is None else self.cells(first, last)
         distrusted = self._distrusted(first, last, judged)
-        scores, probability = (torch.zeros(shape, device=data.device),) * 2 if judged is None else judged
+        probability = torch.zeros(shape, device=data.device) if judged is None else judged.probability
+        scores = probability if judged is None else judged.scores
         if self.p_row_swapped is not None:
             differs = torch.ones(1, 1, device=data.device)
             if self.context_weights is not None:
@@ -165,17 +180,16 @@ class Verdict:
             flagged = distrusted & (probability > min(0.5, self.threshold))
         return CellBlock(scores, probability, distrusted, flagged)
 
-    def _distrusted(self, first: int, last: int, judged: tuple[Tensor, Tensor] | None) -> Tensor:
+    def _distrusted(self, first: int, last: int, judged: JudgedCells | None) -> Tensor:
         """Bool ``[n, last - first]``: cells that are not evidence about their node, by what ``cells`` gave (None for
         detectors of rows)."""
         data = self.data
         if judged is None:
             distrusted = torch.zeros((data.num_nodes, last - first), dtype=torch.bool, device=data.device)
         else:
-            scores, probability = judged
             limit = self._score_threshold
-            doubt = probability if self.distrust is None else self.distrust(first, last)
-            distrusted = doubt > self.threshold if limit is None else scores > limit
+            doubt = judged.probability if self.distrust is None else self.distrust(first, last)
+            distrusted = doubt > self.threshold if limit is None else judged.scores > limit
             if self._top_nodes is not None:
                 distrusted = distrusted & self._top_nodes.to(data.device)[:, None]
         if self.p_row_swapped is not None:
@@ -262,12 +276,12 @@ class Verdict:
     def _right_alone(self, first: int, last: int) -> Tensor:
         return self._right(first, last, None if self.cells is None else self.cells(first, last))
 
-    def _right(self, first: int, last: int, judged: tuple[Tensor, Tensor] | None) -> Tensor:
+    def _right(self, first: int, last: int, judged: JudgedCells | None) -> Tensor:
         """Probability ``[n, last - first]`` that neither the cell nor its row is wrong."""
         data = self.data
         right = torch.ones(data.num_nodes, last - first, device=data.device)
         if judged is not None:
-            right = 1 - (judged[1] if self.distrust is None else self.distrust(first, last))
+            right = 1 - (judged.probability if self.distrust is None else self.distrust(first, last))
         if self.p_row_swapped is not None:
             right = right * (1 - self.p_row_swapped[:, None])
         exempt = data.exempt(first, last)
@@ -306,7 +320,7 @@ class Verdict:
             return self._top_nodes
         wrong_cell = torch.zeros(self.data.num_nodes, dtype=torch.bool, device=self.data.device)
         for first, last in self.data.narrow_ranges():
-            wrong_cell |= (self.cells(first, last)[1] > self.threshold).any(dim=1)
+            wrong_cell |= (self.cells(first, last).probability > self.threshold).any(dim=1)
         return self._top_nodes & (swapped | ~wrong_cell.to(swapped.device))
 
     @cached_property
@@ -315,6 +329,13 @@ class Verdict:
         if self.cells is None:  # every flagged cell is one of a flagged row
             return self.swapped_rows
         flagged = self.swapped_rows.to(self.data.device)
+        if self.rule.contamination is None and self.distrust is None:
+            # cells of other rows are flagged by their own probability: that of being in a swapped row adds nothing
+            if self.p_wrong_cell is not None and not bool((self.p_wrong_cell[~flagged] > self.threshold).any()):
+                return flagged.to(self.device)
+            for _, _, distrusted in self.data.over_ranges(self._distrusted_alone):
+                flagged = flagged | distrusted.any(dim=1)
+            return flagged.to(self.device)
         for _, _, block in self.data.over_ranges(self.block):
             flagged = flagged | block.flagged.any(dim=1)
         return flagged.to(self.device)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch_geometric.data import Data
 
-from magnet.detection.cells.context_model import ContextModel, mixing_weights
+from magnet.detection.cells.context_model import ContextModel
 from magnet.detection.data.dataset import DetectionData
 
 
@@ -39,13 +39,3 @@ def test_means_written_row_by_row_are_the_means(small_data):
     found = torch.empty(2, *y.shape)
     context._write_means(y, None, *found)
     assert torch.equal(found, torch.stack(expected))
-
-
-def test_mixing_weights_maximize_the_likelihood():
-    values = torch.rand(500, 3, generator=torch.Generator().manual_seed(0))
-    a = mixing_weights(values)
-    best = (values @ a).log().sum()
-    generator = torch.Generator().manual_seed(1)
-    for _ in range(20):
-        other = torch.rand(3, generator=generator).softmax(0)
-        assert best >= (values @ other).log().sum() - 1e-3

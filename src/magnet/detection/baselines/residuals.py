@@ -13,7 +13,7 @@ from magnet.detection.data.dataset import DetectionData
 from magnet.detection.data.row_vectors import low_rank_rows, unit_rows
 from magnet.detection.options import MIN_PROBABILITY, TINY
 from magnet.detection.thresholds import log_odds, tail_probability, upper_log_ratio
-from magnet.detection.verdict import Verdict
+from magnet.detection.verdict import JudgedCells, Verdict
 from magnet.recovery import propagate
 from magnet.scales import NORMAL_MAD
 
@@ -59,9 +59,10 @@ def _judge(
     p_row: Tensor,
     first: int,
     last: int,
-) -> tuple[Tensor, Tensor]:
+) -> JudgedCells:
     distance = residual(first, last)
-    return distance, p_row[:, None] * torch.sigmoid(upper_log_ratio((distance - middle) / spread) + prior)
+    ratio = upper_log_ratio((distance - middle) / spread)
+    return JudgedCells(p_row[:, None] * torch.sigmoid(ratio + prior), lambda: distance)
 
 
 @dataclass(eq=False)

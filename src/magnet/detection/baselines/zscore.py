@@ -14,7 +14,7 @@ from magnet.detection.cells.numeric import NumericModel
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.options import MIN_PROBABILITY
 from magnet.detection.thresholds import empirical_bayes_share, log_odds
-from magnet.detection.verdict import Verdict
+from magnet.detection.verdict import JudgedCells, Verdict
 
 _SAMPLE = 4_000_000  # cells that the share is estimated on
 _MAX_SHARE = 0.05  # of wrong cells: where more are far out, the column has heavy tails
@@ -48,21 +48,21 @@ class ZScore(Detector):
         judge = partial(_judge, model, log_odds(share))
         best, log_right = torch.zeros(2, data.num_nodes, device=data.device)
         for first, last in data.ranges():
-            score, probability = judge(first, last)
-            best = torch.maximum(best, score.max(dim=1).values)
-            log_right += torch.log1p(-probability.clamp_max(1 - MIN_PROBABILITY)).sum(dim=1)
+            judged = judge(first, last)
+            best = torch.maximum(best, judged.scores.max(dim=1).values)
+            log_right += torch.log1p(-judged.probability.clamp_max(1 - MIN_PROBABILITY)).sum(dim=1)
         node_probability = 1 - log_right.exp()
         return Verdict(data, best, node_probability, float(node_probability.mean()), cells=judge)
 
 
-def _judge(model: NumericModel, prior: float, first: int, last: int) -> tuple[Tensor, Tensor]:
+def _judge(model: NumericModel, prior: float, first: int, last: int) -> JudgedCells:
     """Scores and probabilities of a range of features, for the log odds ``prior`` that a cell is wrong."""
     data, probability = model.data, torch.zeros(model.data.num_nodes, last - first, device=model.data.device)
     z = data.scales.standardize(data.block(first, last), first).abs().nan_to_num()
     if bool(data.numeric[first:last].any()):
         probability = torch.sigmoid(_log_ratio(model, first, last) + prior)
     exempt = data.exempt(first, last)
-    return z, probability if exempt is None else probability.masked_fill(exempt, 0.0)
+    return JudgedCells(probability if exempt is None else probability.masked_fill(exempt, 0.0), lambda: z)
 
 
 def _log_ratio(model: NumericModel, first: int, last: int) -> Tensor:

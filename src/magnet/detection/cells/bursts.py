@@ -109,8 +109,11 @@ class BurstModel:
         block = self.data.block(first, last).nan_to_num()
         excess = self.excess[:, None]
         if self._words:
-            lift = self._rest_of_row.probability(first, last) / self._rest_of_row.rate(first, last)
-            share = excess / (excess + (1 - excess) * lift).clamp_min(MIN_SQUARE)
+            rows = (self._p_long > MIN_PROBABILITY).nonzero().flatten()  # few: in the others no cell is
+            lift = self._rest_of_row.probability_in(rows.cpu().numpy(), first, last)
+            lift, excess = lift / self._rest_of_row.rate(first, last), excess[rows]
+            share = torch.zeros_like(block)
+            share[rows] = excess / (excess + (1 - excess) * lift).clamp_min(MIN_SQUARE)
         else:
             share = block.abs() / block.abs().amax(dim=0).clamp_min(TINY)
         share = share * (block != 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import torch
 from torch import Tensor
@@ -12,12 +12,13 @@ from torch import Tensor
 from magnet.arrays import return_freed_memory
 from magnet.detection.base import Detector, track
 from magnet.detection.cells.context_model import ContextModel
+from magnet.detection.cells.linear_pool import log_ratio_of_words
 from magnet.detection.cells.numeric import NumericModel
 from magnet.detection.cells.rates import event_likelihood, fit_rates, rate_likelihood
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.data.scratch import cached_rows, over_cached_rows, row_ranges
 from magnet.detection.options import CELLS, DATA, MIN_PROBABILITY, ROWS
-from magnet.detection.verdict import Verdict
+from magnet.detection.verdict import JudgedCells, Verdict
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -36,7 +37,8 @@ class Cell(Detector):
 
     def _detect(self, data: DetectionData) -> Verdict:
         model = CellModel(data, rounds=self.rounds, context=self.context, progress=self.progress)
-        return Verdict(data, model.node_scores, model.node_probability, model.share, cells=model.judge)
+        p = model.node_probability
+        return Verdict(data, model.node_scores, p, model.share, cells=model.judge, p_wrong_cell=p)
 
 
 class CellModel:
@@ -179,10 +181,9 @@ class CellModel:
             out[rows] = joins if doubted is None else joins | doubted[rows]
         return out
 
-    def judge(self, first: int, last: int) -> tuple[Tensor, Tensor]:
-        """Scores and probabilities ``[n, last - first]``, which are the same here."""
-        probability = self.probability(first, last)
-        return probability, probability
+    def judge(self, first: int, last: int) -> JudgedCells:
+        """The cells of a range of features."""
+        return JudgedCells(self.probability(first, last))
 
     def _weigh_rows(self) -> None:
         """``q_i(e, r)`` ``[n, 1 + rates, lengths]``, and what follows from it for the rows."""
@@ -231,8 +232,8 @@ class CellModel:
             row, column = (context.events(start, stop)[0] > 0).nonzero(as_tuple=True)
             events.append(row * width + column + at.start)
             by_column.append(self._by_column(start, stop, row, column))
-            base.append(context.event_means(start, stop)[0])
             log_ratio, expected[:, at] = self._log_ratio(start, stop), context.probability(start, stop)
+            base.append(context.event_rate(start, stop))
             ratio[:, at] = log_ratio
             if kept is not None and self._in_place:
                 self._odds_by_column[start, stop] = by_column[-1]
@@ -266,8 +267,8 @@ class CellModel:
         features."""
         if (first, last) in self._odds_by_column:
             return self._odds_by_column[first, last]
-        base = self._context.event_means(first, last)[0].clamp_min(MIN_PROBABILITY)
-        return base[column] / self._context.probability(first, last)[row, column]
+        probability = self._context.probability(first, last)
+        return self._context.event_rate(first, last).clamp_min(MIN_PROBABILITY)[column] / probability[row, column]
 
     def _factors(self, by_column: Tensor) -> Tensor:
         """By how much events are more likely under each length ``[events, lengths]``."""
@@ -288,6 +289,8 @@ class CellModel:
         data, context = self.data, self._context
         y, _ = context.events(first, last)
         pi = context.probability(first, last)
+        if self._only_words:
+            return log_ratio_of_words(pi, y)
         odds = (1 - pi).log() - pi.log()
         out = torch.where(y > 0, odds, -odds)
         for c, at in data.categories(first, last):
@@ -305,6 +308,13 @@ class CellModel:
         if not data.in_domain:
             out = out.masked_fill(data.out_of_domain(first, last), CELLS.impossible_log_ratio)
         return out
+
+    @cached_property
+    def _only_words(self) -> bool:
+        """Whether :func:`log_ratio_of_words` applies: a bag of 0/1 words on a CPU."""
+        data = self.data
+        plain = data.is_bag and data.device.type == "cpu" and all(kind == "binary" for kind in data.kinds)
+        return plain and self.uses_context and data.in_domain and data.num_nodes >= ROWS.min_rows
 
     @property
     def has_lengths(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 
@@ -10,15 +11,14 @@ import torch
 from torch import Tensor
 
 from magnet.detection.cells.cooccurrence import Cooccurrence
+from magnet.detection.cells.linear_pool import Neighborhood, mixing_weights, pool_words
 from magnet.detection.cells.opinion_pool import LogOpinionPool, fit_pools
 from magnet.detection.cells.ridge import leave_one_out_ridge
 from magnet.detection.data.columns import Column
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.data.scratch import over_cached_rows, row_ranges
 from magnet.detection.data.sparse_rows import stacked
-from magnet.detection.options import CONTEXT, DATA, MIN_SQUARE, MIN_WEIGHT, POOL
-
-EM_STEPS, EM_TOLERANCE = 100, 1e-5  # of the mixture weights, at most, and their change that ends the steps
+from magnet.detection.options import CONTEXT, DATA, MIN_WEIGHT, POOL
 
 Means = tuple[Tensor, Tensor, Tensor]
 
@@ -75,6 +75,7 @@ class ContextModel:
         self.__dict__.pop("rest_of_row", None)
         self._recent_range: tuple[int, int] | None = None
         self._recent: dict[float, Means] = {}
+        self._recent_rate: tuple[tuple[int, int], Tensor] | None = None
         self._recent_probability: tuple[tuple[int, int], Tensor] | None = None
         self._recent_events: tuple[tuple[int, int], Tensor, Tensor | None] | None = None
 
@@ -146,11 +147,20 @@ class ContextModel:
         """The means of the events of a range of features; those of the latest range are kept."""
         if self._recent_range != (first, last):
             y, observed = self.events(first, last)
-            if self.p_cell_wrong is not None:
-                y = y + self.p_cell_wrong[:, first:last] * (1 - 2 * y)
+            y = self._without_wrong(y, first, last)
             shrinkages = (CONTEXT.shrinkage, CONTEXT.weak_shrinkage)[: 1 + self.data.is_table]
             self._recent_range, self._recent = (first, last), self._means(y, observed, shrinkages)
         return self._recent[CONTEXT.shrinkage if shrinkage is None else shrinkage]
+
+    def event_rate(self, first: int, last: int) -> Tensor:
+        """The mean ``[c]`` of the events of a range of features; that of the latest range is kept."""
+        if self._recent_rate is None or self._recent_rate[0] != (first, last):
+            self._recent_rate = (first, last), self.event_means(first, last)[0]
+        return self._recent_rate[1]
+
+    def _without_wrong(self, y: Tensor, first: int, last: int) -> Tensor:
+        """Events ``[n, c]`` in which cells that are probably wrong count as the other value."""
+        return y if self.p_cell_wrong is None else y + self.p_cell_wrong[:, first:last] * (1 - 2 * y)
 
     @cached_property
     def regression(self) -> tuple[Tensor, Tensor, Tensor | None] | None:
@@ -222,30 +232,30 @@ class ContextModel:
     @cached_property
     def mixture(self) -> Tensor:
         """``a`` ``[predictors]``, by expectation maximization over (a sample of) the cells where the event happened."""
-        parts, generator = [], torch.Generator().manual_seed(0)
-        for first, last in self.data.ranges():
-            inside = list(self.data.narrow_ranges(first, last))
-            found = [(self.events(*each)[0].nonzero(), each[0] - first) for each in inside]
-            row, column = torch.cat([torch.stack([at[:, 0], at[:, 1] + start], 1) for at, start in found]).unbind(1)
-            order = (row * (last - first) + column).argsort()
-            row, column = row[order], column[order]
-            keep = max(1, int(CONTEXT.mixture_events * (last - first) / self.data.num_features))
-            if row.numel() > keep:
-                chosen = torch.randperm(row.numel(), generator=generator)[:keep].to(row.device)
-                row, column = row[chosen], column[chosen]
-            values: Tensor | None = None
-            for start, stop in inside:
-                here = ((column >= start - first) & (column < stop - first)).nonzero()[:, 0]
-                base, *local = self._predictors(start, stop)
-                at = row[here], column[here] + first - start
-                values = row.new_empty((row.numel(), 1 + len(local)), dtype=base.dtype) if values is None else values
-                values[here] = torch.stack([base[at[1]], *(part[at] for part in local)], dim=1)
-            assert values is not None
-            parts.append(values)
+        parts, (ranges, step) = [], self._sample()
+        for first, last in ranges:
+            row, column = self.events(first, last)[0].nonzero()[::step].unbind(1)
+            base, *local = self._predictors(first, last)
+            parts.append(torch.stack([base[column], *(part[row, column] for part in local)], dim=1))
         a, least = mixing_weights(torch.cat(parts)), CONTEXT.min_base_weight
         if self.data.is_bag and float(a[0]) < least:
             a = torch.cat([a.new_tensor([least]), a[1:] * (1 - least) / a[1:].sum()])
         return a
+
+    def _sample(self) -> tuple[list[tuple[int, int]], int]:
+        """Evenly spread ranges of features, and every how many of their events are about ``CONTEXT.mixture_events``."""
+        data = self.data
+        if data.matrix is not None:
+            events = data.matrix.nnz
+        else:
+            events = sum(int((data.block(*each) != data.spike[slice(*each)]).sum()) for each in data.ranges())
+        enough = math.ceil(CONTEXT.mixture_events * data.num_features / max(1, events))
+        columns = max(enough, CONTEXT.mixture_columns)
+        if 2 * columns > data.num_features:
+            return list(data.narrow_ranges()), max(1, events // CONTEXT.mixture_events)
+        ranges = list(data.narrow_ranges(width=columns // CONTEXT.mixture_ranges))
+        step = len(ranges) // CONTEXT.mixture_ranges
+        return ranges[step // 2 :: step], max(1, columns // enough)
 
     @cached_property
     def pools(self) -> dict[int, LogOpinionPool]:
@@ -298,12 +308,28 @@ class ContextModel:
                     held = held & observed[:, c.start - first]
                 pi = self.pools[c.start].probability(predictive, value.masked_fill(~held, -1))
                 total[:, at] = pi if c.kind == "categorical" else pi[:, 1:]
+        elif (near := self._neighborhood(first, last)) is not None:
+            rest = self.rest_of_row
+            return pool_words(self.mixture, near, None if rest is None else rest.of_words(first, last))
         else:
             parts = self._predictors(first, last)
             total = torch.zeros_like(parts[1])
             for a, part in zip(self.mixture, parts, strict=True):
                 total += a * part
         return total.clamp(CONTEXT.min_probability, 1 - CONTEXT.min_probability)
+
+    def _neighborhood(self, first: int, last: int) -> Neighborhood | None:
+        """Sums of the events of a range of features over the neighbors, for :func:`pool_words`; None on a GPU, where
+        cells are missing, and without neighbors."""
+        y, observed = self.events(first, last)
+        if observed is not None or self.data.device.type != "cpu" or not self.uses_neighbors:
+            return None
+        weighted = self.weights[:, None] * self._without_wrong(y, first, last)
+        one = self.data.neighbor_sum(weighted)
+        near, far = (amount[:, 0] for amount in self._amounts)
+        rate = weighted.sum(dim=0) / self.weights.sum().clamp_min(MIN_WEIGHT)
+        self._recent_rate = (first, last), rate
+        return Neighborhood(one, self.data.neighbor_sum(one), weighted, near, far, self.data.return_weight, rate)
 
     def p_differs(self, first: int, last: int) -> Tensor:
         """Probability ``[n, c]`` that the right value is another one, where the row is swapped."""
@@ -331,19 +357,3 @@ def _observed_category(column: Column, y: Tensor) -> tuple[Tensor, Tensor]:
     if column.kind == "categorical":
         return y.argmax(dim=1), y.sum(dim=1) > 0
     return (y[:, 0] > 0).long(), torch.ones(y.shape[0], dtype=torch.bool, device=y.device)
-
-
-def mixing_weights(values: Tensor) -> Tensor:
-    """Weights ``[k]`` under which the mixture of likelihoods ``[n, k]`` is largest, by expectation maximization."""
-    values = values.double().clamp_min(MIN_SQUARE)
-    k = values.shape[1]
-    a = torch.full((k,), 1 / k, dtype=torch.float64, device=values.device)
-    if values.shape[0] == 0:
-        return a.float()
-    for _ in range(EM_STEPS):
-        share = a * values
-        new = (share / share.sum(dim=1, keepdim=True)).mean(dim=0)
-        if float((new - a).abs().max()) < EM_TOLERANCE:
-            break
-        a = new
-    return a.float()

@@ -8,6 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from magnet.detection.cells.linear_pool import RestOfRow
 from magnet.detection.data.edges import sparse_product
 from magnet.detection.data.sparse_rows import by_pieces, columns_of, row_pieces, stacked
 from magnet.detection.options import DATA
@@ -55,13 +56,34 @@ class Cooccurrence:
 
     def probability(self, first: int, last: int) -> Tensor:
         """``p`` ``[n, last - first]``."""
-        together = sparse_product(self._scaled, self._pairs[:, first:last].toarray())
-        present = self._words[:, first:last].toarray(order="C")
-        own = self._inverse[first:last]
+        return torch.from_numpy(self._probability(self.of_words(first, last))).to(self.device)
+
+    def probability_in(self, rows: NDArray[np.intp], first: int, last: int) -> Tensor:
+        """``p`` ``[rows, last - first]`` in some rows."""
+        return torch.from_numpy(self._probability(self.of_words(first, last, rows))).to(self.device)
+
+    def _probability(self, of: RestOfRow) -> NDArray[np.float32]:
         # Where the word is there, neither the word itself nor this row is evidence for it.
-        together -= present * (own * self._count[first:last] + self._w[:, None] * (self._total[:, None] - own))
-        others = self._length[:, None] - present
-        return torch.from_numpy((together.clip(0) + self._rate[first:last]) / (others + 1)).to(self.device)
+        itself = of.present * (of.itself + of.weight[:, None] * (of.total[:, None] - of.inverse))
+        found: NDArray[np.float32] = ((of.together - itself).clip(0) + of.rate) / (of.length[:, None] - of.present + 1)
+        return found
+
+    def of_words(self, first: int, last: int, rows: NDArray[np.intp] | slice = slice(None)) -> RestOfRow:
+        """What the probabilities of a range of words are computed from, in some or all rows."""
+        scaled, words = (
+            (self._scaled, self._words) if isinstance(rows, slice) else (self._scaled[rows], self._words[rows])
+        )
+        inverse = self._inverse[first:last]
+        return RestOfRow(
+            together=sparse_product(scaled, self._pairs[:, first:last].toarray()),
+            present=words[:, first:last].toarray(order="C"),
+            itself=inverse * self._count[first:last],
+            inverse=inverse,
+            weight=self._w[rows],
+            total=self._total[rows],
+            length=self._length[rows],
+            rate=self._rate[first:last],
+        )
 
     def rate(self, first: int, last: int) -> Tensor:
         """``b`` ``[last - first]``: a word is rarer beside the others than elsewhere where its ``p / b`` is below 1."""

@@ -235,11 +235,14 @@ class DetectionData:
                 first = c.start
         yield first, self.num_features
 
-    def narrow_ranges(self, first: int = 0, last: int | None = None) -> Iterator[tuple[int, int]]:
-        """The ranges (or a given range) in pieces of a sixteenth of the features, for work that makes a dozen matrices
-        of the size of a block: together they are then smaller than the features. Their width is a multiple of
-        ``SUM_GROUP``, so that sums over rows are those of the whole range to the last bit."""
-        width = max(DATA.min_work_width, self.num_features // DATA.work_pieces // SUM_GROUP * SUM_GROUP)
+    def narrow_ranges(
+        self, first: int = 0, last: int | None = None, width: int | None = None
+    ) -> Iterator[tuple[int, int]]:
+        """The ranges (or a given range) in pieces of a sixteenth of the features (or this width), for work that makes a
+        dozen matrices of the size of a block: together they are then smaller than the features. Their width is a
+        multiple of ``SUM_GROUP``, so that sums over rows are those of the whole range to the last bit."""
+        if width is None:
+            width = max(DATA.min_work_width, self.num_features // DATA.work_pieces // SUM_GROUP * SUM_GROUP)
         starts = [c.start for c in self.columns]
         for start, stop in self.ranges() if last is None else [(first, last)]:
             while stop - start > width:
