@@ -30,6 +30,16 @@ def test_the_fit_does_not_depend_on_where_the_search_begins():
     assert not torch.allclose(near, fitted, atol=0.05)
 
 
+def test_a_far_start_does_not_diverge():
+    generator = torch.Generator().manual_seed(2)
+    x = torch.randn(60, 8, generator=generator)
+    y = (torch.rand(60, generator=generator) < torch.sigmoid(4 * x[:, 0])).double()
+    fitted = fit_logistic(x, y, torch.ones(60), steps=60)
+    for scale in (3.0, 10.0, 30.0):  # where nearly every pair is certain, the curvature says nothing about the minimum
+        start = scale * torch.randn(9, generator=generator)
+        assert torch.allclose(fit_logistic(x, y, torch.ones(60), steps=60, start=start), fitted, atol=1e-3)
+
+
 def test_the_halves_fitted_at_the_same_time_are_those_fitted_one_by_one(monkeypatch):
     generator = torch.Generator().manual_seed(0)
     real, other = torch.randn(400, 3, generator=generator) + 0.7, torch.randn(400, 3, generator=generator)

@@ -1,4 +1,4 @@
-"""Weighted logistic regression by Newton's method, plain and cross-fitted."""
+"""Weighted logistic regression by Newton's method with step halving, plain and cross-fitted."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ Permuted = tuple[Tensor, Callable[[Tensor], Tensor]]
 BLOCK_ROWS = 1 << 13
 #: A Newton step of at most this size is the last: its error is about the square of it.
 LAST_STEP = 1e-4
+LOSS_ERROR = 1e-9  # relative, of rounding: a loss that is larger by less is not larger
 CONSTANT_RIDGE = 1e-9  # of the constant: hardly any penalty, but the curvature stays invertible
 MIN_CURVATURE = 1e-6  # of a pair that is fitted perfectly, so that steps stay finite
 MIN_SPREAD = 1e-6  # of a feature that is the same for all pairs, so that quotients are finite
@@ -46,13 +47,22 @@ def fit_logistic(
     penalty[-1, -1] = CONSTANT_RIDGE * weight.sum()
     b = torch.zeros(f, dtype=torch.float64, device=x.device) if start is None else start.double()
     blocks = list(zip(x.split(BLOCK_ROWS), y.split(BLOCK_ROWS), weight.split(BLOCK_ROWS), strict=True))
+    step, lowest = torch.zeros_like(b), float("inf")
     for _ in range(steps):
         gradient, curvature = penalty @ b, penalty.clone()
+        loss = 0.5 * gradient @ b
         for part, y_, weight_ in blocks:
             x_ = torch.nn.functional.pad(part.double(), (0, 1), value=1.0)
-            p = torch.sigmoid(x_ @ b)
+            z = x_ @ b
+            p = torch.sigmoid(z)
+            loss += weight_ @ (torch.nn.functional.softplus(z) - y_ * z)
             gradient += x_.T @ (weight_ * (p - y_))
             curvature += (x_ * (weight_ * (p * (1 - p)).clamp_min(MIN_CURVATURE))[:, None]).T @ x_
+        if float(loss) > lowest * (1 + LOSS_ERROR):  # too far, where the curvature changes a lot: half of the way back
+            step = step / 2
+            b = b + step
+            continue
+        lowest = float(loss)
         step = torch.linalg.solve(curvature, gradient)
         b = b - step
         if float(step.abs().max()) < LAST_STEP:
