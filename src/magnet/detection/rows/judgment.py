@@ -19,7 +19,7 @@ from magnet.detection.base import track
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.data.row_vectors import duplicate_counts, low_rank_rows, unit_rows
 from magnet.detection.data.scratch import over_cached_rows
-from magnet.detection.options import GATE, ROWS
+from magnet.detection.options import ROWS
 from magnet.detection.rows.gate import Gate, GateEvidence, judge_gate, power_and_error
 from magnet.detection.rows.local_fdr import FloatArray, local_fdr, null_overlap, null_proportion, without_overlap
 from magnet.detection.rows.logistic import CrossFit
@@ -105,7 +105,7 @@ def judge_rows(data: DetectionData, rounds: int = 4, seed: int = 0, progress: bo
         settled = float((p_row_swapped - before).abs().max()) < ROWS.settled
     at_limit = [found.least, *shares[1:]]
     p_at_limit = _posterior(drawn, real, null, (single, *repeated), at_limit)
-    if found.least == 0 and bool((p_row_swapped > 0.5).any()) and not bool((p_at_limit > 0.5).any()):
+    if bool((p_row_swapped > 0.5).any()) and not bool((p_at_limit > 0.5).any()):
         p_row_swapped, shares = p_at_limit, at_limit  # nothing but the estimate of a share says that a row is swapped
     at_least = [max(ROWS.min_share, share) for share in shares]
     ranking = _posterior(drawn, real, null, (single, *repeated), at_least)
@@ -272,14 +272,14 @@ class _SingleShare(NamedTuple):
 
 def _share_of_single_rows(real: FloatArray, null: FloatArray) -> _SingleShare:
     """The share of swapped rows among those that occur once, without right rows that fit badly. It counts where it
-    exceeds its standard error, so that small graphs must show more; the confidence limit (level ``GATE.confidence``)
+    exceeds its standard error, so that small graphs must show more; the confidence limit (level ``ROWS.limit_level``)
     also knows that the null has few columns. The limits decide whether there are such rows, not how many: the posterior
     cannot exceed the assumed share over the true one, and with a tenth of the rows moved and the estimate less its
     error no row was flagged with most seeds."""
     found = null_proportion(real, null)
     overlap = null_overlap(real, null[np.isfinite(null)], found.share, found.quantile)
     share = without_overlap(found.share, overlap)
-    margin = float(norm.isf(GATE.confidence)) * math.hypot(found.error, found.null_error)
+    margin = float(norm.isf(ROWS.limit_level)) * math.hypot(found.error, found.null_error)
     # less than all, so that some rows are left to fit the regression of the next round on
     return _SingleShare(min(share, 1 - found.error) if share > found.error else 0.0, max(0.0, share - margin))
 
