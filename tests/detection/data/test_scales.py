@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch_geometric.data import Data
 
+from magnet import detection
+from magnet.datasets import synthetic
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.data.scales import group_medians, nan_median, robust_scales
 
@@ -31,6 +34,16 @@ def test_scales_are_robust_and_know_skewed_columns():
     assert float(z[:, 2].abs().max()) == 0
     features = torch.tensor([0, 1])
     torch.testing.assert_close(data.scales.restore(z[7, :2], features), income[7, :2], rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("value", [1e19, -1e30, 3e38])
+def test_a_value_whose_square_no_float32_holds_is_found_and_hides_no_other(value):
+    data = synthetic(nodes=150, features=20, kind="continuous", seed=0)
+    data.x[3, 4], data.x[7, 1] = value, 50.0
+    found = detection.make("auto").fit(data)
+    assert bool(found.probability_.isfinite().all())
+    assert bool(found.node_probability_.isfinite().all())
+    assert found.flagged_.nonzero().tolist() == [[3, 4], [7, 1]]
 
 
 def test_medians_of_groups_are_those_of_their_numbers():

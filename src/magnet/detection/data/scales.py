@@ -18,6 +18,8 @@ from magnet.detection.options import DATA, TINY
 from magnet.scales import NORMAL_MAD, asinh_unit
 from magnet.threads import CELLS_PER_THREAD, map_threads
 
+MAX_SPREADS = 1e9  # values further away count as that far, so that sums of their squares fit into float32
+
 
 @dataclass(frozen=True)
 class Scales:
@@ -41,7 +43,8 @@ class Scales:
         """The same for single cells and their feature numbers (or a range of columns)."""
         spread = self.spread[features]
         values = _asinh_scale(values, self.unit[features])
-        return torch.where(spread > 0, (values - self.center[features]) / spread.clamp_min(TINY), values * 0)
+        z = torch.where(spread > 0, (values - self.center[features]) / spread.clamp_min(TINY), values * 0)
+        return z.clamp_(-MAX_SPREADS, MAX_SPREADS)
 
     def restore(self, z: Tensor, features: Tensor) -> Tensor:
         """Back from the common scale to the units of ``x``: values ``z`` of the given feature numbers."""
