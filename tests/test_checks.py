@@ -2,9 +2,11 @@
 
 import math
 
+import numpy as np
 import pytest
+import torch
 
-from magnet.checks import at_least, one_of, unknown
+from magnet.checks import at_least, device_exists, one_of, unknown, whole
 
 
 def test_an_accepted_word_passes_and_another_is_refused_with_the_accepted_ones():
@@ -19,6 +21,24 @@ def test_a_number_must_be_finite_and_large_enough(value):
     at_least("layers", 1, 1)
     with pytest.raises(ValueError, match=f"layers is {value}; it must be a finite number of at least 1"):
         at_least("layers", value, 1)
+
+
+def test_whole_numbers_are_those_of_python_and_numpy():
+    whole("seed", 3)
+    whole("seed", np.int64(-1))
+    for value in (None, 1.0, "1"):
+        with pytest.raises(ValueError, match=f"seed is {value!r}; it must be a whole number"):
+            whole("seed", value)
+
+
+def test_a_device_must_exist():
+    for device in (None, "cpu", torch.device("cpu")):
+        device_exists(device)
+    for device in ("gpu", "", "cuda:x", torch.device("meta")):
+        with pytest.raises(ValueError, match="it must be cpu, cuda or cuda:N"):
+            device_exists(device)
+    with pytest.raises(ValueError, match=r"device is 'cuda:99', but there is no (such|CUDA) device"):
+        device_exists("cuda:99")
 
 
 def test_an_unknown_name_suggests_the_most_similar_one_if_there_is_any():

@@ -37,4 +37,7 @@ def test_what_cannot_be_cleaned_is_said() -> None:
         Clean()(HeteroData())
     with pytest.raises(TypeError, match="detektor"):
         Clean(detektor="auto")
+    with pytest.raises(ValueError, match="unknown detector 'contxt'"):
+        Clean(detector="contxt")
     assert repr(Clean(fix="none")) == "Clean(fix='none')"
+    assert repr(Clean(keep_trust=True, seed=1)) == "Clean(keep_trust=True, seed=1)"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import math
+import operator
 from collections.abc import Iterable
+from typing import Any
 
 
 def one_of(name: str, value: object, accepted: Iterable[str]) -> None:
@@ -32,6 +34,42 @@ def at_least(name: str, value: float, least: float) -> None:
     """
     if not (math.isfinite(value) and value >= least):
         raise ValueError(f"{name} is {value}; it must be a finite number of at least {least}")
+
+
+def whole(name: str, value: Any) -> None:
+    """Raise a ``ValueError`` unless ``value`` is a whole number, of Python or NumPy.
+
+    Example:
+        >>> whole("seed", None)
+        Traceback (most recent call last):
+        ...
+        ValueError: seed is None; it must be a whole number
+    """
+    try:
+        operator.index(value)
+    except TypeError:
+        raise ValueError(f"{name} is {value!r}; it must be a whole number") from None
+
+
+def device_exists(device: Any) -> None:
+    """Raise a ``ValueError`` unless ``device`` is None, the CPU or a CUDA device of this machine.
+
+    Example:
+        >>> device_exists("gpu")
+        Traceback (most recent call last):
+        ...
+        ValueError: device is 'gpu'; it must be cpu, cuda or cuda:N
+    """
+    kind, _, number = str(device).partition(":")
+    if device is None or kind == "cpu":
+        return
+    if kind != "cuda" or not (number or "0").isdigit():
+        raise ValueError(f"device is {str(device)!r}; it must be cpu, cuda or cuda:N")
+    import torch
+
+    found = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if int(number or 0) >= found:
+        raise ValueError(f"device is {str(device)!r}, but there is no {'such' if found else 'CUDA'} device")
 
 
 def unknown(what: str, name: object, known: Iterable[str], more: str = "") -> ValueError:

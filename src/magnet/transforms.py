@@ -31,7 +31,7 @@ class Clean(BaseTransform):  # type: ignore[misc]
     def __init__(self, keep_trust: bool = False, **settings: Any) -> None:
         self.keep_trust = keep_trust
         self.settings = settings
-        MAGnet(**settings)  # an invalid argument is reported here, not in the middle of a pipeline
+        MAGnet(**settings).check_parameters()  # an invalid argument is reported here, not in the middle of a pipeline
 
     def forward(self, data: Data | Batch) -> Data | Batch:
         if isinstance(data, HeteroData):
@@ -44,5 +44,6 @@ class Clean(BaseTransform):  # type: ignore[misc]
         return result
 
     def __repr__(self) -> str:
-        settings = ", ".join(f"{name}={value!r}" for name, value in self.settings.items())
+        given = {"keep_trust": True, **self.settings} if self.keep_trust else self.settings
+        settings = ", ".join(f"{name}={value!r}" for name, value in given.items())
         return f"{type(self).__name__}({settings})"

@@ -42,7 +42,7 @@ def test_one_row_from_the_command_line(tmp_path: Path) -> None:
         (["--set", f"epochs={'9' * 5000}"], "must be of the kind of 200"),
         (["--set", f"epochs={'[' * 100_000}"], "must be of the kind of 200"),
         (["--set", "kind=search"], "kind is not a method setting"),
-        (["--device", "bogus"], "it must be 'cpu', 'cuda'"),
+        (["--device", "bogus"], "it must be cpu, cuda or cuda:N"),
         (["--seed", "-1"], "--seed"),
         (["--seed", str(10**20)], "--seed"),
     ],

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from magnet.arrays import return_freed_memory
+from magnet.checks import device_exists, whole
 from magnet.cluster import connected
 from magnet.detection.data.columns import Column
 from magnet.detection.data.dataset import DetectionData, stage_resources
@@ -61,6 +62,8 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
                 raise ValueError(f"{name} is {value!r}; it must lie between 0 and 1")
         if self.fdr is not None and self.contamination is not None:
             raise ValueError("give either fdr or contamination, not both")
+        whole("seed", self.seed)
+        device_exists(self.device)
 
     def fit(
         self,

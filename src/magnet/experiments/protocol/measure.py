@@ -11,6 +11,8 @@ import torch
 from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
+from magnet.checks import device_exists
+
 
 def accuracy(scores: Tensor, y: Tensor) -> float:
     """Share of rows whose highest score is that of the right class."""
@@ -34,13 +36,8 @@ def auroc(scores: Tensor, y: Tensor) -> float:
 
 def chosen_device(device: str | torch.device | None) -> torch.device:
     """The requested device, else a GPU if available."""
-    try:
-        chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    except RuntimeError:
-        raise ValueError(f"device is {str(device)!r}; it must be 'cpu', 'cuda' or 'cuda:N'") from None
-    if chosen.type == "cuda" and not torch.cuda.is_available():
-        raise ValueError(f"device is {str(device)!r}, but torch finds no CUDA device here; use 'cpu'")
-    return chosen
+    device_exists(device)
+    return torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
 
 
 def device_name(device: str | torch.device | None) -> str:
