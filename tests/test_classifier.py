@@ -195,6 +195,15 @@ def test_a_file_that_asks_for_too_much_is_refused(tmp_path: Path, plain: Any, ch
         MAGnetClassifier.load(_changed(tmp_path, plain, change))
 
 
+def test_a_file_of_another_kind_is_not_called_damaged(tmp_path: Path, plain: Any) -> None:
+    plain.save(tmp_path / "classifier.npz")
+    magnet.MAGnet("none").fit(synthetic(nodes=60, features=3)).save(tmp_path / "cleaner.npz")
+    with pytest.raises(ValueError, match=r"^\S*cleaner\.npz holds no classifier"):
+        MAGnetClassifier.load(tmp_path / "cleaner.npz")
+    with pytest.raises(ValueError, match=r"^\S*classifier\.npz holds no cleaner"):
+        magnet.MAGnet.load(tmp_path / "classifier.npz")
+
+
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "model.npz"
     path.write_bytes(b"PK\x03\x04 no archive")
@@ -229,8 +238,36 @@ def test_wrong_use_is_named(bad: Any) -> None:
         MAGnetClassifier().fit(bad.data, y=[1, 2, 3])
     with pytest.raises(ValueError, match="y holds 1 classes"):
         MAGnetClassifier().fit(bad.data, y=np.zeros(1797, dtype=int))
-    with pytest.raises(ValueError, match="no x or no edge_index"):
+    with pytest.raises(ValueError, match="without a feature matrix x"):
         magnet.MAGnetClassifier(detector="none").fit(magnet.classifier.Data(y=torch.zeros(3)))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"model": "gat"}, "model is 'gat'"),
+        ({"lambdas": 3.0}, "lambdas is 3.0; it must be a sequence"),
+        ({"strengths": (1.0, -1.0)}, "strengths is -1.0"),
+        ({"seed": None}, "seed is None"),
+        ({"device": "gpu"}, "device is 'gpu'"),
+        ({"epochs": 0}, "epochs is 0"),
+    ],
+)
+def test_wrong_arguments_are_named_before_the_detection(
+    monkeypatch: pytest.MonkeyPatch, wrong: dict[str, Any], message: str, bad: Any
+) -> None:
+    monkeypatch.setattr(detection, "make", lambda *_, **__: pytest.fail("the detection began"))
+    with pytest.raises(ValueError, match=message):
+        MAGnetClassifier(**wrong).fit(bad.data)
+
+
+def test_features_with_gradients_and_labels_in_a_column(bad: Any, plain: Any) -> None:
+    data = copy.copy(bad.data)
+    data.x, data.y = data.x.to_dense().clone().requires_grad_(), data.y[:, None]
+    found = MAGnetClassifier("gcn", detector="none", epochs=5).fit(data)
+    expected = MAGnetClassifier("gcn", detector="none", epochs=5).fit(bad.data)
+    np.testing.assert_allclose(found.predict_proba(), expected.predict_proba(), atol=1e-3)
+    assert found.score(data) == found.score(bad.data)
 
 
 def test_a_column_in_another_unit_does_not_hide_the_others() -> None:

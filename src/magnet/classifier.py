@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import os
 from collections.abc import Sequence
@@ -19,19 +18,18 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from magnet import detection
-from magnet.arrays import csr_tensor, dense_x, return_freed_memory, return_memory_at_once
-from magnet.checks import at_least
+from magnet.arrays import dense_x, return_freed_memory, return_memory_at_once
+from magnet.checks import at_least, device_exists, one_of, whole
 from magnet.datasets.npz import save_arrays
-from magnet.detection.data.columns import feature_matrix
 from magnet.detection.data.scratch import row_ranges
-from magnet.features import fingerprint
-from magnet.files import damaged
+from magnet.features import check_features, fingerprint
+from magnet.files import OtherContent, damaged
 from magnet.graph import Graph
 from magnet.nn import voting
 from magnet.nn.committee import Committee
 from magnet.nn.features import has_dominant_column
 from magnet.nn.members import Problem, restored
-from magnet.nn.recipes import MODELS, recipes_of
+from magnet.nn.recipes import MODELS, check_training, recipes_of
 from magnet.recovery import propagate
 from magnet.recovery.candidates import AS_IT_IS, LAMBDAS, Candidate, repair_candidates
 from magnet.untrusted import open_npz, read_object
@@ -141,8 +139,8 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 nodes is held out if there is no ``val_mask``.
             y: labels of all nodes, of any kind, instead of ``data.y``; -1, None or NaN where unknown.
         """
-        at_least("initializations", self.initializations, 1)
-        data = _prepared(data)
+        self._check_parameters()
+        data = check_features(data)
         graph = _graph(data)
         labels, labeled = _labels(data, y)
         self.classes_ = np.unique(labels[labeled])
@@ -151,7 +149,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         codes = torch.full((labeled.size,), -1)
         codes[labeled] = torch.from_numpy(np.searchsorted(self.classes_, labels[labeled]))
         train, val = self._parts(data, codes >= 0)
-        settings = {name: getattr(self, name) for name in SETTINGS if getattr(self, name) is not None}
+        settings = self._settings()
         with return_memory_at_once(4 * data.x.numel()):
             x, candidates = self._candidates(data, graph)
             if self.scaling is None and has_dominant_column(x):
@@ -177,6 +175,24 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.probability_ = voting.calibrated(probability, self.temperature_).numpy()
         self._known = fingerprint(data)
         return self
+
+    def _check_parameters(self) -> None:
+        """Name wrong arguments before the detection, which takes the longest."""
+        one_of("model", self.model, ("auto", *MODELS))
+        at_least("initializations", self.initializations, 1)
+        for name in ("lambdas", "strengths"):
+            amounts = getattr(self, name)
+            if isinstance(amounts, int | float):
+                raise ValueError(f"{name} is {amounts}; it must be a sequence of numbers, such as ({amounts},)")
+            for amount in amounts:
+                at_least(name, amount, 0)
+        whole("seed", self.seed)
+        device_exists(self.device)
+        check_training(self._settings())
+
+    def _settings(self) -> dict[str, Any]:
+        """The settings of the networks that were given."""
+        return {name: getattr(self, name) for name in SETTINGS if getattr(self, name) is not None}
 
     def _parts(self, data: Data, labeled: Tensor) -> tuple[Tensor, Tensor]:
         """Masks of the training and validation nodes."""
@@ -252,7 +268,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 is closed, or a trust matrix was given for the graph of :meth:`fit`, it is left as it is.
         """
         self._check_fitted()
-        data = None if data is None else _prepared(data)
+        data = None if data is None else check_features(data)
         if data is None or fingerprint(data) == self._known:
             return self.probability_
         graph = _graph(data)
@@ -335,9 +351,11 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read what :meth:`save` wrote. (``x_`` and ``detector_``, the by-products of fitting, are not kept.)"""
         with damaged(Path(path)), open_npz(path) as arrays:
+            if "facts" not in arrays:
+                raise OtherContent(f"{path} holds no classifier; it was not written by MAGnetClassifier.save")
             facts = read_object(str(arrays["facts"]))
             if facts.get("format") != FORMAT:
-                raise ValueError(f"its format is {facts.get('format')!r}, not {FORMAT!r}")
+                raise OtherContent(f"{path}: its format is {facts.get('format')!r}, not {FORMAT!r}; fit and save again")
             parameters: dict[str, Any] = facts["parameters"]
             for name in ("lambdas", "strengths"):  # JSON has no tuples
                 parameters[name] = tuple(parameters[name])
@@ -361,20 +379,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _graph(data: Data) -> Graph:
-    if data.get("x") is None or data.get("edge_index") is None:
-        raise ValueError("data has no x or no edge_index; both are needed")
     return Graph.from_edges(data.edge_index, int(data.x.shape[0]), data.get("edge_weight"))
-
-
-def _prepared(data: Data) -> Data:
-    """The data with features as a floating-point tensor, dense or CSR."""
-    x = data.get("x")
-    if x is None or (isinstance(x, Tensor) and x.dtype in (torch.float32, torch.float64)):
-        return data
-    features = feature_matrix(x)
-    data = copy.copy(data)
-    data.x = features if isinstance(features, Tensor) else csr_tensor(features, torch.float32, torch.device("cpu"))
-    return data
 
 
 def _mask(data: Data, name: str) -> Tensor | None:
@@ -396,6 +401,8 @@ def _labels(data: Data, y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     if values is None:
         raise ValueError("data has no y and none was given; labels are needed")
     labels = values.cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
+    if labels.ndim == 2 and labels.shape[1] == 1:  # as in the datasets of OGB
+        labels = labels[:, 0]
     if labels.shape != (int(data.x.shape[0]),):
         raise ValueError(f"y has shape {labels.shape}; it must be [{int(data.x.shape[0])}], one label for each node")
     if np.issubdtype(labels.dtype, np.number):

@@ -14,7 +14,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from magnet import tables
-from magnet.checks import one_of
+from magnet.arrays import is_tensor
+from magnet.checks import device_exists, one_of, whole
 from magnet.cluster import connected
 from magnet.tables.findings import CellFinding, TableVerdict
 from magnet.tables.readers.trusted import trusted_cells
@@ -150,13 +151,8 @@ class Cleaner:
                 raise ValueError(f"{name} is {value!r}; it must lie between 0 and 1")
         if isinstance(self.detector, str) and self.detector not in ("none", "auto"):
             self._make_detector(1)
-        if isinstance(self.device, str) and self.device.partition(":")[0] not in ("cpu", "cuda"):
-            raise ValueError(f"device is {self.device!r}; it must be cpu or cuda")
-        if self.device is not None and str(self.device).startswith("cuda"):
-            import torch
-
-            if not torch.cuda.is_available():
-                raise ValueError(f"device is {self.device!r}, but there is no CUDA device")
+        whole("seed", self.seed)
+        device_exists(self.device)
 
     def _need_fit(self) -> None:
         if "fingerprint_" not in vars(self):
@@ -194,7 +190,7 @@ class Cleaner:
         if self.recovery == "regression":
             raise ValueError("recovery is 'regression', which is for tables; use 'propagate' or 'framelet' for a Data")
         data = check_features(data)
-        graph = Graph.from_edges(data.edge_index, data.num_nodes, data.get("edge_weight"))
+        graph = Graph.from_edges(data.edge_index, int(data.x.shape[0]), data.get("edge_weight"))
         fitted = None if reference is None else reference.detector_
         shared = copy.copy(data)  # the detector works on the same graph
         shared.edge_index, shared.edge_weight = graph, None
@@ -276,7 +272,10 @@ class Cleaner:
             assert self.cells_ is not None
             return data.with_changes(changes_of(data, self.cells_))
         result = copy.copy(data)
-        result.x = self.x_.to(data.x.device)
+        result.x = self.x_
+        if is_tensor(data.x):  # of integers and bools the recovered ones are floating-point numbers all the same
+            dtype = data.x.dtype if data.x.is_floating_point() else self.x_.dtype
+            result.x = self.x_.to(data.x.device, dtype)
         return result
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from magnet.files import damaged
+from magnet.files import OtherContent, damaged
 from magnet.untrusted import open_npz, read_object
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ def _save_features(model: Cleaner, facts: dict[str, Any], arrays: dict[str, Any]
 def load(path: Path, kind: type[_Model]) -> _Model:
     """Read what :func:`save` wrote."""
     with damaged(path), open_npz(path) as arrays:
+        if "magnet" not in arrays.files:
+            raise OtherContent(f"{path} holds no cleaner; it was not written by MAGnet.save")
         facts = _content(arrays["magnet"])
         parameters: dict[str, Any] = {
             name: tuple(v) if isinstance(v, list) else v for name, v in dict(facts["parameters"]).items()

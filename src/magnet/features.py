@@ -7,12 +7,14 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor
 
 from magnet import detection
-from magnet.arrays import checksum, dense, is_sparse
+from magnet.arrays import checksum, csr_tensor, dense, is_sparse
+from magnet.detection.data.columns import feature_matrix
 from magnet.framelets import FrameletTransform
 from magnet.graph import Graph, edge_list, is_whole_graph
 from magnet.recovery import propagate, recover
@@ -48,36 +50,43 @@ class FeatureVerdict:
 
 
 def check_features(data: Any) -> Data:
-    """A graph whose features can be cleaned, its edges as tensors, or a ``ValueError`` with the reason."""
+    """A graph whose features are a floating-point tensor, dense or sparse, without gradients (NumPy arrays, SciPy
+    matrices, bools and integers are converted); or a ``ValueError`` with what is wrong."""
     from torch_geometric.data import HeteroData
 
     if isinstance(data, HeteroData):
         raise ValueError("data is a HeteroData; MAGnet needs a homogeneous Data: convert one node type")
     x = getattr(data, "x", None)
-    if not isinstance(x, Tensor) or x.dim() != 2:
-        raise ValueError(f"data is a {type(data).__name__} without a feature matrix x [nodes, features]")
-    if not x.is_floating_point():
-        raise ValueError(f"data.x holds {x.dtype}; it must hold floating-point numbers (data.x.float())")
-    return with_edge_tensors(data)
-
-
-def with_edge_tensors(data: Data) -> Data:
-    """The data with ``edge_index`` and ``edge_weight`` as tensors, if a networkx or scipy graph was given."""
-    if not is_whole_graph(data.get("edge_index")):
-        return data
-    edges, weights, _ = edge_list(data.edge_index)
+    if x is None:
+        hint = "; for a data frame use magnet.clean" if hasattr(data, "columns") else ""
+        raise ValueError(f"data is a {type(data).__name__} without a feature matrix x [nodes, features]{hint}")
+    if getattr(data, "edge_index", None) is None:
+        raise ValueError("data has no edge_index; a graph without links has an empty one of shape [2, 0]")
+    if isinstance(x, Tensor) and x.dtype in (torch.float32, torch.float64):
+        if x.dim() != 2:
+            raise ValueError(f"data.x has shape {tuple(x.shape)}; it must be [nodes, features]")
+        if not x.requires_grad:
+            return data
+        features: Any = x.detach()
+    else:
+        features = feature_matrix(x)
     data = copy.copy(data)
-    data.edge_index = torch.from_numpy(edges)
-    data.edge_weight = None if weights is None else torch.from_numpy(weights).float()
+    if not isinstance(features, Tensor):
+        features = csr_tensor(features, torch.float32, getattr(x, "device", torch.device("cpu")))
+    data.x = features
     return data
 
 
 def fingerprint(data: Data) -> str:
     """A digest of features, edges and weights that identifies a graph."""
-    data = with_edge_tensors(data)
+    edges, weights = data.edge_index, data.get("edge_weight")
+    if is_whole_graph(edges):
+        edges, weights, _ = edge_list(edges)
+        weights = None if weights is None else weights.astype(np.float32)
     digest = hashlib.sha256(checksum(data.x).encode())
-    for part in (data.edge_index, data.get("edge_weight")):
-        digest.update(b"" if part is None else part.detach().cpu().numpy().tobytes())
+    for part in (edges, weights):
+        array = part.detach().cpu().numpy() if isinstance(part, Tensor) else np.asarray(part)
+        digest.update(b"" if part is None else array.tobytes())
     return digest.hexdigest()
 
 

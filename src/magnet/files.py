@@ -151,12 +151,16 @@ def package_version(name: str) -> str | None:
         return None
 
 
+class OtherContent(ValueError):
+    """A file is intact, but does not hold what was asked for."""
+
+
 @contextmanager
 def damaged(path: Path) -> Iterator[None]:
     """Turn an error about the content of ``path`` into one clear message, with the error as its cause."""
     try:
         yield
-    except (FileNotFoundError, PermissionError):
+    except (FileNotFoundError, PermissionError, OtherContent):
         raise
     except CONTENT_ERRORS as error:
         if isinstance(error, ValueError) and str(error).startswith("damaged file"):
