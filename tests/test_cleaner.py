@@ -241,8 +241,16 @@ def test_another_table_is_judged_beside_the_fitted_one(misspelled: tuple[pd.Data
         model.transform(tables.from_frames(few.drop(columns="city")))
 
 
+def test_a_single_column_or_rule_is_one_of_one() -> None:
+    nodes = people(rows=60)[0]
+    nodes.loc[3, "city"] = "Bergenn"
+    for name, value in (("link_by", "city"), ("rules", "city -> premium")):
+        one, several = (magnet.clean(nodes, **{name: given}).suspicious_cells for given in (value, [value]))
+        pd.testing.assert_frame_equal(one, several)
+
+
 def test_bad_parameters_and_data_are_named() -> None:
-    for bad in ({"fix": "some"}, {"recovery": "magic"}, {"max_share": 2.0}):
+    for bad in ({"fix": "some"}, {"recovery": "magic"}, {"max_share": 2.0}, {"decisions": "decisions.json"}):
         with pytest.raises(ValueError, match=next(iter(bad))):
             MAGnet(**bad).fit(synthetic(nodes=60, features=12))  # type: ignore[arg-type]
     with pytest.raises(NotFittedError, match="not fitted yet"):

@@ -106,8 +106,8 @@ def clean(
     detector: Any = "auto",
     fix: Fix = "confident",
     fill: bool = False,
-    link_by: Sequence[str] = (),
-    rules: Sequence[Any] = (),
+    link_by: str | Sequence[str] = (),
+    rules: str | Sequence[Any] = (),
     seed: int = 0,
     reading: dict[str, Any] | None = None,
     **settings: Any,
@@ -125,8 +125,8 @@ def clean(
         detector: see :class:`MAGnet`. (default: ``"auto"``)
         fix: ``"none"``, ``"confident"`` or ``"all"``; see :class:`MAGnet`. (default: ``"confident"``)
         fill: write suggestions into blanks. (default: ``False``)
-        link_by: columns whose equal values link rows. (default: none; dependencies are discovered)
-        rules: known dependencies, such as ``"zip -> city"``. (default: none)
+        link_by: a column, or columns, whose equal values link rows. (default: none; dependencies are discovered)
+        rules: known dependencies, one or several, such as ``"zip -> city"``. (default: none)
         seed: random seed. (default: ``0``)
         reading: further arguments of :func:`magnet.tables.from_frames` (``exclude``, ``override`` ...).
         settings: further arguments of :class:`MAGnet`.

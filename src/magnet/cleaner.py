@@ -52,8 +52,8 @@ class Cleaner:
         recovery: Literal["auto", "propagate", "framelet", "regression"] = "auto",
         fix: Fix = "confident",
         fill: bool = False,
-        link_by: Sequence[str] = (),
-        rules: Sequence[Any] = (),
+        link_by: str | Sequence[str] = (),
+        rules: str | Sequence[Any] = (),
         decisions: Sequence[Any] | None = None,
         max_share: float = 0.5,
         threshold: float | Literal["posterior"] = "posterior",
@@ -151,6 +151,8 @@ class Cleaner:
                 raise ValueError(f"{name} is {value!r}; it must lie between 0 and 1")
         if isinstance(self.detector, str) and self.detector not in ("none", "auto"):
             self._make_detector(1)
+        if isinstance(self.decisions, str | os.PathLike):
+            raise ValueError(f"decisions is {self.decisions!r}; it must be the list of cells of a decisions file")
         whole("seed", self.seed)
         device_exists(self.device)
 
@@ -228,8 +230,8 @@ class Cleaner:
             table,
             trusted=trusted,
             reference={} if reference is None else reference.reference_,
-            link_by=self.link_by,
-            rules=self.rules,
+            link_by=_several(self.link_by),
+            rules=_several(self.rules),
             decisions=self.decisions or (),
             fill=self.fill,
             seed=self.seed,
@@ -288,6 +290,11 @@ def _fingerprint(data: Data | tables.Table) -> str:
     from magnet.features import check_features, fingerprint
 
     return fingerprint(check_features(data))
+
+
+def _several(given: Sequence[Any]) -> Sequence[Any]:
+    """A single column or rule that was given as such is one of one, not a sequence of letters."""
+    return (given,) if isinstance(given, str) else given
 
 
 def _hashable(column: pd.Series) -> NDArray[Any]:

@@ -25,9 +25,11 @@ class MAGnet(Cleaner, BaseEstimator):  # type: ignore[misc]
         fix: which cells of a table are changed: ``"none"``, ``"confident"`` (one replacement has a posterior of at
             least 0.9) or ``"all"`` (every listed cell). (default: ``"confident"``)
         fill: write suggestions into the blanks of a table. (default: ``False``)
-        link_by: columns of a table whose equal values link rows. (default: none; dependencies are discovered)
-        rules: known dependencies of a table, such as ``"zip -> city"``. (default: none)
-        decisions: accepted and rejected cells of an earlier review, to learn from. (default: none)
+        link_by: a column, or columns, of a table whose equal values link rows. (default: none; dependencies are
+            discovered)
+        rules: known dependencies of a table, one or several, such as ``"zip -> city"``. (default: none)
+        decisions: accepted and rejected cells of an earlier review, to learn from: the ``cells`` of its decisions
+            file. (default: none)
         max_share: maximum share of a table's cells to correct. (default: ``0.5``)
         threshold: minimum probability of being wrong for a cell to be flagged. (default: ``"posterior"``, which is 1/2)
         fdr: instead, target false discovery rate.
