@@ -23,7 +23,9 @@ def test_one_row_from_the_command_line(tmp_path: Path) -> None:
     again = CliRunner().invoke(app, command)
     assert json.loads(again.output) == row
     said = CliRunner().invoke(app, command[:-1]).output
-    assert f"test_accuracy: {row['test_accuracy']}" in said
+    assert f"test_accuracy: {row['test_accuracy']:.4g}\n" in said
+    assert f"peak_memory: {row['peak_memory'] / 1e6:.0f} MB\n" in said
+    assert "remark" not in said
     assert "config" not in said
     assert CliRunner().invoke(app, [*command[:-1], "-q"]).output == ""
     wrong = CliRunner().invoke(app, ["run", "--dataset", "digits", "--method", "gnc"])

@@ -31,11 +31,13 @@ def bench(
     scripts = {path.stem: path for path in sorted(folder().glob("[!_]*.py"))}
     if name is None:
         descriptions = {
-            stem: path.read_text(encoding="utf-8").lstrip('"').splitlines()[0] for stem, path in scripts.items()
+            stem: path.read_text(encoding="utf-8").lstrip('"').splitlines()[0].replace("``", "")
+            for stem, path in scripts.items()
         }
         out.result(descriptions)
+        width = max(map(len, descriptions), default=0)
         for stem, first_line in descriptions.items():
-            out.line(f"{stem:12} {first_line}")
+            out.line(f"{stem:{width}}  {first_line}")
         return
     if name not in scripts:
         fail(f"no benchmark {name!r}; there are: {', '.join(scripts)}")

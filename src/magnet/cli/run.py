@@ -59,7 +59,15 @@ def _run(config: dict[str, Any], store: Path | None, device: str | None, folder:
             result = finished.result
     out.result(result, plain)
     for name, value in result.items():
-        (out.line if isinstance(value, int | float | str) else out.detail)(f"{name}: {value}")
+        is_plain = isinstance(value, int | float | str) and value != ""
+        (out.line if is_plain else out.detail)(f"{name}: {_shown(name, value)}")
+
+
+def _shown(name: str, value: Any) -> str:
+    """A metric for people; JSON has all digits."""
+    if name == "peak_memory":
+        return f"{value / 1e6:.0f} MB"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _setting(words: str) -> tuple[str, object]:

@@ -48,7 +48,13 @@ def test_the_table_counts() -> None:
     cells = [cell("magnet", 81.5), cell("airgnn", 80.0)]
     cells += [cell("magnet", 60.0, "citeseer"), cell("airgnn", 65.0, "citeseer"), cell("airgnn", 65.0, "pubmed")]
     table = rivals_table(cells)
+    assert table is not None
     assert len(table.rows) == 2
     assert "above every tuned rival that was run in 1 of 2 rows" in table.words
     assert "below such an interval in 1." in table.words
     assert "is reached in 1 of 2 rows" in table.words
+
+
+def test_there_is_no_table_where_nothing_is_compared() -> None:
+    assert rivals_table([cell("magnet", 60.0, "texas"), cell("gcn", 50.0, "texas")]) is None
+    assert rivals_table([cell("mlp", 60.0)]) is None

@@ -109,12 +109,15 @@ def comparisons(cells: Sequence[Cell]) -> list[Comparison]:
     return rows
 
 
-def rivals_table(cells: Sequence[Cell]) -> Table:
-    """Our method against all its rivals and the targets, one row for each dataset and corruption."""
+def rivals_table(cells: Sequence[Cell]) -> Table | None:
+    """Our method against all its rivals and the targets, one row for each dataset and corruption; None where no tuned
+    rival was run and no target is known."""
     rows = comparisons(cells)
     shown = [Cell(row.title, name, text=text) for row in rows for name, text in row.texts().items()]
     compared = [row for row in rows if row.rivals]
     aimed = [row for row in rows if row.target is not None]
+    if not compared and not aimed:
+        return None
     words = (
         "Ours is above every tuned rival that was run in "
         f"{sum(not row.ahead for row in compared)} of {len(compared)} rows, "

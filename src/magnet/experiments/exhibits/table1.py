@@ -67,8 +67,9 @@ def render(results: Results, options: Options) -> list[Part]:
                 f"Relative scores {title}: red better, green worse than a GCN, as in the paper; gray: not comparable."
             )
             parts.append(Figure(f"table1-{corruption}", caption, partial(_draw, table=tables[corruption])))
-    if OURS in methods:
-        parts.append(rivals_table([c for name, table in tables.items() if name != "none" for c in table.cells]))
+    against = rivals_table([c for name, table in tables.items() if name != "none" for c in table.cells])
+    if against is not None:
+        parts.append(against)
     return [*parts, _summary(tables, methods)]
 
 
