@@ -40,7 +40,24 @@ def test_the_command_serves_until_it_is_interrupted(folder: Path) -> None:
         process.send_signal(2)
         rest = process.communicate(timeout=20)[0]
     assert process.returncode == 0
-    assert "1 cells decided; write them with: magnet apply" in rest
+    assert "cells decided: 1 of " in rest
+    assert "write the accepted ones with: magnet apply" in rest
+
+
+def test_who_decides_nothing_leaves_it_to_the_threshold(folder: Path) -> None:
+    missing = CliRunner().invoke(app, ["apply", str(folder / "decisions.json")])
+    assert missing.exit_code == 2
+    assert f"decisions.json does not exist; magnet review {folder} writes it" in missing.output
+    command = [sys.executable, "-m", "magnet", "review", str(folder), "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, bufsize=1) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(2)
+        process.communicate(timeout=20)
+    assert process.returncode == 0
+    better = folder / "better.csv"
+    assert CliRunner().invoke(app, ["apply", str(folder / "decisions.json"), "-o", str(better)]).exit_code == 0
+    assert better.read_bytes() == (folder / "cleaned.csv").read_bytes()
 
 
 def test_a_folder_without_a_report_is_refused(tmp_path: Path) -> None:

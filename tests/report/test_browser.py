@@ -99,10 +99,10 @@ def test_names_from_the_data_are_shown_as_text(page: Any) -> None:
 
 def test_the_slider_updates_the_counts(page: Any) -> None:
     assert page.locator("#counts").inner_text().startswith("5 cells of 5 rows can be accepted")
-    assert page.locator("#decided").inner_text().startswith("4 suggestions accepted")
+    assert page.locator("#decided").inner_text().startswith("accepted: 4,")
     page.locator("#threshold").fill("0.6")
     assert page.locator("#counts").inner_text().startswith("4 cells of 4 rows")
-    assert page.locator("#decided").inner_text().startswith("5 suggestions accepted")
+    assert page.locator("#decided").inner_text().startswith("accepted: 5,")
     page.locator("#threshold").fill("0.93")
     assert page.locator("#counts").inner_text().startswith("2 cells of 2 rows")
     page.locator("#above").check()
@@ -149,7 +149,7 @@ def test_the_keyboard_is_enough(page: Any) -> None:
     assert page.locator("#space .row.active button[aria-pressed=true]").inner_text() == "reject"
     page.keyboard.press("ArrowDown")
     page.keyboard.press("a")
-    assert page.locator("#decided").inner_text().endswith("2 decided by you")
+    assert page.locator("#decided").inner_text().endswith("decided by you: 2")
     page.keyboard.press("u")
     page.keyboard.press("End")
     assert page.locator("#space .row.active").get_attribute("data-place") == "4"
@@ -173,6 +173,19 @@ def test_decisions_are_exported_and_applied(page: Any, folder: Path, tmp_path: P
     changed = [k - 1 for k, (a, b) in enumerate(zip(old, new, strict=True)) if a != b]
     assert changed == [9, 20, 30, 40]
     assert "4100" in new[4]
+
+
+def test_rows_are_whole_on_a_narrow_screen_and_the_table_is_no_longer_than_they_are(page: Any) -> None:
+    for width in (1280, 400):
+        page.set_viewport_size({"width": width, "height": 800})
+        row = page.locator("#space .row").first
+        shown = [cell.bounding_box() for cell in row.locator("> span").all() if cell.is_visible()]
+        outer, view = row.bounding_box(), page.locator("#view").bounding_box()
+        assert len(shown) == (9 if width > 700 else 5)
+        assert all(outer["y"] <= box["y"] and box["y"] + box["height"] <= outer["y"] + outer["height"] for box in shown)
+        assert view["height"] <= 5 * outer["height"]
+        for wanted in ("4100", "41", "accept"):  # observed, suggested, decision
+            assert any(wanted in cell.inner_text() for cell in row.locator("> span").all() if cell.is_visible())
 
 
 def test_dark_mode_is_dark(browser: Any, folder: Path) -> None:

@@ -156,7 +156,7 @@ def test_decisions_are_saved_as_they_are_made_and_applied(
     saved(page)
     assert decisions_of(folder)[30] == (True, "threshold")
     page.reload()
-    assert page.locator("#decided").inner_text() == "2 suggestions accepted, 1 not; 1 decided by you"
+    assert page.locator("#decided").inner_text() == "accepted: 2, not accepted: 1; decided by you: 1"
     assert page.locator("#shown-threshold").inner_text() == "0.60"
     assert [problem for problem in problems if "favicon" not in problem] == []
     page.close()

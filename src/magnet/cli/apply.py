@@ -90,7 +90,8 @@ def _recorded(content: dict[str, Any], decisions: Path) -> Path:
 def read_decisions(path: Path) -> dict[str, Any]:
     """The content of a decisions file, checked."""
     if not path.is_file():
-        raise FileNotFoundError(f"{path} does not exist")
+        hint = f"; magnet review {path.parent} writes it" if (path.parent / "report.html").is_file() else ""
+        raise FileNotFoundError(f"{path} does not exist{hint}")
     try:
         content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
     except (ValueError, RecursionError) as error:

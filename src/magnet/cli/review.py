@@ -36,6 +36,7 @@ def review(
         pass
     finally:
         server.server_close()
-    summary = f"{len(decisions.decided)} cells decided"
-    apply = f"; write them with: magnet apply {shlex.quote(str(decisions.path))} -o FILE"
+    decisions.close()
+    summary = f"cells decided: {len(decisions.decided)} of {decisions.count}, the threshold decides the others"
+    apply = f"; write the accepted ones with: magnet apply {shlex.quote(str(decisions.path))} -o FILE"
     out.line(summary + apply if decisions.path.exists() else summary)

@@ -140,6 +140,7 @@
   });
 
   // the table: only the rows in view are in the page
+  $("view").style.setProperty("--rows", `${Math.max(1, N) * ROW}px`);
   const titles = [["node", D.linked ? "Node" : "Row"], ["column", "Column"], ["kind", "Kind"], ["observed", "Observed"], ["suggested", "Suggested"],
     ["action", "Action"], ["probability", "Sure"], ["reason", "Reason"], [null, "Decision"]];
   for (const [key, label] of titles) {
@@ -368,7 +369,7 @@
   function countDecisions() {
     let yes = 0, by = 0;
     for (let i = 0; i < N; i++) { if (accepted(i)) yes++; if (decision[i]) by++; }
-    $("decided").textContent = `${spaced(yes)} suggestions accepted, ${spaced(N - yes)} not; ${spaced(by)} decided by you`;
+    $("decided").textContent = `accepted: ${spaced(yes)}, not accepted: ${spaced(N - yes)}; decided by you: ${spaced(by)}`;
   }
   $("export").addEventListener("click", () => {
     const cells = [];

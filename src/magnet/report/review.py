@@ -10,6 +10,7 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
+import shlex
 import sys
 import threading
 from http import HTTPStatus
@@ -48,7 +49,8 @@ class Review:
         """The report, with the address for saving decisions and the existing ones."""
         with self._lock:
             state = {"decided": [[i, yes] for i, yes in self.decided.items()], "threshold": self.threshold}
-        return render(self.data | {"review": state}, connect=True)
+        apply = f"magnet apply {shlex.quote(str(self.path))} -o FILE"
+        return render(self.data | {"review": state, "apply": apply}, connect=True)
 
     def change(self, message: Any) -> int:
         """Apply one change and write all decisions; returns how many cells the user has decided."""
@@ -73,6 +75,12 @@ class Review:
                     self.decided[number] = accept
             self._write()
             return len(self.decided)
+
+    def close(self) -> None:
+        """Leave a file of decisions also where the user made none: the threshold decides about every cell."""
+        with self._lock:
+            if self.count and not self.path.exists():
+                self._write()
 
     def accepted(self, number: int) -> bool:
         """The user's decision, or else that of the threshold."""
