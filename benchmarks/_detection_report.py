@@ -65,9 +65,10 @@ def _former(frame: pd.DataFrame) -> list[str]:
     if former.empty:
         return []
     named = "; ".join(f"{name} ({', '.join(part.unique())})" for name, part in ours.groupby("dataset")["corruption"])
+    ours_differ = f" (`auto`, `context` and `cell`: {named} with an earlier one)" if named else ""
     return [
-        f"Detector version {frame['version'].max()}, except `auto`, `context` and `cell` on {named or 'no line'}, and",
-        "the simple detectors, whose areas have not changed. In versions before 8 `gae` flags rows by the paper's",
+        f"Detector version {frame['version'].max()}{ours_differ}; the simple detectors were measured with",
+        "earlier versions, which have the same areas. In versions before 8 `gae` flags rows by the paper's",
         "threshold; since then it needs a row whose error stands out.",
         "",
     ]
