@@ -286,8 +286,8 @@ class FrameletTransform:
         if not isinstance(value, torch.Tensor) or not value.is_floating_point():
             raise ValueError(f"{name} must be a floating-point tensor {axes}")
         if value.dim() != len(leading) + 1 or tuple(value.shape[:-1]) != leading:
-            found = list(value.shape)
-            raise ValueError(f"{name} has shape {found}; it must be {axes} = {[*leading, 'features']}")
+            found, wanted = list(value.shape), ", ".join(map(str, leading))
+            raise ValueError(f"{name} has shape {found}; it must be {axes} = [{wanted}, features]")
 
     def __repr__(self) -> str:
         return (

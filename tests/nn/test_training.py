@@ -177,6 +177,15 @@ def test_missing_labels_outside_the_masks_do_not_matter(small: Any) -> None:
     assert torch.equal(hidden.logits, shown.logits)
 
 
+def test_labels_and_masks_may_be_arrays(small: Any) -> None:
+    data, graph = small
+    given = (data.y, data.train_mask, data.val_mask)
+    tensors, arrays = (
+        nn.fit(nn.GCN(40, 3), data.x, graph, *parts, epochs=2).logits for parts in (given, [g.numpy() for g in given])
+    )
+    assert torch.equal(tensors, arrays)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -185,6 +194,9 @@ def test_missing_labels_outside_the_masks_do_not_matter(small: Any) -> None:
         ({"train_mask": torch.zeros(150, dtype=torch.bool)}, "train_mask selects no node"),
         ({"val_mask": torch.ones(3, dtype=torch.bool)}, "val_mask has shape"),
         ({"y": torch.full((150,), 9)}, "y holds class 9 at a train node; classes are 0 to 2"),
+        ({"y": torch.zeros(150)}, "y holds torch.float32; it must hold the numbers of the classes"),
+        ({"x": torch.full((150, 40), torch.nan)}, "x holds NaN or infinity"),
+        ({"x": torch.full((150, 40), torch.inf).to_sparse_csr()}, "x holds NaN or infinity"),
         ({"epochs": 0}, "epochs is 0"),
         ({"learning_rate": -1.0}, "learning_rate must be positive"),
         ({"weight_decay_on": "last"}, "weight_decay_on is 'last'"),

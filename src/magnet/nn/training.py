@@ -58,9 +58,9 @@ def fit(
     model: Model,
     x: Any,
     graph: Any,
-    y: Tensor,
-    train_mask: Tensor,
-    val_mask: Tensor,
+    y: Any,
+    train_mask: Any,
+    val_mask: Any,
     *,
     learning_rate: Numbers = 0.01,
     weight_decay: Numbers = 5e-4,
@@ -80,7 +80,8 @@ def fit(
 
     Args:
         model: S models; they are trained in place, on their device (``model.to("cuda")`` first for a GPU).
-        x: the features: one matrix ``[n, d]``, or R matrices of which each serves S / R consecutive models.
+        x: the features, without missing values: one matrix ``[n, d]``, or R matrices of which each serves S / R
+            consecutive models.
         graph: a :class:`~magnet.graph.Graph`, a networkx graph or a scipy sparse matrix.
         y: labels ``[n]``, or ``[S, n]`` where each model has its own.
         train_mask: training nodes, bool ``[n]``, or ``[S, n]`` where each model has its own.
@@ -111,8 +112,9 @@ def fit(
         model.per_model("weight_decay", weight_decay),
         weight_decay_on,
     )
+    y, train_mask, val_mask = (torch.as_tensor(each) for each in (y, train_mask, val_mask))
     with memory.explained(model, count):
-        features = x if isinstance(x, Features) else Features.of(x, model.like)
+        features = x if isinstance(x, Features) else _complete(Features.of(x, model.like))
         graph = Graph.of(graph)
         _check(model, features, graph, y)
     # the largest arrays of an epoch: the features, and the hidden layer of all models
@@ -178,8 +180,8 @@ class _Part:
             )
         if not masks.any(dim=-1).all():
             raise ValueError(f"{name}_mask selects no node; at least one is needed")
-        # If the models have different splits, every node is computed, so that the draws for dropout
-        # does not depend on the splits of the other models.
+        # If the models have different splits, every node is computed, so that the draws for dropout do not depend
+        # on the splits of the other models.
         nodes = masks.nonzero().ravel().numpy() if masks.dim() == 1 else None
         model.train(training)
         shared = same is not None and nodes is None and same.whole and not any(model.p_input)
@@ -338,6 +340,16 @@ def _check(model: Model, features: Features, graph: Graph, y: Tensor) -> None:
         raise ValueError(
             f"y has shape {tuple(y.shape)}; it must be [{graph.num_nodes}], or one such row for each model"
         )
+    if y.is_floating_point() or y.is_complex():
+        raise ValueError(f"y holds {y.dtype}; it must hold the numbers of the classes, as integers")
+
+
+def _complete(features: Features) -> Features:
+    """The features, or an error where a number is missing: the networks would be trained on nothing but NaN."""
+    finite = np.isfinite(features.sparse.data) if features.dense is None else features.dense.isfinite()  # type: ignore[union-attr]
+    if not finite.all():
+        raise ValueError("x holds NaN or infinity; fill the gaps first, for example with magnet.propagate")
+    return features
 
 
 def _epochs(count: int, show: bool) -> Iterable[int]:

@@ -128,6 +128,9 @@ class Method:
         return {**self.defaults, **large, **given}
 
 
+_KINDS = {bool: "true or false", int: "a number", float: "a number", str: "a word", list: "a list", tuple: "a list"}
+
+
 def check_kind(method: str, name: str, value: Any, default: Any) -> None:
     """Whether a value is valid for a setting: a finite number if the default is a number, and so on."""
     if default is None or value is None:
@@ -139,4 +142,5 @@ def check_kind(method: str, name: str, value: Any, default: Any) -> None:
         kinds = (list, tuple)
     wrong = not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)
     if wrong or (isinstance(value, float) and not math.isfinite(value)):
-        raise ValueError(f"{name} of {method} is {value!r}; it must be of the kind of {default!r}")
+        kind = _KINDS.get(type(default), "a value")
+        raise ValueError(f"{name} of {method} is {value!r}; it must be {kind} like {default!r}")
