@@ -7,6 +7,7 @@ from torch_geometric.data import Batch, HeteroData
 
 from magnet.corruption import corrupt_cells
 from magnet.datasets import synthetic
+from magnet.detection import make
 from magnet.transforms import Clean
 
 
@@ -20,6 +21,14 @@ def test_it_cleans_inside_a_pipeline_and_leaves_the_input_alone() -> None:
     before, after = ((x - data.x)[corruption.cells].abs() for x in (observed, clean.x))
     assert float((after < 0.5 * before).float().mean()) > 0.9
     assert torch.equal(clean.x[clean.trust > 0.5], bad.x[clean.trust > 0.5])
+
+
+def test_detectors_that_are_trained_work_in_it() -> None:
+    """A transform computes no gradients, which the paper's detector needs."""
+    data = synthetic(nodes=60, features=8, average_degree=4, seed=0)
+    cleaned = Clean(detector=make("gae", epochs=2))(data)
+    assert cleaned.x.shape == data.x.shape
+    assert torch.is_grad_enabled()
 
 
 def test_a_batch_stays_a_batch() -> None:

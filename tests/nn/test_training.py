@@ -177,6 +177,14 @@ def test_missing_labels_outside_the_masks_do_not_matter(small: Any) -> None:
     assert torch.equal(hidden.logits, shown.logits)
 
 
+def test_it_trains_where_gradients_are_off(small: Any) -> None:
+    data, graph = small
+    with torch.no_grad():
+        off = train(nn.GCN(40, 3, hidden=8), data, graph)
+        assert not torch.is_grad_enabled()
+    assert torch.equal(off.logits, train(nn.GCN(40, 3, hidden=8), data, graph).logits)
+
+
 def test_labels_and_masks_may_be_arrays(small: Any) -> None:
     data, graph = small
     given = (data.y, data.train_mask, data.val_mask)

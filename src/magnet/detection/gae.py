@@ -77,7 +77,7 @@ class GAE(Detector):
         weight = torch.from_numpy(a.data).float().to(data.device)
         x, blocks = _network_input(data)
         on_gpu = data.device.type == "cuda"
-        with torch.random.fork_rng(devices=[data.device] if on_gpu else []):
+        with torch.enable_grad(), torch.random.fork_rng(devices=[data.device] if on_gpu else []):
             torch.manual_seed(self.seed)
             network = Autoencoder(data.num_features, self.hidden, self.dropout).to(data.device)
             optimizer = torch.optim.Adam(

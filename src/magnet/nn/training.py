@@ -54,6 +54,7 @@ class Fitted:
     seconds: float
 
 
+@torch.enable_grad()
 def fit(
     model: Model,
     x: Any,
