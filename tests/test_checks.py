@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from magnet.checks import at_least, device_exists, one_of, unknown, whole
+from magnet.checks import at_least, device_exists, one_of, thresholds, unknown, whole
 
 
 def test_an_accepted_word_passes_and_another_is_refused_with_the_accepted_ones():
@@ -29,6 +29,20 @@ def test_whole_numbers_are_those_of_python_and_numpy():
     for value in (None, 1.0, "1"):
         with pytest.raises(ValueError, match=f"seed is {value!r}; it must be a whole number"):
             whole("seed", value)
+
+
+def test_thresholds_are_numbers_between_0_and_1_of_any_type():
+    thresholds("posterior", None, None)
+    thresholds(0.5, np.float32(0.1), np.float64(0.1))
+    for wrong in (
+        (0, None, None),
+        ("all", None, None),
+        (None, "posterior", None),
+        (None, 1.0, None),
+        (None, None, "a"),
+    ):
+        with pytest.raises(ValueError, match="it must lie between 0 and 1"):
+            thresholds(*wrong)
 
 
 def test_a_device_must_exist():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import numbers
 import operator
 from collections.abc import Iterable
 from typing import Any
@@ -34,6 +35,21 @@ def at_least(name: str, value: float, least: float) -> None:
     """
     if not (math.isfinite(value) and value >= least):
         raise ValueError(f"{name} is {value}; it must be a finite number of at least {least}")
+
+
+def thresholds(threshold: Any, fdr: Any, contamination: Any) -> None:
+    """Raise a ``ValueError`` unless each is None, or a number between 0 and 1, or ``threshold`` is ``"posterior"``.
+
+    Example:
+        >>> thresholds("posterior", None, 10)
+        Traceback (most recent call last):
+        ...
+        ValueError: contamination is 10; it must lie between 0 and 1
+    """
+    for name, value in (("threshold", threshold), ("fdr", fdr), ("contamination", contamination)):
+        given = value is not None and not (name == "threshold" and value == "posterior")
+        if given and not (isinstance(value, numbers.Real) and 0 < float(value) < 1):
+            raise ValueError(f"{name} is {value!r}; it must lie between 0 and 1")
 
 
 def whole(name: str, value: Any) -> None:

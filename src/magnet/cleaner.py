@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from magnet import tables
 from magnet.arrays import is_tensor
-from magnet.checks import device_exists, one_of, whole
+from magnet.checks import device_exists, one_of, thresholds, whole
 from magnet.cluster import connected
 from magnet.tables.findings import CellFinding, TableVerdict
 from magnet.tables.readers.trusted import trusted_cells
@@ -145,10 +145,7 @@ class Cleaner:
         one_of("fix", self.fix, FIXES)
         if not 0 <= self.max_share <= 1:
             raise ValueError(f"max_share is {self.max_share}; it must lie between 0 and 1")
-        for name in ("threshold", "fdr", "contamination"):
-            value = getattr(self, name)
-            if value not in (None, "posterior") and not (isinstance(value, (int, float)) and 0 < value < 1):
-                raise ValueError(f"{name} is {value!r}; it must lie between 0 and 1")
+        thresholds(self.threshold, self.fdr, self.contamination)
         if isinstance(self.detector, str) and self.detector not in ("none", "auto"):
             self._make_detector(1)
         if isinstance(self.decisions, str | os.PathLike):

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from magnet.arrays import return_freed_memory
-from magnet.checks import device_exists, whole
+from magnet.checks import device_exists, thresholds, whole
 from magnet.cluster import connected
 from magnet.detection.data.columns import Column
 from magnet.detection.data.dataset import DetectionData, stage_resources
@@ -57,9 +57,7 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
 
     def check_parameters(self) -> None:
         """Raise a ``ValueError`` for parameters that :meth:`fit` would not accept."""
-        for name, value in (("threshold", self.threshold), ("fdr", self.fdr), ("contamination", self.contamination)):
-            if value not in (None, "posterior") and not (isinstance(value, (int, float)) and 0 < value < 1):
-                raise ValueError(f"{name} is {value!r}; it must lie between 0 and 1")
+        thresholds(self.threshold, self.fdr, self.contamination)
         if self.fdr is not None and self.contamination is not None:
             raise ValueError("give either fdr or contamination, not both")
         whole("seed", self.seed)

@@ -87,12 +87,12 @@ def judge_detector(
 def _curves(scores: Tensor, truth: Tensor) -> dict[str, Any]:
     """Cells above each threshold: all of them, and the wrong ones."""
     edges = torch.tensor((*TAUS,), dtype=scores.dtype, device=scores.device)
-    above, right = [], []
+    above, hits = [], []
     for tau in edges:
         over = scores > tau
         above.append(int(over.sum()))
-        right.append(int((over & truth).sum()))
-    return {"taus": list(TAUS), "above": above, "true_positives": right}
+        hits.append(int((over & truth).sum()))
+    return {"taus": list(TAUS), "above": above, "true_positives": hits}
 
 
 def _cell_areas(scores: Tensor, truth: Tensor, seed: int) -> tuple[float, float]:
