@@ -109,6 +109,20 @@ def test_a_saved_model_judges_tomorrow_s_batch(days: Path, tmp_path: Path) -> No
     assert run("check", tmp_path / "shifted", "--model", model, "--max-drift", "1")[0] == 0
 
 
+def test_a_column_that_the_model_does_not_know_is_named(days: Path, tmp_path: Path) -> None:
+    model, report = tmp_path / "model.npz", tmp_path / "reports/new.json"
+    assert run("check", days / "good/nodes.csv", "--save-model", model)[0] == 0
+    more = pd.read_csv(days / "good/nodes.csv").assign(color=["red", "blue"] * 100)
+    more.to_csv(tmp_path / "more.csv", index=False)
+    code, text, _ = run("check", tmp_path / "more.csv", "--model", model, "-o", report)
+    assert code == 0
+    assert "not in the saved model: color" in text
+    content = json.loads(report.read_text())
+    validate(content, "check")
+    assert "drift" not in content["columns"]["color"]
+    assert content["columns"]["reading"]["drift"] == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from magnet.clean_result import CleanResult
 
 KOLMOGOROV = 1.63  # critical value of the two-sample Kolmogorov-Smirnov test at the level .01
+NEW_COLUMN = "; not in the saved model"
 MOST_LISTED = 1000  # cells in the report; all of them are counted
 
 
@@ -69,6 +70,7 @@ def check(
             report |= {"model": str(model), "max_drift": max_drift}
             add_drift(report, saved.reference_, table.text_columns())
     if output is not None:
+        output.parent.mkdir(parents=True, exist_ok=True)
         write_text(output, json.dumps(report, indent=1, ensure_ascii=False) + "\n")
     out.result(report)
     for line in _lines(report, out.verbose):
@@ -78,8 +80,11 @@ def check(
 
 
 def add_drift(report: dict[str, Any], before: dict[str, list[str]], now: dict[str, list[str]]) -> None:
-    """Add to a report how far columns have moved since the model was saved; too far a drift fails the check."""
-    moved = drift(before, now, report["columns"])
+    """Add to a report how far columns have moved since the model was saved; too far a drift fails the check. Columns
+    that the model does not know cannot have moved: they are said to be new."""
+    moved = drift(before, now, {name: column for name, column in report["columns"].items() if name in before})
+    for name in set(report["columns"]) - set(before):
+        report["columns"][name]["note"] += NEW_COLUMN
     report["drifted"] = sorted(name for name, (_, least) in moved.items() if least > report["max_drift"])
     report["passed"] = report["passed"] and not report["drifted"]
     for name, (distance, _) in moved.items():
@@ -175,6 +180,9 @@ def _lines(report: dict[str, Any], verbose: bool) -> list[str]:
     alone = [name for name, column in report["columns"].items() if not column["judged"]]
     if alone:
         lines.append(f"not judged: {', '.join(alone)}")
+    new = [name for name, column in report["columns"].items() if column["note"].endswith(NEW_COLUMN)]
+    if new:
+        lines.append(f"not in the saved model: {', '.join(new)}")
     if report.get("drifted"):
         lines.append(f"drifted since the model was saved: {', '.join(report['drifted'])}")
     if verbose:
