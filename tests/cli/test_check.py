@@ -129,6 +129,8 @@ def test_a_column_that_the_model_does_not_know_is_named(days: Path, tmp_path: Pa
         (["gone.csv"], "gone.csv does not exist"),
         (["good", "--model", "gone.npz"], "No such file or directory"),
         (["good", "--model", "a", "--save-model", "b"], "which fits no model"),
+        (["good", "--model", "a", "--rule", "level -> note"], "which has those that it was saved with"),
+        (["good", "--columns", "nowhere"], "nowhere"),
     ],
 )
 def test_what_cannot_be_checked_exits_2(
@@ -139,6 +141,23 @@ def test_what_cannot_be_checked_exits_2(
     assert (code, text) == (2, "")
     assert message in error
     assert error.count("\n") == 1
+
+
+def test_a_table_is_read_as_clean_reads_it(tmp_path: Path) -> None:
+    """Another encoding, ends of links under other names, and a dependency that the user knows."""
+    rows = [f"{k};{'Zürich' if k % 2 else 'Köln'};{'CH' if k % 2 else 'DE'}" for k in range(30)]
+    rows[4] = "4;Köln;CH"
+    (tmp_path / "towns.csv").write_bytes("\n".join(["id;town;land", *rows, ""]).encode("utf-16-le"))
+    links = "".join(f"0.5,{k},{k + 2}\n" for k in range(28))
+    (tmp_path / "links.csv").write_bytes(("distance,one,other\n" + links).encode("utf-16-le"))
+    options = [tmp_path / "towns.csv", "--encoding", "utf-16-le", "--edges", tmp_path / "links.csv"]
+    options += ["--source", "one", "--target", "other", "--columns", "land", "--rule", "town -> land", "--json"]
+    code, text, _ = run("check", *options, "--max-wrong", "0")
+    assert code == 3
+    content = json.loads(text)
+    validate(content, "check")
+    assert [(cell["row"], cell["column"]) for cell in content["suspicious_cells"]] == [(4, "land")]
+    assert not content["columns"]["town"]["judged"]
 
 
 def test_run_json_follows_its_schema(days: Path, tmp_path: Path) -> None:

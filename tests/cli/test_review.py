@@ -51,7 +51,10 @@ def test_who_decides_nothing_leaves_it_to_the_threshold(folder: Path) -> None:
     command = [sys.executable, "-m", "magnet", "review", str(folder), "--no-browser"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, bufsize=1) as process:
         assert process.stdout is not None
-        process.stdout.readline()
+        address = urlsplit(process.stdout.readline().strip())
+        connection = http.client.HTTPConnection("127.0.0.1", address.port or 0, timeout=10)
+        connection.request("GET", address.path)
+        assert connection.getresponse().status == 200
         process.send_signal(2)
         process.communicate(timeout=20)
     assert process.returncode == 0

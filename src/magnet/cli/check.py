@@ -9,7 +9,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from magnet.cli.errors import TOO_MUCH, USAGE, fail
-from magnet.cli.options import SHOWN_CELLS, Edges, Exclude, Id, Label, Output, Schema, Seed, command, names
+from magnet.cli.options import (
+    SHOWN_CELLS,
+    Columns,
+    Edges,
+    Encoding,
+    Exclude,
+    Id,
+    Label,
+    LinkBy,
+    Output,
+    Rules,
+    Schema,
+    Seed,
+    Source,
+    Target,
+    UnknownIds,
+    Weight,
+    command,
+    names,
+)
 
 if TYPE_CHECKING:
     from magnet.clean_result import CleanResult
@@ -40,14 +59,24 @@ def check(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the JSON report to this file.")] = None,
     id: Id = None,
     label: Label = None,
-    exclude: Exclude = None,
+    source: Source = None,
+    target: Target = None,
+    weight: Weight = None,
+    allow_unknown_ids: UnknownIds = False,
+    link_by: LinkBy = None,
+    rule: Rules = None,
     schema: Schema = None,
+    columns: Columns = None,
+    exclude: Exclude = None,
+    encoding: Encoding = None,
     seed: Seed = 0,
 ) -> None:
     """Exit with code 3 if more than --max-wrong of the cells look wrong (or, with --model, if a column has drifted by
     more than --max-drift)."""
     if model is not None and save_model is not None:
         fail("--save-model cannot be combined with --model, which fits no model", USAGE)
+    if model is not None and (link_by or rule):
+        fail("--link-by and --rule cannot be combined with --model, which has those that it was saved with", USAGE)
     from magnet import tables
     from magnet.clean_result import CleanResult
     from magnet.cleaner import Cleaner
@@ -61,8 +90,25 @@ def check(
         read = [file_of(path) for path in (node_path, edge_path, model, schema) if path is not None]
         refuse_overwriting(read, [path for path in (save_model, output) if path is not None])
         saved = Cleaner.load(model) if model is not None else None
-        table = tables.read(node_path, edge_path, id=id, label=label, exclude=names(exclude), override=override)
-        fitted = Cleaner(fix="none", seed=seed, progress=stage).fit(table) if saved is None else saved.judge(table)
+        table = tables.read(
+            node_path,
+            edge_path,
+            id=id,
+            label=label,
+            source=source,
+            target=target,
+            weight=weight,
+            columns=names(columns),
+            exclude=names(exclude),
+            encoding=encoding,
+            allow_unknown_ids=allow_unknown_ids,
+            override=override,
+        )
+        if saved is None:
+            known: dict[str, Any] = {"link_by": link_by or [], "rules": rule or []}
+            fitted = Cleaner(fix="none", seed=seed, progress=stage, **known).fit(table)
+        else:
+            fitted = saved.judge(table)
         if save_model is not None:
             fitted.save(save_model)
         report = report_of(CleanResult(table, fitted), node_path, max_wrong)

@@ -10,7 +10,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from magnet.cli.options import SHOWN_CELLS, Edges, Exclude, Id, Label, Output, Schema, Seed, command, names
+from magnet.cli.options import (
+    SHOWN_CELLS,
+    Columns,
+    Edges,
+    Encoding,
+    Exclude,
+    Id,
+    Label,
+    LinkBy,
+    Output,
+    Rules,
+    Schema,
+    Seed,
+    Source,
+    Target,
+    UnknownIds,
+    Weight,
+    command,
+    names,
+)
 
 if TYPE_CHECKING:
     from magnet.clean_result import CleanResult
@@ -46,19 +65,12 @@ def clean(
     edges: Edges = None,
     id: Id = None,
     label: Label = None,
-    source: Annotated[str | None, typer.Option(help="Source column of the edges.")] = None,
-    target: Annotated[str | None, typer.Option(help="Target column of the edges.")] = None,
-    weight: Annotated[str | None, typer.Option(help="Weight column of the edges.")] = None,
-    allow_unknown_ids: Annotated[
-        bool,
-        typer.Option("--allow-unknown-ids", help="Continue even if most edges have ids that are not in the table."),
-    ] = False,
-    link_by: Annotated[
-        list[str] | None, typer.Option("--link-by", help="Link rows with equal values in this column; may be repeated.")
-    ] = None,
-    rule: Annotated[
-        list[str] | None, typer.Option("--rule", help="Known dependency, such as 'zip -> city'; may be repeated.")
-    ] = None,
+    source: Source = None,
+    target: Target = None,
+    weight: Weight = None,
+    allow_unknown_ids: UnknownIds = False,
+    link_by: LinkBy = None,
+    rule: Rules = None,
     fix: Annotated[
         str, typer.Option(help="Cells to change: none, confident (nearly certain suggestions), or all listed cells.")
     ] = "confident",
@@ -81,10 +93,10 @@ def clean(
         Path | None, typer.Option(help="Decisions of an earlier review of this table, to learn from.")
     ] = None,
     schema: Schema = None,
-    columns: Annotated[str | None, typer.Option(help="Judge only these columns (comma-separated).")] = None,
+    columns: Columns = None,
     exclude: Exclude = None,
     max_share: Annotated[float, typer.Option(help="Maximum share of cells to correct.")] = 0.5,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of text files; detected by default.")] = None,
+    encoding: Encoding = None,
     seed: Seed = 0,
     device: Annotated[str | None, typer.Option(help="cpu or cuda, for graph detectors.")] = None,
     ray: Annotated[

@@ -42,6 +42,20 @@ Id = Annotated[str | None, typer.Option("--id", help="Column with the row ids; d
 Label = Annotated[
     str | None, typer.Option("--label", help="Column that is never changed, such as the prediction target.")
 ]
+Source = Annotated[str | None, typer.Option("--source", help="Source column of the edges.")]
+Target = Annotated[str | None, typer.Option("--target", help="Target column of the edges.")]
+Weight = Annotated[str | None, typer.Option("--weight", help="Weight column of the edges.")]
+UnknownIds = Annotated[
+    bool, typer.Option("--allow-unknown-ids", help="Continue even if most edges have ids that are not in the table.")
+]
+LinkBy = Annotated[
+    list[str] | None, typer.Option("--link-by", help="Link rows with equal values in this column; may be repeated.")
+]
+Rules = Annotated[
+    list[str] | None, typer.Option("--rule", help="Known dependency, such as 'zip -> city'; may be repeated.")
+]
+Columns = Annotated[str | None, typer.Option("--columns", help="Judge only these columns (comma-separated).")]
+Encoding = Annotated[str | None, typer.Option("--encoding", help="Encoding of text files; detected by default.")]
 Exclude = Annotated[str | None, typer.Option(help="Do not judge these columns (comma-separated).")]
 Schema = Annotated[Path | None, typer.Option(help="TOML file with column roles, patterns, ranges and rules.")]
 Seed = Annotated[int, typer.Option(parser=seed_number, metavar="<int>", help="Random seed.")]
