@@ -264,6 +264,14 @@ def test_bad_parameters_and_data_are_named() -> None:
         MAGnet().fit(HeteroData())  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    "given", [{"fix": "none"}, {"fill": True}, {"max_share": 0.1}, {"link_by": "a"}, {"rules": ["a -> b"]}]
+)
+def test_what_is_for_tables_is_not_ignored_silently_for_a_graph(given: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(given))}: for tables only"):
+        MAGnet(**given).fit(synthetic(nodes=60, features=12))
+
+
 @pytest.mark.parametrize("name", ["x_", "trust_", "scores_", "probability_", "findings_", "detector_"])
 def test_results_before_fit_ask_for_fit(name: str) -> None:
     model = MAGnet()

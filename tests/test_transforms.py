@@ -48,5 +48,7 @@ def test_what_cannot_be_cleaned_is_said() -> None:
         Clean(detektor="auto")
     with pytest.raises(ValueError, match="unknown detector 'contxt'"):
         Clean(detector="contxt")
-    assert repr(Clean(fix="none")) == "Clean(fix='none')"
+    with pytest.raises(ValueError, match="fix: for tables only"):
+        Clean(fix="none")
+    assert repr(Clean(recovery="framelet")) == "Clean(recovery='framelet')"
     assert repr(Clean(keep_trust=True, seed=1)) == "Clean(keep_trust=True, seed=1)"

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from magnet.features import FeatureVerdict
 
 RECOVERIES = ("auto", "propagate", "framelet", "regression")
+MAX_SHARE = 0.5  # of the cells of a table, which are corrected at most
 #: What a model has after :meth:`MAGnet.fit` on ``Data``, or on a table that is judged as a graph.
 ON_FEATURES = ("scores_", "probability_", "flagged_", "trust_", "x_", "columns_")
 
@@ -55,7 +56,7 @@ class Cleaner:
         link_by: str | Sequence[str] = (),
         rules: str | Sequence[Any] = (),
         decisions: Sequence[Any] | None = None,
-        max_share: float = 0.5,
+        max_share: float = MAX_SHARE,
         threshold: float | Literal["posterior"] = "posterior",
         fdr: float | None = None,
         contamination: float | None = None,
@@ -188,6 +189,7 @@ class Cleaner:
 
         if self.recovery == "regression":
             raise ValueError("recovery is 'regression', which is for tables; use 'propagate' or 'framelet' for a Data")
+        self.refuse_what_is_for_tables()
         data = check_features(data)
         graph = Graph.from_edges(data.edge_index, int(data.x.shape[0]), data.get("edge_weight"))
         fitted = None if reference is None else reference.detector_
@@ -198,6 +200,19 @@ class Cleaner:
         self.x_ = recover_features(data.x, verdict.trust, graph, self.recovery, self.recovery_options, self.cluster)
         self.cells_, self.fields_ = None, None
         self._observed = data.x
+
+    def refuse_what_is_for_tables(self) -> None:
+        """Of a ``Data`` every flagged cell is changed: nobody shall believe that ``fix="none"`` leaves it as it is."""
+        for_tables = {
+            "fix": self.fix != "confident",
+            "fill": self.fill,
+            "max_share": self.max_share != MAX_SHARE,
+            "link_by": len(self.link_by) > 0,
+            "rules": len(self.rules) > 0,
+            "decisions": bool(self.decisions),
+        }
+        if given := [name for name, is_given in for_tables.items() if is_given]:
+            raise ValueError(f"{', '.join(given)}: for tables only, a Data is cleaned as detector and threshold say")
 
     def _read(self, verdict: FeatureVerdict) -> None:
         self._verdict = verdict

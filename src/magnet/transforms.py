@@ -19,7 +19,7 @@ class Clean(BaseTransform):  # type: ignore[misc]
 
     Args:
         keep_trust: also store ``trust`` ``[n, d]``, 1 where a feature was trusted. (default: ``False``)
-        settings: arguments of :class:`magnet.MAGnet`.
+        settings: arguments of :class:`magnet.MAGnet`, except those for tables.
 
     Example:
         >>> from magnet.datasets import synthetic
@@ -31,7 +31,9 @@ class Clean(BaseTransform):  # type: ignore[misc]
     def __init__(self, keep_trust: bool = False, **settings: Any) -> None:
         self.keep_trust = keep_trust
         self.settings = settings
-        MAGnet(**settings).check_parameters()  # an invalid argument is reported here, not in the middle of a pipeline
+        model = MAGnet(**settings)  # an invalid argument is reported here, not in the middle of a pipeline
+        model.check_parameters()
+        model.refuse_what_is_for_tables()
 
     def forward(self, data: Data | Batch) -> Data | Batch:
         if isinstance(data, HeteroData):

@@ -22,7 +22,12 @@ def metrics(detector: Detector, cells: Any, nodes: Any = None) -> dict[str, floa
     """
     device = detector.node_scores_.device
     truth = torch.as_tensor(cells, dtype=torch.bool, device=device)
+    wanted = [detector.verdict_.data.num_nodes, detector.verdict_.data.num_features]
+    if list(truth.shape) != wanted:
+        raise ValueError(f"cells has shape {list(truth.shape)}; the detector judged {wanted}")
     rows = truth.any(dim=1) if nodes is None else torch.as_tensor(nodes, dtype=torch.bool, device=device)
+    if list(rows.shape) != wanted[:1]:
+        raise ValueError(f"nodes has shape {list(rows.shape)}; the detector judged {wanted[:1]}")
     scores = torch.empty(truth.shape, device=device)
     flagged = torch.empty_like(truth)
     verdict = detector.verdict_
