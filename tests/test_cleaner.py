@@ -265,6 +265,21 @@ def test_bad_parameters_and_data_are_named() -> None:
 
 
 @pytest.mark.parametrize(
+    ("detector", "given", "message"),
+    [
+        ("cell", {"link_by": ["city"]}, "link_by is for tables judged by 'auto'; the detector is 'cell'"),
+        ("cell", {"rules": "city -> premium"}, "rules is for tables judged by 'auto'"),
+        ("auto", {"recovery": "propagate"}, "recovery is for graph detectors"),
+        ("auto", {"recovery_options": {"lam": 1.0}}, "recovery_options is for graph detectors"),
+    ],
+)
+def test_what_another_detector_uses_is_not_ignored_silently(detector: str, given: dict[str, Any], message: str) -> None:
+    nodes, edges = people(rows=60)
+    with pytest.raises(ValueError, match=message):
+        magnet.clean(nodes, edges, detector=detector, **given)
+
+
+@pytest.mark.parametrize(
     "given", [{"fix": "none"}, {"fill": True}, {"max_share": 0.1}, {"link_by": "a"}, {"rules": ["a -> b"]}]
 )
 def test_what_is_for_tables_is_not_ignored_silently_for_a_graph(given: dict[str, Any]) -> None:

@@ -238,6 +238,9 @@ class Cleaner:
     def _judge_as_text(self, table: tables.Table, trusted: NDArray[np.bool_] | None, reference: Cleaner | None) -> None:
         if self.contamination is not None:
             raise ValueError("contamination is for graph detectors; use threshold or fdr for a table")
+        if self.recovery != "auto" or self.recovery_options:
+            name = "recovery" if self.recovery != "auto" else "recovery_options"
+            raise ValueError(f"{name} is for graph detectors (detector='cell', ...); this table is judged by 'auto'")
         judged = judge_as_text(
             table,
             trusted=trusted,
@@ -258,6 +261,9 @@ class Cleaner:
     ) -> None:
         from magnet.tables.graph_findings import judge_as_graph
 
+        for name in ("link_by", "rules", "decisions"):
+            if len(getattr(self, name) or ()):
+                raise ValueError(f"{name} is for tables judged by 'auto'; the detector is {self.detector!r}")
         judged = judge_as_graph(
             table,
             self._make_detector(table.num_nodes),
