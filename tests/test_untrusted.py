@@ -92,5 +92,5 @@ def test_only_a_json_object_is_read() -> None:
 def test_complex_features_are_refused() -> None:
     data = synthetic(nodes=60, features=4, seed=0)
     data.x = data.x.to(torch.complex64)
-    with pytest.raises(ValueError, match="complex64; it must be .* of numbers"):
+    with pytest.raises(ValueError, match=r"complex64; it must be .* of numbers"):
         magnet.MAGnet(detector="none").fit(data)

@@ -51,6 +51,10 @@ def test_numbers_in_their_own_units_beside_one_hot_columns_are_no_bag(sparse):
         ({"x": torch.zeros(2, 1, dtype=torch.complex64)}, "complex64"),
         ({"x": torch.zeros(3)}, "shape"),
         ({"x": torch.tensor([[float("inf")], [0.0]])}, "inf at node 0, feature 0"),
+        (
+            {"x": torch.tensor([[0.0], [1e200]], dtype=torch.double)},
+            r"1e\+200 at node 1, feature 0; .* single precision",
+        ),
         ({"edge_index": None}, "no edge_index"),
     ],
 )

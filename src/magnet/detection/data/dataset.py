@@ -111,10 +111,9 @@ class DetectionData:
                 if not bool(dense[rows].isinf().any()):
                     continue
                 row, column = dense[rows].isinf().nonzero()[0].tolist()
-                value = dense[rows][row, column].item()
-                raise ValueError(
-                    f"data.x holds {value} at node {row + rows.start}, feature {column}; only NaN (missing) may"
-                )
+                value = x[rows][row, column].item()
+                allowed = "only NaN (missing) may" if math.isinf(value) else "detectors work in single precision"
+                raise ValueError(f"data.x holds {value} at node {row + rows.start}, feature {column}; {allowed}")
             if on_disk:
                 for j in (unit != 1).nonzero().flatten().tolist():
                     dense[:, j] /= unit[j]
