@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -82,6 +84,26 @@ def test_features_of_any_type_give_the_same_answer(make_x, replaced):
         expected = detection.make("cell").fit(replaced.data)
     torch.testing.assert_close(found.node_probability_, expected.node_probability_, atol=2e-3, rtol=0)
     assert [c.kind for c in found.columns_] == ["binary"] * replaced.data.num_features
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.int64])
+def test_a_column_that_single_precision_rounds_away_is_named(kind):
+    data = datasets.synthetic(nodes=80, features=4, kind="continuous", seed=0)
+    x = (100 * data.x.double().numpy()).round()
+    data.x = x.astype(kind)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DetectionData.from_data(data)
+    x[:, 2] += 1.7e12  # milliseconds since 1970
+    data.x = x.astype(kind)
+    with pytest.warns(UserWarning, match=r"feature 2: values around 1\.7e\+12 differ by less than single precision"):
+        DetectionData.from_data(data)
+    x[:, 2] -= 1.7e12 - 1e5
+    x[:, 1], x[5, 1], x[:, 3] = 0, 2**25 + 1, 2**25 + 1  # rare large numbers, and a constant
+    data.x = x.astype(kind)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DetectionData.from_data(data)
 
 
 def test_sums_over_two_hops_row_by_row_are_those_of_all_rows(small_data):

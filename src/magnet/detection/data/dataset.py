@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 NUMERIC_KINDS = ("count", "continuous")
 SUM_GROUP = 64  # columns that sums over a row add as a group
+MAX_ROUNDING = 0.01  # of the spread of a column: what single precision may take away
 ROW_RANK = 128  # singular vectors that rows are compared by, from design.md 2.6
 
 T = TypeVar("T")
@@ -86,6 +88,8 @@ class DetectionData:
         on_disk = isinstance(given, str | os.PathLike | np.memmap) and (not is_dense or device in (None, "cpu"))
         if on_disk and is_dense:
             x = columns_on_disk(x)
+        elif is_dense:
+            _warn_of_rounding(given)
         bag = columns is None or all(c.kind in ("binary", "count") for c in columns)
         row_unit = row_units(x) if bag else None
         if row_unit is not None:
@@ -408,6 +412,33 @@ def block_width(nodes: int, least: int = DATA.min_block_width) -> int:
 
 def _work_on_range(work: Callable[[int, int], T], first: int, last: int) -> T:
     return work(first, last)
+
+
+def _warn_of_rounding(given: Any) -> None:
+    """Warn of a column that loses more than a hundredth of its spread in single precision, such as times in seconds
+    since 1970: its errors cannot be seen."""
+    wide = torch.as_tensor(given).detach()
+    if wide.layout != torch.strided or wide.dtype not in (torch.float64, torch.int64, torch.int32):
+        return
+    wide = wide[:: max(1, wide.shape[0] // DATA.quantile_sample)]
+    width = block_width(max(1, wide.shape[0]))
+    for first in range(0, wide.shape[1], width):
+        block = wide[:, first : first + width].double()
+        lost = (block - block.float().double()).nan_to_num(posinf=0.0, neginf=0.0).abs().amax(dim=0)
+        if not bool(lost.any()):
+            continue
+        center = nan_median(block)
+        distance = (block - center).abs()
+        spread, widest = nan_median(distance), distance.nan_to_num().amax(dim=0)
+        spread = torch.where(spread > 0, spread, widest)
+        rounded = torch.nonzero((lost > MAX_ROUNDING * spread) & (spread > 0)).flatten().tolist()
+        if rounded:
+            warnings.warn(
+                f"data.x, feature {first + rounded[0]}: values around {float(center[rounded[0]]):.6g} differ by less "
+                "than single precision holds, in which detectors work; subtract a constant from them",
+                stacklevel=4,
+            )
+            return
 
 
 def _divided(x: Tensor | sp.csr_matrix, row_unit: Tensor) -> Tensor | sp.csr_matrix:
