@@ -267,24 +267,27 @@ def test_bad_parameters_and_data_are_named() -> None:
 @pytest.mark.parametrize(
     ("detector", "given", "message"),
     [
-        ("cell", {"link_by": ["city"]}, "link_by is for tables judged by 'auto'; the detector is 'cell'"),
-        ("cell", {"rules": "city -> premium"}, "rules is for tables judged by 'auto'"),
-        ("auto", {"recovery": "propagate"}, "recovery is for graph detectors"),
-        ("auto", {"recovery_options": {"lam": 1.0}}, "recovery_options is for graph detectors"),
+        ("cell", {"link_by": ["city"]}, "link_by without effect on a table judged by 'cell'"),
+        ("cell", {"rules": "city -> premium"}, "rules without effect on a table judged by 'cell'"),
+        ("auto", {"recovery": "propagate"}, "recovery without effect on a table judged by 'auto'"),
+        ("auto", {"recovery_options": {"lam": 1.0}}, "recovery_options without effect"),
     ],
 )
 def test_what_another_detector_uses_is_not_ignored_silently(detector: str, given: dict[str, Any], message: str) -> None:
     nodes, edges = people(rows=60)
-    with pytest.raises(ValueError, match=message):
+    with pytest.warns(UserWarning, match=message):
         magnet.clean(nodes, edges, detector=detector, **given)
 
 
-@pytest.mark.parametrize(
-    "given", [{"fix": "none"}, {"fill": True}, {"max_share": 0.1}, {"link_by": "a"}, {"rules": ["a -> b"]}]
-)
+@pytest.mark.parametrize("given", [{"fill": True}, {"max_share": 0.1}, {"link_by": "a"}, {"rules": ["a -> b"]}])
 def test_what_is_for_tables_is_not_ignored_silently_for_a_graph(given: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=f"{next(iter(given))}: for tables only"):
+    with pytest.warns(UserWarning, match=f"{next(iter(given))} without effect on a Data: for tables only"):
         MAGnet(**given).fit(synthetic(nodes=60, features=12))
+
+
+def test_a_graph_is_not_changed_where_nothing_shall_be() -> None:
+    with pytest.raises(ValueError, match="fix is 'none', which is for tables"):
+        MAGnet(fix="none").fit(synthetic(nodes=60, features=12))
 
 
 @pytest.mark.parametrize("name", ["x_", "trust_", "scores_", "probability_", "findings_", "detector_"])

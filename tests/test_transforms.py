@@ -48,7 +48,7 @@ def test_what_cannot_be_cleaned_is_said() -> None:
         Clean(detektor="auto")
     with pytest.raises(ValueError, match="unknown detector 'contxt'"):
         Clean(detector="contxt")
-    with pytest.raises(ValueError, match="fix: for tables only"):
+    with pytest.raises(ValueError, match="fix is 'none', which is for tables"):
         Clean(fix="none")
     assert repr(Clean(recovery="framelet")) == "Clean(recovery='framelet')"
     assert repr(Clean(keep_trust=True, seed=1)) == "Clean(keep_trust=True, seed=1)"

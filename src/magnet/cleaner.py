@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -189,7 +190,7 @@ class Cleaner:
 
         if self.recovery == "regression":
             raise ValueError("recovery is 'regression', which is for tables; use 'propagate' or 'framelet' for a Data")
-        self.refuse_what_is_for_tables()
+        self.check_parameters_of_graphs()
         data = check_features(data)
         graph = Graph.from_edges(data.edge_index, int(data.x.shape[0]), data.get("edge_weight"))
         fitted = None if reference is None else reference.detector_
@@ -201,18 +202,18 @@ class Cleaner:
         self.cells_, self.fields_ = None, None
         self._observed = data.x
 
-    def refuse_what_is_for_tables(self) -> None:
+    def check_parameters_of_graphs(self) -> None:
         """Of a ``Data`` every flagged cell is changed: nobody shall believe that ``fix="none"`` leaves it as it is."""
+        if self.fix == "none":
+            raise ValueError("fix is 'none', which is for tables: every flagged cell of a Data is changed")
         for_tables = {
-            "fix": self.fix != "confident",
             "fill": self.fill,
             "max_share": self.max_share != MAX_SHARE,
             "link_by": len(self.link_by) > 0,
             "rules": len(self.rules) > 0,
             "decisions": bool(self.decisions),
         }
-        if given := [name for name, is_given in for_tables.items() if is_given]:
-            raise ValueError(f"{', '.join(given)}: for tables only, a Data is cleaned as detector and threshold say")
+        _warn_without_effect([name for name, given in for_tables.items() if given], "a Data: for tables only")
 
     def _read(self, verdict: FeatureVerdict) -> None:
         self._verdict = verdict
@@ -238,9 +239,10 @@ class Cleaner:
     def _judge_as_text(self, table: tables.Table, trusted: NDArray[np.bool_] | None, reference: Cleaner | None) -> None:
         if self.contamination is not None:
             raise ValueError("contamination is for graph detectors; use threshold or fdr for a table")
-        if self.recovery != "auto" or self.recovery_options:
-            name = "recovery" if self.recovery != "auto" else "recovery_options"
-            raise ValueError(f"{name} is for graph detectors (detector='cell', ...); this table is judged by 'auto'")
+        given = {"recovery": self.recovery != "auto", "recovery_options": bool(self.recovery_options)}
+        _warn_without_effect(
+            [n for n in given if given[n]], "a table judged by 'auto': for graph detectors such as 'cell'"
+        )
         judged = judge_as_text(
             table,
             trusted=trusted,
@@ -261,9 +263,8 @@ class Cleaner:
     ) -> None:
         from magnet.tables.graph_findings import judge_as_graph
 
-        for name in ("link_by", "rules", "decisions"):
-            if len(getattr(self, name) or ()):
-                raise ValueError(f"{name} is for tables judged by 'auto'; the detector is {self.detector!r}")
+        given = [name for name in ("link_by", "rules", "decisions") if len(getattr(self, name) or ())]
+        _warn_without_effect(given, f"a table judged by {self.detector!r}: for tables judged by 'auto'")
         judged = judge_as_graph(
             table,
             self._make_detector(table.num_nodes),
@@ -308,6 +309,11 @@ def _fingerprint(data: Data | tables.Table) -> str:
     from magnet.features import check_features, fingerprint
 
     return fingerprint(check_features(data))
+
+
+def _warn_without_effect(names: Sequence[str], on: str) -> None:
+    if names:
+        warnings.warn(f"{', '.join(names)} without effect on {on}", stacklevel=5)
 
 
 def _several(given: Sequence[Any]) -> Sequence[Any]:

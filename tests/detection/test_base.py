@@ -173,3 +173,11 @@ def test_decision_function_and_predict_judge_other_data_by_the_fitted_scales():
     own = detection.make("zscore").fit(wider).node_scores_
     torch.testing.assert_close(own, detector.node_scores_, rtol=1e-3, atol=1e-3)
     assert torch.equal(detector.predict(data), detector.flagged_nodes_)  # the fitted detector is unchanged
+
+
+@pytest.mark.parametrize("name", ["auto", "context", "cell", "zscore"])
+def test_fitted_detectors_can_be_pickled(name, fitted):
+    det = fitted(name, datasets.synthetic(200, 30, seed=0))
+    again = pickle.loads(pickle.dumps(det))
+    assert torch.equal(again.flagged_nodes_, det.flagged_nodes_)
+    assert torch.equal(again.probability_, det.probability_)

@@ -66,20 +66,12 @@ class Auto(Detector):
         evidence = cells.node_scores.clamp(-MAX_CELL_EVIDENCE, MAX_CELL_EVIDENCE) - rows.logit
         scores = finite_log_odds(suspicion) + ROWS.tie_break * evidence
 
-        def judge(first: int, last: int) -> JudgedCells:
-            p_cell, p_burst = cells.probability(first, last), bursts.probability(first, last)
-            p_stuck = stuck.probability(first, last)
-            return JudgedCells(
-                either(p_cell, either(p_burst, p_stuck)),
-                lambda: either(either(weight.cells * p_cell, weight.bursts * p_burst), p_stuck),
-            )
-
         return Verdict(
             data=data,
             node_scores=torch.where(rows.has_evidence, scores, torch.maximum(scores, rows.neutral(scores))),
             node_probability=node_probability,
             share=float(node_probability.mean()),
-            cells=judge,
+            cells=_CellExperts(cells, bursts, stuck, weight),
             p_wrong_cell=p_wrong_cell,
             models=(cells, bursts, stuck),
             p_row_swapped=p_row_swapped,
@@ -99,6 +91,25 @@ class Auto(Detector):
             wrong = cells.probability(first, last) > 0.5
             x[:, first:last] = data.block(first, last).masked_fill(wrong, float("nan"))
         return replace(data, x=x)
+
+
+@dataclass(frozen=True, eq=False)
+class _CellExperts:
+    """What the cell model, the bursts and the stuck numbers say of the cells. (A class, so that detectors can be
+    pickled.)"""
+
+    cells: CellModel
+    bursts: BurstModel
+    stuck: StuckModel
+    weight: RankingWeights
+
+    def __call__(self, first: int, last: int) -> JudgedCells:
+        p_cell, p_burst = self.cells.probability(first, last), self.bursts.probability(first, last)
+        p_stuck = self.stuck.probability(first, last)
+        return JudgedCells(
+            either(p_cell, either(p_burst, p_stuck)),
+            lambda: either(either(self.weight.cells * p_cell, self.weight.bursts * p_burst), p_stuck),
+        )
 
 
 def _found(probability: Tensor) -> float:
