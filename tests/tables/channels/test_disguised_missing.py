@@ -45,3 +45,33 @@ def test_not_applicable_is_a_level_of_a_category_and_is_not_written(coded: Any, 
     assert all(f.confidence >= DEFAULT.change_from for _, f in rewrite(coded({"color": lone})))
     goods = ["cable" if c == "n/a" else "shirt" for c in colors]
     assert found(rewrite, {"color": colors, "goods": goods}) == set()  # cables have no color
+
+
+def test_the_one_mark_of_a_table_is_its_notation(coded: Any, found: Any) -> None:
+    """Two columns write every missing value as "?"; where the places in one depend on the other, none is wrong."""
+    gone = [k % 7 == 3 for k in range(140)]
+    jobs = ["?" if g else "clerk" if k % 2 else "driver" for k, g in enumerate(gone)]
+    sectors = ["?" if g else "public" if k % 5 else "private" for k, g in enumerate(gone)]
+    lands = ["?" if k * 37 % 41 == 5 else "Chile" if k % 3 else "Peru" for k in range(140)]
+    assert found(rewrite, {"job": jobs, "sector": sectors, "land": lands}) == set()
+    other = ["?" if k * 53 % 47 == 7 else "yes" if k % 2 else "no" for k in range(140)]
+    scattered = list(rewrite(coded({"land": lands, "member": other})))  # as where a process loses values
+    assert scattered and max(f.confidence for _, f in scattered) < DEFAULT.change_from
+    odd = list(rewrite(coded({"land": lands, "member": other, "height": [*map(str, range(139)), "N/A"]})))
+    assert {f.row for _, f in odd if f.confidence >= DEFAULT.change_from} == {139}
+    lost = {"land": lands, "member": ["" if t == "?" else t for t in other]}
+    assert {f.row for _, f in rewrite(coded(lost))} == {k for k, t in enumerate(lands) if t == "?"}
+
+
+def test_a_symbol_that_belongs_to_another_column_is_no_blank(found: Any) -> None:
+    """Rows of the firm whose symbol is NA are few among those of many firms with longer and shorter symbols."""
+    firms = [f"firm {k}" for k in range(120)]
+    symbols = ["NA" if k == 60 else "ABCDEFGHIJ"[k % 10] * (1 + k % 4) + "KLMNOPQRSTUV"[k % 12] for k in range(120)]
+    columns = {"firm": [f for f in firms for _ in range(4)], "symbol": [s for s in symbols for _ in range(4)]}
+    assert found(rewrite, columns) == set()
+
+
+def test_an_answer_in_words_is_not_written_as_a_blank(coded: Any) -> None:
+    answers = (["", "", "n/a", "none", "ok", ""] + [f"thanks for visit {k}" for k in range(4)]) * 12
+    confidence = {f.confidence for _, f in rewrite(coded({"remark": answers}))}
+    assert not confidence or max(confidence) < DEFAULT.change_from

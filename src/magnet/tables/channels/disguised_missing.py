@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
 from magnet.tables.channels.base import WrongText, text_test
 from magnet.tables.channels.constant import located
-from magnet.tables.coded import CodedColumn, CodedTable, Texts
+from magnet.tables.coded import CodedTable, Texts
 from magnet.tables.findings import Finding
 from magnet.tables.options import REPEATS, SURE
 from magnet.tables.roles.dates import day_number
@@ -17,6 +20,8 @@ from magnet.tables.roles.patterns import SENTINELS, disguised_blank, number
 WORDS = frozenset(("unknown", "unk", "none", "missing", "-", ".", "unspecified", "undefined", "not applicable", "tbd"))
 MARKED = 0.85  # confidence in a blank for a mark (***) in a column with few blanks: it may have replaced a value
 LEVEL_SHARE = 0.01  # of a category from which N/A may be one of its levels
+LABELS = ("category", "text", "code", "identifier")  # roles in which N/A may be the name of something
+ONE_NOTATION = 0.8  # share of the missing cells of columns with a mark from which the mark is how they write blanks
 BLANKS = 0.2  # share of blanks from which a column is optional
 MAX_FILL_SHARE = 0.5  # a text that fills half of a column is a value of it
 MIN_OTHERS = 10  # numbers or dates that show a range which -999 lies outside of (not swept)
@@ -26,19 +31,47 @@ MIN_DIGITS, MIN_REPEATS, NEARLY_ALL = 4, 5, 0.99
 
 
 def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:
-    """Disguised blanks become blanks, except ``N/A`` in a category without blanks where another column explains in
-    which rows it stands: there it means "not applicable"."""
-    explained: dict[tuple[int, int], bool] = {}
+    """Disguised blanks become blanks, with two exceptions.
+
+    ``N/A`` in a column of labels without blanks is a value of its own where another column explains in which rows it
+    stands: it means "not applicable", or is the symbol of a firm. And a word or mark that is nearly the only writing of
+    missing values in several columns is the notation of the table: it is not rewritten, and not listed if other columns
+    explain where it stands in one of them, as where two answers of a person are missing together.
+    """
+    found: dict[tuple[int, int], list[Finding]] = defaultdict(list)
     for j, finding in _marks(table):
+        found[j, int(table.columns[j].read[finding.row])].append(finding)
+
+    @cache
+    def explained(j: int, code: int) -> bool:
+        return located(table, j, table.columns[j].read == code)
+
+    notation = _notation(table, list(found))
+    settled = any(explained(j, code) for j, code in notation)
+    for (j, code), findings in found.items():
         column = table.columns[j]
-        code = int(column.read[finding.row])
-        rows = column.read == code
-        if _is_category(column) and rows.mean() >= LEVEL_SHARE:
-            if (j, code) not in explained:
-                explained[j, code] = located(table, j, rows)
-            if explained[j, code]:
-                continue
-        yield j, finding
+        if (j, code) in notation:
+            if not settled:
+                yield from ((j, replace(f, confidence=min(f.confidence, MARKED))) for f in findings)
+            continue
+        label = column.role.name in LABELS and not column.blanks(column.read).any()
+        if not (label and len(findings) >= REPEATS and explained(j, code)):
+            yield from ((j, finding) for finding in findings)
+
+
+def _notation(table: CodedTable, marks: list[tuple[int, int]]) -> set[tuple[int, int]]:
+    """The marks, as column and code, by which the table writes missing values; none if it has several notations, or
+    its columns with a mark have many blanks."""
+    texts = Counter[str]()
+    columns = {j for j, _ in marks}
+    missing = sum(int(table.columns[j].blanks(table.columns[j].read).sum()) for j in columns)
+    for j, code in marks:
+        column = table.columns[j]
+        texts[column.values[code]] += int(column.read_counts()[code])
+    own, most = texts.most_common(1)[0] if texts else ("", 0)
+    held = {(j, code) for j, code in marks if table.columns[j].values[code] == own}
+    one = disguised_blank(own) and most >= ONE_NOTATION * (texts.total() + missing)
+    return held if one and len(held) > 1 else set()
 
 
 @text_test("missing", min_rows=1)
@@ -53,7 +86,7 @@ def _marks(texts: Texts) -> Iterator[WrongText]:
     marks = texts.only(lambda text: not _words(text)).total
     forms = texts.only(str.isalpha).tally(_form)
     optional = texts.total < (1 - BLANKS) * len(texts.column.read)
-    category = _is_category(texts.column)
+    words = texts.column.role.name in ("category", "text")
     for k, text, rows in texts:
         if not (_disguised(text, texts.column.role.name) or _sentinel(k, text.strip(), texts)):
             continue
@@ -62,14 +95,9 @@ def _marks(texts: Texts) -> Iterator[WrongText]:
         if text.isalpha() and forms[_form(text)] >= MAX_FILL_SHARE * texts.total:  # NA among DE and FR is Namibia
             continue
         confidence = SURE if _words(text) or optional else MARKED
-        if category and rows >= LEVEL_SHARE * texts.total:  # "not applicable" is a level of a category without blanks
+        if words and rows >= LEVEL_SHARE * texts.total and _words(text):  # an answer, as "none" and "no" are
             confidence = MARKED
         yield k, "", confidence, f"{text!r} stands for a missing value (in {rows} cells): missing"
-
-
-def _is_category(column: CodedColumn) -> bool:
-    """Whether a column holds words and no blanks."""
-    return column.role.name in ("category", "text") and not column.blanks(column.read).any()
 
 
 def _form(text: str) -> tuple[int, bool, bool]:
