@@ -149,3 +149,14 @@ def test_a_key_has_large_groups_of_one_value() -> None:
     assert _is_key(grouping[0], value)
     assert not _is_key(grouping[0], mixed)
     assert not _is_key(grouping[1], small % 3)
+
+
+def test_exceptions_gather_if_they_do_so_in_the_file() -> None:
+    """Two exceptions in each of ten groups are scattered, also when all but those of one group are repaired."""
+    city = [f"city{k // 30}" for k in range(300)]
+    state = [f"state{k // 30}" if k % 30 not in (4, 19) else f"state{(k // 30 + 1) % 10}" for k in range(300)]
+    coded = CodedTable.of({"city": city, "state": state})
+    column = coded.columns[1]
+    repaired = [f"state{k // 30}" for k in range(30, 300)]
+    column.repair(np.r_[column.read[:30], [column.index[text] for text in repaired]])
+    assert Groups(coded, 1, (0,), kappa=0.2).agreement()[2] == 0.0

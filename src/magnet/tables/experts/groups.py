@@ -206,8 +206,12 @@ class Votes:
         clear = large & (votes > share * self._size)
         if not self.strict and self.votes_itself and self._size[large & ~clear].sum() > MIXED * self._size[large].sum():
             clear[:] = False
-        spread = dispersion((self._size - votes)[clear], self._size[clear]) if self.votes_itself else 0.0
-        return np.where(clear, leader, -1)[self._context], votes[self._context].astype(np.float64), spread
+        leader = np.where(clear, leader, -1)
+        spread = 0.0
+        if self.votes_itself:  # in the file: those that remain after some repairs are few, and few are always uneven
+            exceptions = np.bincount(self._context, weights=self._column.read != leader[self._context])
+            spread = dispersion(exceptions[clear], self._size[clear])
+        return leader[self._context], votes[self._context].astype(np.float64), spread
 
 
 class Groups(Votes):
