@@ -72,3 +72,13 @@ def test_each_writing_is_dropped_for_itself(coded: Any) -> None:
     odd = [text.format(f"7:{10 + k}") for text in writings for k in range(5)]
     found = confidences(coded, [*times, *odd])
     assert {text: (f"7:{10 + k % 5} a.m.", 0.95) for k, text in enumerate(odd)} == found
+
+
+def test_days_before_months_with_a_clock_are_dates(found: Any) -> None:
+    starts = [f"{1 + k % 28:02d}/{1 + k % 12:02d}/2021 {k % 24:02d}:{10 + k % 50}" for k in range(60)]
+    assert found(rewrite, {"start": [*starts, "2021-03-18 13:28"]}) == {(60, 0, "18/03/2021 13:28")}
+
+
+def test_months_in_capitals_are_written_in_capitals(found: Any) -> None:
+    visits = [f"{1 + k % 28:02d}-{('JAN', 'MAY', 'SEP')[k % 3]}-2017" for k in range(60)]
+    assert found(rewrite, {"visit": [*visits, "14/08/2017"]}) == {(60, 0, "14-AUG-2017")}

@@ -56,7 +56,7 @@ def test_the_one_mark_of_a_table_is_its_notation(coded: Any, found: Any) -> None
     assert found(rewrite, {"job": jobs, "sector": sectors, "land": lands}) == set()
     other = ["?" if k * 53 % 47 == 7 else "yes" if k % 2 else "no" for k in range(140)]
     scattered = list(rewrite(coded({"land": lands, "member": other})))  # as where a process loses values
-    assert scattered and max(f.confidence for _, f in scattered) < DEFAULT.change_from
+    assert 0 < max(f.confidence for _, f in scattered) < DEFAULT.change_from
     odd = list(rewrite(coded({"land": lands, "member": other, "height": [*map(str, range(139)), "N/A"]})))
     assert {f.row for _, f in odd if f.confidence >= DEFAULT.change_from} == {139}
     lost = {"land": lands, "member": ["" if t == "?" else t for t in other]}

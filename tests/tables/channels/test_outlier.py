@@ -44,6 +44,20 @@ def test_a_far_date_and_an_end_before_its_start_are_found() -> None:
     assert {c.row for c in cells} <= {3, 9}
 
 
+def test_dates_with_the_day_first_are_judged_as_such() -> None:
+    """Read with the month first, the tenth of May would be an end in October, long after the others of its row."""
+    rng = np.random.default_rng(4)
+    first = np.datetime64("2015-01-01") + rng.integers(0, 300, 200)
+    last = first + rng.integers(1, 5, 200)
+    last[9] = first[9] + 30
+
+    def written(days: np.ndarray) -> list[str]:
+        return [f"{d.day:02d}/{d.month:02d}/{d.year}" for d in days.astype(object)]
+
+    cells = judge_table({"start": written(first), "end": written(last)}).cells
+    assert {c.row for c in cells} == {9}
+
+
 def test_blanks_get_what_the_row_expects_if_asked() -> None:
     rng = np.random.default_rng(3)
     a = np.round(rng.normal(50, 10, 200), 1)

@@ -1,6 +1,6 @@
 import pytest
 
-from magnet.tables.roles.dates import Moment, parse_moment, write_moment
+from magnet.tables.roles.dates import Moment, day_number, parse_moment, write_moment
 
 
 @pytest.mark.parametrize(
@@ -10,6 +10,7 @@ from magnet.tables.roles.dates import Moment, parse_moment, write_moment
         ("2021-28-02", (2021, 2, 28), None),
         ("2/28/2021", (2021, 2, 28), None),
         ("28 Feb 2021", (2021, 2, 28), None),
+        ("28-FEB-2021", (2021, 2, 28), None),
         ("February 28, 2021", (2021, 2, 28), None),
         ("20210228", (2021, 2, 28), None),
         ("7:10 p.m.", None, (19, 10, 0)),
@@ -38,3 +39,5 @@ def test_day_first() -> None:
     assert parsed is not None
     assert parsed[0].date == (2021, 2, 28)
     assert parse_moment("28/2/2021") is None
+    assert parse_moment("28/2/2021 7:10") is None
+    assert day_number("4/3/2021", day_first=True) == day_number("2021-03-04")

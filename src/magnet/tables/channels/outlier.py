@@ -17,7 +17,7 @@ from magnet.tables.coded import CodedColumn, CodedTable, Codes, distinct
 from magnet.tables.findings import Finding
 from magnet.tables.numbers import FACTORS, FAR, Category, ColumnVerdict, NumberStyle, judge_numbers, read_numbers
 from magnet.tables.options import LIST_FROM, UNSURE
-from magnet.tables.roles.dates import Moment, day_number, parse_moment, write_moment
+from magnet.tables.roles.dates import Moment, day_number, has_day_first, parse_moment, write_moment
 from magnet.tables.roles.patterns import UNIT_NUMBER, number
 
 GROUPING = ("category", "code", "text", "constant", "phone", "date")  # roles whose equal values make groups of rows
@@ -151,7 +151,8 @@ class _Writing:
 
 
 def _date_writer(column: CodedColumn) -> Writer:
-    example = next((m for v in column.values if (m := parse_moment(v)) and m[0].date), None)
+    order = has_day_first(column.values)
+    example = next((m for v in column.values if (m := parse_moment(v, order)) and m[0].date), None)
 
     def write(value: float, width: float) -> str:
         day = dt.date.fromordinal(int(np.clip(round(value), 1, dt.date.max.toordinal())))
@@ -165,7 +166,8 @@ def _date_writer(column: CodedColumn) -> Writer:
 
 def _days(column: CodedColumn) -> Floats:
     """Day numbers of the values of a column, NaN for values that are not dates."""
-    return np.array([np.nan if (day := day_number(text)) is None else day for text in column.values])
+    order = has_day_first(column.values)
+    return np.array([np.nan if (day := day_number(text, order)) is None else day for text in column.values])
 
 
 def _unsure(column: CodedColumn) -> bool:

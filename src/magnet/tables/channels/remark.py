@@ -13,7 +13,7 @@ from magnet.tables.channels.base import WrongText, text_test
 from magnet.tables.coded import Texts
 from magnet.tables.experts.groups import UNEVEN, dispersion
 from magnet.tables.options import FORMAT_SHARE, REPEATS, SURE
-from magnet.tables.roles.dates import parse_moment
+from magnet.tables.roles.dates import is_moment
 from magnet.tables.roles.patterns import number
 
 BEHIND = re.compile(
@@ -101,7 +101,7 @@ def _kind_of(character: str) -> str:
 
 def _kind(text: str) -> str:
     """What a bare value is: a number, a date or time, or words."""
-    return "number" if number(text) is not None else "moment" if parse_moment(text) else "words"
+    return "number" if number(text) is not None else "moment" if is_moment(text) else "words"
 
 
 def _scattered(cores: dict[int, str], rows: int, bare: Texts) -> dict[int, str]:

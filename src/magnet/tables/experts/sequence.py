@@ -13,7 +13,7 @@ from magnet.arrays import Floats
 from magnet.tables.coded import CodedColumn
 from magnet.tables.experts.base import ColumnContext, Expert, Point
 from magnet.tables.options import MIN_ROWS
-from magnet.tables.roles.dates import Moment, Style, parse_moment, write_moment
+from magnet.tables.roles.dates import Moment, Style, has_day_first, parse_moment, write_moment
 
 LAST_NUMBER = re.compile(r"(?P<head>.*?)(?P<digits>\d{1,15})", re.S)
 EQUAL_STEPS = 0.5  # share from which a column counts as a sequence
@@ -98,8 +98,9 @@ def _moments(column: CodedColumn) -> tuple[Floats, Callable[[int], str | None]] 
     styles, days = Counter[Style](), Counter[int]()
     numbers = np.full((2, len(column.values)), np.nan)  # months, days
     clocks: dict[Style, tuple[int, int, int] | None] = {}
+    order = has_day_first(text for _, text, _ in texts)
     for k, text, rows in texts:
-        parsed = parse_moment(text)
+        parsed = parse_moment(text, order)
         if parsed and parsed[0].date:
             (year, month, day), style = parsed[0].date, parsed[1]
             styles[style] += rows

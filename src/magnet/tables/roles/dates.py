@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from calendar import monthrange
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -37,13 +38,15 @@ DATES = tuple(
 
 @dataclass(frozen=True)
 class Style:
-    """How a moment is written: the layout of the date, its separator, padding, and the writing of the time."""
+    """How a moment is written: the layout of the date, its separator, padding, the name of the month (``JAN``), and
+    the writing of the time."""
 
     layout: str = ""
     separator: str = ""
     padded: bool = False
     long_year: bool = True
     long_month: bool = False
+    upper_month: bool = False
     half: str = ""
     gap: str = ""
     seconds: bool = False
@@ -83,8 +86,9 @@ def _date(match: re.Match[str], layout: str, day_first: bool) -> tuple[tuple[int
     if not (1 <= month <= 12 and FIRST_YEAR <= year <= LAST_YEAR and 1 <= day <= monthrange(year, month)[1]):
         return None
     padded = all(len(t) == 2 for t in texts)
-    long_month = len(parts.get("name") or "") > 3 and month != 5
-    return (year, month, day), Style(layout, separator, padded, len(parts["year"]) == 4, long_month)
+    name = parts.get("name") or ""
+    long_month = len(name) > 3 and month != 5
+    return (year, month, day), Style(layout, separator, padded, len(parts["year"]) == 4, long_month, name.isupper())
 
 
 @lru_cache(maxsize=500_000)
@@ -136,7 +140,9 @@ def parse_moment(text: str, day_first: bool = False) -> tuple[Moment, Style] | N
                 return Moment(date, None), written
             between = bare[len(rest) : clock.start()] if bare.startswith(rest) else ""
             return Moment(date, time), replace(written, **clock_style, between=between or " ", tail=tail)
-    return None if clock is None else (Moment(None, time), Style(**clock_style, between=rest))
+    if clock is None or (not day_first and (other := parse_moment(text, True)) and other[0].date):
+        return None  # 28/2/2021 7:10 is no time behind some words
+    return Moment(None, time), Style(**clock_style, between=rest)
 
 
 def is_moment(text: str) -> bool:
@@ -144,9 +150,23 @@ def is_moment(text: str) -> bool:
     return parse_moment(text) is not None or parse_moment(text, True) is not None
 
 
-def day_number(text: str) -> int | None:
+def has_day_first(texts: Iterable[str]) -> bool:
+    """Whether most of the dates that can be read in one order of day and month only have the day first.
+
+    Example:
+        >>> has_day_first(["3/4/2020", "28/2/2021"]), has_day_first(["3/4/2020", "2/28/2021"])
+        (True, False)
+    """
+    votes = 0
+    for text in texts:
+        month, day = parse_moment(text), parse_moment(text, True)
+        votes += (month is None) - (day is None)
+    return votes > 0
+
+
+def day_number(text: str, day_first: bool = False) -> int | None:
     """The day that a text names, counted from the year 1; None if it is not a date."""
-    parsed = parse_moment(text)
+    parsed = parse_moment(text, day_first) or parse_moment(text, True)
     return dt.date(*parsed[0].date).toordinal() if parsed and parsed[0].date else None
 
 
@@ -165,7 +185,8 @@ def write_moment(moment: Moment, style: Style) -> str | None:
         year, month, day = moment.date
         pad = "02d" if style.padded or style.layout == "compact" else "d"
         y = f"{year:04d}" if style.long_year else f"{year % 100:02d}"
-        name = LONG_MONTHS[month - 1].capitalize() if style.long_month else MONTHS[month - 1].capitalize()
+        name = (LONG_MONTHS if style.long_month else MONTHS)[month - 1]
+        name = name.upper() if style.upper_month else name.capitalize()
         m, d, s = format(month, pad), format(day, pad), style.separator
         out = {
             "ymd": f"{y}{s}{m}{s}{d}",
