@@ -23,3 +23,18 @@ def test_a_template_names_its_columns(coded: Any) -> None:
 def test_columns_that_have_nothing_in_common_have_no_template(coded: Any) -> None:
     table = coded({"state": STATES, "code": CODES})
     assert fit(ColumnContext(table, 0)) == fit(ColumnContext(table, 1)) == []
+
+
+def test_rows_of_another_template_are_not_contradicted(coded: Any) -> None:
+    """The first seven codes have two more zeros; a single odd one elsewhere is a slip."""
+    panels = [f"{100 + 13 * k}" for k in range(60)]
+    both = [f"35{p}00D" if k < 7 else f"35{p}D" for k, p in enumerate(panels)]
+    both[40] = f"35{panels[40]}00D"
+    table = coded({"panel": panels, "code": both})
+    predicted = fit(ColumnContext(table, 1))[0].proposals()[:, 0]
+    assert (predicted[:7] == -1).all()
+    assert (predicted[7:39] == table.columns[1].read[7:39]).all()
+    both[:7] = [f"35{p}D" for p in panels[:7]]
+    table = coded({"panel": panels, "code": both})
+    code = fit(ColumnContext(table, 1))[0].proposals()[40, 0]
+    assert table.columns[1].values[code] == f"35{panels[40]}D"

@@ -9,8 +9,9 @@ import numpy as np
 from scipy.special import ndtr
 
 from magnet.arrays import Bools, Floats
-from magnet.tables.coded import CodedTable, Codes, distinct
+from magnet.tables.coded import CodedTable
 from magnet.tables.findings import Finding
+from magnet.tables.located import located
 from magnet.tables.numbers import read_numbers
 from magnet.tables.numbers.tails import MIN_SCALE
 from magnet.tables.options import FEW_NUMBERS, FOUND, SURE
@@ -23,12 +24,10 @@ MAX_EXCEPTIONS = 0.25
 SECOND_SHARE = 0.12  # of the constant's count; a second value that frequent is another state
 SIDE_SHARE = 0.15  # of the exceptions on each side: a constant at the edge is a floor or a ceiling
 COLLISIONS = 3.0  # times as many equal pairs of exceptions as a normal distribution of them would give
-EXPLAINED = 0.15  # share of the uncertainty about where exceptions are that another column may remove
 RELATED, P_VALUE = 0.5, 0.01  # rank correlation of the exceptions with another number, and its significance
 NUMERIC = 0.95  # share of the cells that are numbers
 MIN_PAIRS = 8  # exceptions beside numbers of another column that a correlation needs (not swept)
 MAX_GRID = 100_000  # values that the exceptions could have been rounded to; bounds memory
-PRIOR_ROWS = 2  # at the overall share, that every group has besides its own (not swept)
 
 
 def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:
@@ -96,32 +95,3 @@ def _predictable(table: CodedTable, position: int, exceptions: Bools, x: Floats)
             if abs(correlation.statistic) > RELATED and correlation.pvalue < P_VALUE:
                 return True
     return located(table, position, exceptions)
-
-
-def located(table: CodedTable, position: int, exceptions: Bools) -> bool:
-    """Whether another column, or the previous row, explains where some cells of a column are."""
-    is_exception = exceptions.astype(np.int64)
-    share = float(is_exception.mean())
-    plain = -float(np.mean(np.where(is_exception == 1, np.log(share), np.log1p(-share))))
-    sources = [np.concatenate([[0], is_exception[:-1]])]
-    for k, other in enumerate(table.columns):
-        if k == position:
-            continue
-        codes, levels = distinct(other.read)
-        if levels <= 0.5 * len(is_exception):
-            sources += [codes, (codes != np.bincount(codes).argmax()).astype(np.int64)]
-        if other.blank >= 0:
-            sources.append((other.read == other.blank).astype(np.int64))
-        numbers = read_numbers(other.values)[other.read]
-        known = np.isfinite(numbers)
-        if known.sum() > 0.5 * len(is_exception) and levels > FEW_NUMBERS:
-            cuts = np.quantile(numbers[known], [0.25, 0.5, 0.75])
-            sources.append(np.where(known, np.searchsorted(cuts, np.nan_to_num(numbers)), len(cuts) + 1))
-    return any(_loss(codes, is_exception, share) < (1 - EXPLAINED) * plain for codes in sources)
-
-
-def _loss(codes: Codes, is_exception: Codes, share: float) -> float:
-    """Leave-one-out log loss of the exceptions given a grouping of the rows."""
-    total, hits = np.bincount(codes)[codes] - 1, np.bincount(codes, weights=is_exception)[codes] - is_exception
-    chance = (hits + PRIOR_ROWS * share) / (total + PRIOR_ROWS)
-    return -float(np.mean(np.where(is_exception == 1, np.log(chance), np.log1p(-chance))))

@@ -10,9 +10,9 @@ from functools import cache
 import numpy as np
 
 from magnet.tables.channels.base import WrongText, text_test
-from magnet.tables.channels.constant import located
 from magnet.tables.coded import CodedTable, Texts
 from magnet.tables.findings import Finding
+from magnet.tables.located import located
 from magnet.tables.options import REPEATS, SURE
 from magnet.tables.roles.dates import day_number
 from magnet.tables.roles.patterns import SENTINELS, disguised_blank, number

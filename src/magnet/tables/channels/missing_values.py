@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 
 from magnet.arrays import Bools, Floats
-from magnet.tables.channels.constant import located
 from magnet.tables.coded import CodedColumn, CodedTable, Codes, distinct
 from magnet.tables.experts.groups import UNEVEN, dispersion
 from magnet.tables.findings import Finding
+from magnet.tables.located import located
 from magnet.tables.options import FEW_ROWS
 
 DETERMINED = 0.95  # share of filled cells that agree with the leading value of their group, each cell left out

@@ -8,6 +8,7 @@ import numpy as np
 
 from magnet.tables.coded import CodedColumn, Codes
 from magnet.tables.experts.base import ColumnContext, Expert, Point
+from magnet.tables.located import located
 from magnet.tables.options import MIN_ROWS
 
 SAMPLE = 1_000  # rows on which a template is searched
@@ -61,6 +62,11 @@ def fit(context: ColumnContext) -> list[Expert]:
             text = text.replace(sign, value) if text is not None and value else None
         if text is not None:
             predicted[i] = column.code(text)
+    against = (predicted >= 0) & (predicted != column.read) & ~column.blanks(column.read)
+    if against.any() and located(
+        table, context.position, against
+    ):  # another template there, as where codes of one district are longer
+        predicted[against] = -1
     names = " and ".join(s.name for _, s in used)
     return [Point(column, predicted, f"{names} of this row give {{value}}", doubtful=True)]
 
