@@ -3,6 +3,7 @@
 from magnet.tables import posterior
 from magnet.tables.channels import constant
 from magnet.tables.coded import CodedTable
+from magnet.tables.options import DEFAULT
 from magnet.tables.roles import infer_role
 
 
@@ -42,3 +43,17 @@ def test_a_third_of_a_column_is_no_scatter_of_errors() -> None:
     few, many = (["50"] * (180 - n) + [str(v) for v in values[:: 60 // n]] for n in (30, 60))
     assert len(_found({"x": [few[k] for k in order]})) == 30
     assert not _found({"x": [many[k] for k in order]})
+
+
+def test_too_few_exceptions_to_compare_with_other_numbers_are_not_overwritten() -> None:
+    """Seven of sixty rows differ, which says nothing about whether the year explains them."""
+    for count, written in ((7, False), (12, True)):
+        ratio = ["1.3"] * 60
+        for k, row in enumerate(range(3, 60, 60 // count)[:count]):
+            ratio[row] = f"{(0.4, 0.9, 1.1, 1.7, 2.2, 3.9, 5.2, 0.6, 0.8, 2.8, 1.9, 0.7)[k]}"
+        table = CodedTable.of({"year": [str(1990 + 7 * k % 31) for k in range(60)], "ratio": ratio})
+        for column in table.columns:
+            column.role = infer_role(column, table)
+        findings = [finding for _, finding in constant.rewrite(table)]
+        assert len(findings) == count
+        assert all((finding.confidence >= DEFAULT.change_from) == written for finding in findings)

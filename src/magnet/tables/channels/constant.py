@@ -14,7 +14,7 @@ from magnet.tables.findings import Finding
 from magnet.tables.located import located
 from magnet.tables.numbers import read_numbers
 from magnet.tables.numbers.tails import MIN_SCALE
-from magnet.tables.options import FEW_NUMBERS, FOUND, SURE
+from magnet.tables.options import FEW_NUMBERS, FOUND, SURE, UNSURE
 from magnet.tables.roles.base import roles_but
 
 MIN_ROWS = 30  # with fewer there are at most nine exceptions, too few for their distribution
@@ -34,7 +34,8 @@ def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:
     """Columns with one value in most rows, and exceptions that nothing explains.
 
     Errors are scattered: their values differ, lie on both sides of the constant and hardly repeat, and nothing else in
-    the row explains where they are or how large. If any of this fails, the exceptions are genuine variation.
+    the row explains where they are or how large. If any of this fails, the exceptions are genuine variation. Fewer
+    exceptions than show whether another number explains them are listed, but not overwritten.
     """
     n = table.num_rows
     if n < MIN_ROWS:
@@ -52,12 +53,13 @@ def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:
         if not np.isfinite(constant) or constant == 0 or np.isfinite(x).sum() < NUMERIC * n:
             continue
         if _scattered(x[exceptions], constant, int(counts[mode])) and not _predictable(table, j, exceptions, x):
+            confidence = SURE if exceptions.sum() >= MIN_PAIRS else UNSURE
             usual = f"{int(counts[mode])} of {n} rows have {column.values[mode]!r}"
             for row in np.flatnonzero(exceptions).tolist():
                 why = (
                     f"{usual} and no column explains the others, observed {column.values[column.read[row]]!r}: outlier"
                 )
-                yield j, Finding(row, column.values[mode], FOUND, SURE, "outlier", why)
+                yield j, Finding(row, column.values[mode], FOUND, confidence, "outlier", why)
 
 
 def _scattered(others: Floats, constant: float, count: int) -> bool:
