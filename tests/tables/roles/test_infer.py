@@ -27,3 +27,13 @@ def test_role(role: str) -> None:
     found = infer_role(table.columns[0], table)
     assert found.name == role
     assert found.note
+
+
+def test_different_rounded_numbers_are_sizes_and_no_labels() -> None:
+    prices = [str(100_000 + 100 * (k * k % 8999)) for k in range(60)]
+    labels = [str(100_000 + 100 * (k % 9)) for k in range(60)]
+    roles = {
+        name: infer_role(CodedTable.of({"x": texts}).columns[0], CodedTable.of({})).name
+        for name, texts in (("prices", prices), ("labels", labels))
+    }
+    assert roles == {"prices": "quantity", "labels": "code"}

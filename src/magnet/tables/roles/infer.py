@@ -24,6 +24,7 @@ MIN_LABELS = 10  # different texts that it is judged by
 CODE_DIGITS = 5  # from which whole numbers of one length are codes (not swept)
 PHONE_DIGITS = (10, 11)  # of a telephone number without marks, where the header says that it is one
 MIN_STEPS, RUNNING = 10, 0.8  # rows, and share of them, that follow the row before by one (not swept)
+ROUND = 0.95  # share of numbers that end in 00, where one in a hundred would by chance (not swept)
 SINGLE_WORDS = 1.5  # words per text below which texts that hardly repeat are identifiers (not swept)
 REPEATING = 0.5  # different texts per filled cell up to which they are categories (not swept)
 READ_TEXTS = 200  # by which columns of numbers are distinguished from texts
@@ -76,7 +77,7 @@ def _numeric(texts: Texts, table: CodedTable) -> Role | None:
     whole = all(WHOLE.fullmatch(v.strip()) for v, _ in numbers)
     lengths = np.bincount([len(v.strip()) for v, _ in numbers], weights=[c for _, c in numbers])
     width, fixed = int(lengths.argmax()), bool(lengths.max() >= FIXED_WIDTH * texts.total)
-    fixed &= not _runs_on(numbers, width)
+    fixed &= not _runs_on(numbers, width) and not _rounded(numbers)
     zeros = any(len(v) > 1 and v[0] == "0" and v.isdigit() for v, _ in numbers)
     named = bool(LABEL.search(re.sub(r"\(.*?\)", "", texts.column.name)))
     label = (
@@ -101,6 +102,14 @@ def _runs_on(numbers: list[tuple[str, int]], width: int) -> bool:
     near = sum(c for x, c in sizes if low / 2 <= x < low or high <= x < 2 * high)
     by_chance = above / 9 + 5 * below / 9  # of numbers of one digit more or less
     return bool(near > by_chance + 3 * np.sqrt(by_chance) + 2)
+
+
+def _rounded(numbers: list[tuple[str, int]]) -> bool:
+    """Whether different numbers are nearly all multiples of a hundred, as prices and populations are; labels use their
+    digits, or they repeat."""
+    total = sum(rows for _, rows in numbers)
+    round_rows = sum(rows for text, rows in numbers if text.strip().endswith("00"))
+    return round_rows >= ROUND * total and len(numbers) > REPEATING * total
 
 
 def _running(column: CodedColumn) -> bool:
