@@ -50,3 +50,9 @@ def test_versions_and_remarks_that_gather_on_one_value_are_left_alone() -> None:
     films = [f"Film {chr(65 + k)}" for k in range(26)]
     assert bare([*films, *(f"{name} (2009)" for name in films[:6])]) == {}
     assert bare([*TOWNS, "Ulm *"]) == {}
+
+
+def test_a_mark_behind_both_values_of_a_column_goes() -> None:
+    pay = ["<=50K", "<=50K", ">50K"] * 40
+    assert bare([*pay, "<=50K.", "<=50K.", ">50K."]) == {120: "<=50K", 121: "<=50K", 122: ">50K"}
+    assert bare([*pay, "<=50K.", "<=50K.", "<=50K."]) == {}  # one of both: a value of its own

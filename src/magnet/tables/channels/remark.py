@@ -75,7 +75,7 @@ def _affixes(texts: Texts) -> Iterator[WrongText]:
                 if short in known and _kind_of(inner) != _kind_of(outer):
                     pairs[affix, behind].append((k, short))
     for (affix, behind), found in pairs.items():
-        if len(found) < REPEATS:
+        if len(found) < _enough(len(known) - len(found)):
             continue
         held = texts.only(lambda text, a=affix, b=behind: text.endswith(a) if b else text.startswith(a))  # type: ignore[misc]
         bare = texts.without(set(held.codes))
@@ -95,6 +95,11 @@ def _affixes(texts: Texts) -> Iterator[WrongText]:
             yield k, better, SURE, why
 
 
+def _enough(values: int) -> int:
+    """How many different values with a remark show that it is added to any: all of a column of two."""
+    return min(REPEATS, max(values, 2))
+
+
 def _kind_of(character: str) -> str:
     return "a" if character.isalpha() else "0" if character.isdigit() else "."
 
@@ -112,5 +117,5 @@ def _scattered(cores: dict[int, str], rows: int, bare: Texts) -> dict[int, str]:
     for k, core in home.items():
         hits[index[core]] += counts[k]
     sizes = hits + counts
-    few = len(home) >= REPEATS and AT_HOME * rows <= hits.sum() <= SHARE * sizes[hits > 0].sum()
+    few = len(home) >= _enough(len(known)) and AT_HOME * rows <= hits.sum() <= SHARE * sizes[hits > 0].sum()
     return home if few and dispersion(hits[bare.codes], sizes[bare.codes]) <= UNEVEN else {}
