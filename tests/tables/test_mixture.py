@@ -50,6 +50,15 @@ def test_numbers_one_digit_apart_are_no_misspellings(coded: Any) -> None:
     assert model(coded, {"room": [*rooms, "room 141"]}).judge().repairs == {}
 
 
+def test_days_that_repeat_by_chance_are_no_corrections_of_days_close_to_them(coded: Any) -> None:
+    """Among 1300 of 11000 days, digits of many are exchanged; the day that stands in three rows is one of them."""
+    rng = np.random.default_rng(5)
+    days = [str(d).replace("-", "") for d in np.datetime64("1990-01-01") + rng.integers(0, 11_000, 1300)]
+    days += ["19940116"] * 3 + ["19941016"]
+    judged = model(coded, {"started": days}).judge()
+    assert all(finding.probability < 0.5 for finding in judged.findings.values())
+
+
 def test_contexts_of_the_same_groups_count_twice_at_most(coded: Any) -> None:
     """The size of a bottle is not confirmed by three names of its brewery; the code of a brewery is."""
     brewery = [k // 20 for k in range(400)]

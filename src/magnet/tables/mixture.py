@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -12,7 +13,7 @@ import numpy as np
 from magnet.arrays import Bools, Floats
 from magnet.tables.channels.base import UNKNOWN
 from magnet.tables.channels.respell import Respell
-from magnet.tables.channels.typo import DIGIT, Typo
+from magnet.tables.channels.typo import DIGIT, Typo, near_pairs
 from magnet.tables.coded import Codes
 from magnet.tables.experts.base import Point
 from magnet.tables.experts.brackets import Brackets
@@ -37,6 +38,7 @@ MAX_DOUBTS = 5_000  # contradictions of a template that are examined one by one
 MAX_DOUBT = 1e6  # factor by which a misspelling of another cell may explain a contradiction better (not swept)
 ALIKE = 4.0  # values whose counts differ by a larger factor may be a value and its misspelling
 ESTABLISHED = 3.0  # rows, at least, of a value that may have siblings (not swept)
+MAX_LONELY, LONGEST_SIBLING = 5_000, 60  # values of one row that are compared, and characters of one; bound run time
 GUESSED = 0.79  # highest confidence of a correction by shape alone: too low to be written or learned from
 
 # what makes a value come out as another
@@ -108,37 +110,64 @@ class ColumnModel(ColumnPrior):
         return out
 
     def _add_siblings(self) -> None:
-        r"""Where established values are often one edit apart, so are new ones.
+        r"""Where values of their own are often one edit apart, so are new ones.
 
-        With :math:`\rho_c` the share of the V established values that have another one at an operation of class c (such
-        as one digit replaced), a text x that is such an operation away from v gets :math:`\rho_c \, P(x \mid v) / V`
-        more base measure: dense codes and numbered names are no typos. A value beside a far more frequent one is
-        not established.
+        With :math:`\rho_c` the share of V such values that have another one at an operation of class c (such as one
+        digit replaced), a text x that is such an operation away from v gets :math:`\rho_c \, P(x \mid v) / V` more base
+        measure: dense codes, days and numbered names are no typos. Values of their own are the established ones, and
+        those of one row each, since a misspelling replaces such a value instead of standing beside it; in both cases if
+        none far more frequent is beside them.
         """
+        near = self.near_values
+        for of_their_own in (self._established(), self._lonely()):
+            total, with_sibling = of_their_own
+            if total < 2 or not with_sibling:
+                continue
+            self.base(np.array(list(near), dtype=np.int64))
+            values = self.column.values
+            for x, found in near.items():
+                for v, strength in found:
+                    share = with_sibling.get(_edit_class(values[x], values[v]), 0) / (total + 1)
+                    self._base[x] += share * strength / self.rate / total
+
+    def _established(self) -> tuple[int, dict[tuple[str, bool], int]]:
+        """Number of established values, and of those with another one one edit away, by class of the edit."""
         counts, near = self.counts, self.near_values
         average = len(self.column.read) / max(int(np.count_nonzero(counts)), 1)
-        established = counts >= max(ESTABLISHED, average)
-        for x, found in near.items():
-            if any(counts[v] > ALIKE * counts[x] for v, _ in found):
-                established[x] = False
-        total = int(established.sum())
-        if total < 2:
-            return
-        values = self.column.values
-        with_sibling: dict[str, set[int]] = {}
-        for x, found in near.items():
-            if established[x]:
-                for v, _ in found:
-                    if established[v]:
-                        with_sibling.setdefault(_edit_class(values[x], values[v]), set()).update((x, v))
-        if not with_sibling:
-            return
-        self.base(np.array(list(near), dtype=np.int64))
-        for x, found in near.items():
-            for v, strength in found:
-                siblings = with_sibling.get(_edit_class(values[x], values[v]))
-                if siblings:
-                    self._base[x] += len(siblings) / (total + 1) * strength / self.rate / total
+        established = (counts >= max(ESTABLISHED, average)) & ~self._overshadowed()
+        pairs = ((x, v) for x, found in near.items() if established[x] for v, _ in found if established[v])
+        return int(established.sum()), self._siblings(pairs)
+
+    def _lonely(self) -> tuple[int, dict[tuple[str, bool], int]]:
+        """The same of values of one row each, for edits of digits: two texts that differ in a letter are as likely a
+        name and its misspelling, if the name stood in two rows."""
+        values, counts = self.column.values, self.counts
+        own = (counts == 1) & ~self._overshadowed()
+        lonely = [k for k in np.flatnonzero(own).tolist() if 1 < len(values[k]) <= LONGEST_SIBLING]
+        if all(counts[x] > 1 for x in self.near_values):
+            return 0, {}
+        state = hash(tuple(lonely))
+        if self.memory.get("lonely_state") != state:
+            some = lonely[:: len(lonely) // MAX_LONELY + 1]
+            texts = [values[k] for k in some]
+            pairs = [(some[a], some[b]) for a, b in near_pairs(texts, texts, 0)]
+            found = {kind: size for kind, size in self._siblings(pairs).items() if kind[1]}
+            self.memory["lonely_state"], self.memory["lonely"] = state, (len(some), found)
+        return self.memory["lonely"]  # type: ignore[return-value]
+
+    def _overshadowed(self) -> Bools:
+        """Values beside a far more frequent one ``[values]``, which may be misspellings of it."""
+        out = np.zeros(len(self.counts), dtype=bool)
+        for x, found in self.near_values.items():
+            out[x] = any(self.counts[v] > ALIKE * self.counts[x] for v, _ in found)
+        return out
+
+    def _siblings(self, pairs: Iterable[tuple[int, int]]) -> dict[tuple[str, bool], int]:
+        """How many values are in a pair, by class of the edit."""
+        values, found = self.column.values, dict[tuple[str, bool], set[int]]()
+        for x, v in pairs:
+            found.setdefault(_edit_class(values[x], values[v]), set()).update((x, v))
+        return {kind: len(codes) for kind, codes in found.items()}
 
     def _from_experts(self, p_read: Floats) -> list[_Pairs]:
         """Candidates that an expert expects in the place of the observed text."""
@@ -356,11 +385,11 @@ class ColumnModel(ColumnPrior):
 
 
 @lru_cache(1 << 16)  # every pass asks for the same texts again
-def _edit_class(observed: str, value: str) -> str:
+def _edit_class(observed: str, value: str) -> tuple[str, bool]:
     """The class of the difference between two texts: the operation, and whether only digits are concerned."""
     found = Typo.operation(observed, value)
     digits = DIGIT.sub("0", observed) == DIGIT.sub("0", value) or (found is not None and found[1].isdigit())
-    return f"{found[0] if found else 'two'} {digits}"
+    return found[0] if found else "two", digits
 
 
 class _Pairs(NamedTuple):
