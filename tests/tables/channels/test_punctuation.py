@@ -88,3 +88,8 @@ def test_spaces_around_marks_follow_the_majority() -> None:
     spaced = [f"{900 + 9 * k} - {912 + 9 * k}" for k in range(20)]
     assert better([*pages, *spaced]) == {60 + k: text.replace(" - ", "-") for k, text in enumerate(spaced)}
     assert better([*pages[:20], *spaced]) == {}
+
+
+def test_a_sign_is_no_punctuation(found: Any) -> None:
+    west = [f"-{100 + k % 9} {10 + 7 * k % 50} 30.000" for k in range(50)]
+    assert found(rewrite, {"longitude": [*west, "103 52 30.000", "104 41 30.000", "105 07 30.000"]}) == set()

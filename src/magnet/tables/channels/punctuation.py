@@ -27,6 +27,7 @@ JOINED, SETTLED = 0.9, 20  # share and number of rows of one way to join the sam
 OFTEN = 0.05  # share of the column that these runs need: rarer ones may be misspelled themselves
 LONGEST = 80  # characters of a text whose joints are compared
 DASHES = re.compile(r"[-‐-―−]+")
+SIGNED = re.compile(r"\s*[-−]\s*\d")
 SHORTEST = 4  # letters of a value that is known by its letters; marks of shorter ones mean something (A+, C#)
 
 
@@ -47,6 +48,8 @@ def rewrite(texts: Texts) -> Iterator[WrongText]:
     better = joints | better
     for code, text in better.items():
         observed, known = values[code], texts.column.index.get(text, -1)
+        if bool(SIGNED.match(observed)) != bool(SIGNED.match(text)):
+            continue  # west is not east
         established = 0 <= known < len(texts.counts) and texts.counts[known] >= SETTLED * texts.counts[code]
         yield (
             code,
