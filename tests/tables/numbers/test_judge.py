@@ -131,3 +131,17 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         assert one.blocks == other.blocks
         for name in ("wrong", "suggestion", "confidence", "kind", "center", "spread"):
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+@pytest.mark.parametrize(("round_to", "written"), [(10, True), (1, False)])
+def test_a_number_that_may_have_lost_its_last_digit_is_not_restored(round_to: int, written: bool) -> None:
+    """Areas are prices over rates: 79 is a tenth of 790, and of 797 without its last digit."""
+    rng = np.random.default_rng(6)
+    area, rate = rng.integers(60, 300, 200) * 10.0, rng.integers(80, 240, 200).astype(float)
+    if round_to == 1:
+        area += rng.integers(0, 10, 200)
+    price = area * rate + rng.integers(-30, 30, 200)
+    area[5] = np.floor(area[5] / 10)
+    verdict = judge_numbers(np.column_stack([area, rate, np.round(price, -2)]), [1.0, 1.0, 100.0])[0]
+    assert verdict.wrong[5] > 0.9
+    assert (verdict.confidence[5] > 0.9) == written

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from magnet.arrays import Floats, Ints, return_freed_memory
+from magnet.arrays import Bools, Floats, Ints, return_freed_memory
 from magnet.cluster import results_in_order
 from magnet.tables.numbers.columns import ColumnVerdict, NumberColumn
 from magnet.tables.numbers.context import CUT, Category, Context
@@ -31,6 +31,7 @@ MAX_ORDER_SHARE = 0.02  # the same for rows predicted from those before and afte
 MAX_FAR_SHARE = 0.05  # of far values, unless a gap separates them from the others
 GAP = 1.5  # ratio of the nearest far value to the farthest near one
 SURE = 0.8  # probability from which a wrong cell counts for the rates of error types
+MULTIPLE = 1e-6  # of a unit; its multiples are as close to it in binary digits
 SLIP = 4.0  # nats for a value that one slip of the pen turns into the exact one: one number in 50 is so by chance
 MAX_EVIDENCE = 30.0  # nats that the distance of a value can count for or against it
 REFUTED = 3.0  # standard errors by which corrected values lie elsewhere than right ones: the factor is another one
@@ -101,12 +102,13 @@ def judge_numbers(
         for row in rows.tolist():
             relation = relations[proof.relation[row, j]]
             verdict.relations[row] = relation.written(names)
-            verdict.suggestion[row], slipped = _solution(relation, values[row][None], steps, j)
+            verdict.suggestion[row], slip = _solution(relation, values[row][None], steps, j)
             sure = proof.wrong[row, j]
             if not all(proof.proved[row, k] for k in relation.members if k != j):
                 # The context holds the exact value of the cell that was blamed first, which then confirms itself.
                 sure = min(sure, exact.wrong[row, j])
-            verdict.confidence[row] = sure if slipped else sure * certainty(relation, j)
+            exactly = certainty(relation, j) if slip is None else _kept_digits(values[:, j], row, slip, steps[j])
+            verdict.confidence[row] = sure * exactly
     return verdicts
 
 
@@ -281,15 +283,30 @@ class _Passes:
             verdict.confidence[refuted[verdict.kind]] = 0.0
 
 
-def _solution(relation: Relation, row: Floats, steps: Sequence[float], member: int) -> tuple[float, bool]:
+def _solution(relation: Relation, row: Floats, steps: Sequence[float], member: int) -> tuple[float, float | None]:
     """What a member of a relation must be in a row ``[1, q]``: of the values within the rounding of the others, that
-    which a decimal slip explains. And whether there is such a one."""
+    which a decimal slip explains. And the factor of this slip, None if there is none."""
     value, off = float(relation.solve(row, member)[0]), float(relation.uncertainty(row, steps, member)[0])
     for factor in FACTORS:
         candidate = row[0, member] / factor
         if abs(candidate - value) <= off + ROUNDING * steps[member]:
-            return candidate, True
-    return value, False
+            return candidate, factor
+    return value, None
+
+
+def _kept_digits(x: Floats, row: int, factor: float, step: float) -> float:
+    """How likely a slip has kept all digits of a number: 79 is a tenth of 790, but of 797, too, if it lost its end. The
+    share of the numbers of the column that are as round, where the observed one has no further decimals."""
+    unit = step / abs(factor)
+    if abs(factor) >= 1 or not _multiple(x[row], step):
+        return 1.0
+    others = np.delete(x, row)
+    return float(_multiple(others[np.isfinite(others)], unit).mean())
+
+
+def _multiple(x: Floats | float, unit: float) -> Bools:
+    """Whether numbers are multiples of a unit."""
+    return np.asarray(np.abs(x - unit * np.round(np.asarray(x) / unit)) <= MULTIPLE * unit)
 
 
 def _arithmetic(relation: Relation, unsure: set[int]) -> bool:
