@@ -59,3 +59,12 @@ def test_numbers_of_another_size_keep_their_unit(coded: Any) -> None:
     findings = [f for _, f in rewrite(coded({"grams": weights}))]
     assert len(findings) == 9
     assert max(f.confidence for f in findings) < DEFAULT.change_from
+
+
+@pytest.mark.parametrize(("header", "written"), [("elevation_ft", True), ("elevation", True), ("elevation_m", False)])
+def test_a_number_in_another_unit_than_the_header_names_is_not_bared(coded: Any, header: str, written: bool) -> None:
+    found = list(
+        rewrite(coded({header: [f"{90 + 7 * k}.5" for k in range(60)] + ["120.5 ft", "300.5 ft", "450.5 ft"]}))
+    )
+    assert len(found) == 3
+    assert all((finding.confidence >= DEFAULT.change_from) == written for _, finding in found)

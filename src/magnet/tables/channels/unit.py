@@ -27,12 +27,14 @@ ONE_WRITING = 0.95  # share from which a column with units has one writing
 LEADING = 0.6  # share of one writing from which it is the column's own
 RARE = 0.1  # numbers without a unit per number with one; more are another kind of number
 OTHER_SIZE = 3.0  # standard errors of the mean rank from which numbers with a unit are larger or smaller than others
+WORD = re.compile(r"[^\W\d_]+")
 APART = re.compile(r"\d\s+[^\W\d_]|[^\w\s.,+-]")  # a unit set apart, or a sign; the letter of 12b names something
 NAMES = {
     name: symbol
     for symbol, names in {
         "oz": ("ounce",), "lb": ("pound",), "g": ("gram",), "kg": ("kilogram", "kilo"), "m": ("meter", "metre"),
-        "km": ("kilometer", "kilometre"), "l": ("liter", "litre"), "h": ("hour", "hr"), "min": ("minute",),
+        "km": ("kilometer", "kilometre"), "ft": ("foot", "feet"), "mi": ("mile",), "l": ("liter", "litre"),
+        "h": ("hour", "hr"), "min": ("minute",),
         "s": ("second", "sec"), "d": ("day",), "%": ("percent", "pct"), "eur": ("euro", "€"), "usd": ("dollar", "$"),
         "gbp": ("£",), "p": ("page", "pg"), "pc": ("piece",),
     }.items()
@@ -77,8 +79,8 @@ def _split(match: re.Match[str]) -> tuple[str, str]:
 def _superfluous(
     texts: Texts, parsed: dict[int, tuple[str, str]], units: Counter[str], bare: int
 ) -> Iterator[WrongText]:
-    """Units among bare numbers go. Numbers of another size than the bare ones are in another unit than these, and are
-    not written without theirs."""
+    """Units among bare numbers go. Numbers of another size than the bare ones, or with another unit than the header
+    names, are in another unit than these, and are not written without theirs."""
     values = texts.column.values
     plain = np.sort(read_numbers([text for text, unit in parsed.values() if not unit]))
     names = {unit: _canonical(unit) for unit in units}
@@ -91,7 +93,8 @@ def _superfluous(
         same_size = abs(float(ranks.mean())) * np.sqrt(12 * len(own)) < OTHER_SIZE  # uniform ranks vary by 1 / 12
         for k, text in own.items():
             why = f"{bare} of {bare + units.total()} numbers have no unit, this one has {parsed[k][1]!r}"
-            yield k, without_noise(text), SURE if rows >= REPEATS and same_size else UNSURE, why
+            sure = rows >= REPEATS and same_size and not _names_another(texts.column.name, name)
+            yield k, without_noise(text), SURE if sure else UNSURE, why
 
 
 def _rewritten(texts: Texts, parsed: dict[int, tuple[str, str]], units: Counter[str], bare: int) -> Iterator[WrongText]:
@@ -135,6 +138,12 @@ def _canonical(unit: str) -> str:
     words = unit.casefold().split()
     word = words[0].strip(".") if words else ""
     return NAMES.get(word.rstrip("s"), word.rstrip("s") or word)
+
+
+def _names_another(header: str, unit: str) -> bool:
+    """Whether a header names units (``height_m``), and not this one (``ft``)."""
+    named = {_canonical(word) for word in WORD.findall(header)} & SYMBOLS
+    return bool(named) and not named.issuperset(unit.split("/"))
 
 
 def _durations(texts: Texts) -> Iterator[WrongText]:
