@@ -9,26 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from magnet.cli.errors import TOO_MUCH, USAGE, fail
-from magnet.cli.options import (
-    SHOWN_CELLS,
-    Columns,
-    Edges,
-    Encoding,
-    Exclude,
-    Id,
-    Label,
-    LinkBy,
-    Output,
-    Rules,
-    Schema,
-    Seed,
-    Source,
-    Target,
-    UnknownIds,
-    Weight,
-    command,
-    names,
-)
+from magnet.cli.options import SHOWN_CELLS, Output, TableOptions, command
 
 if TYPE_CHECKING:
     from magnet.clean_result import CleanResult
@@ -42,7 +23,6 @@ MOST_LISTED = 1000  # cells in the report; all of them are counted
 def check(
     out: Output,
     nodes: Annotated[Path, typer.Argument(help="The table, as for magnet clean.")],
-    edges: Edges = None,
     max_wrong: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Maximum share of judged cells that may look wrong.")
     ] = 0.01,
@@ -57,27 +37,15 @@ def check(
         Path | None, typer.Option(help="Save the fitted model to this file, for --model on later tables.")
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the JSON report to this file.")] = None,
-    id: Id = None,
-    label: Label = None,
-    source: Source = None,
-    target: Target = None,
-    weight: Weight = None,
-    allow_unknown_ids: UnknownIds = False,
-    link_by: LinkBy = None,
-    rule: Rules = None,
-    schema: Schema = None,
-    columns: Columns = None,
-    exclude: Exclude = None,
-    encoding: Encoding = None,
-    seed: Seed = 0,
+    *,
+    options: TableOptions,
 ) -> None:
     """Exit with code 3 if more than --max-wrong of the cells look wrong (or, with --model, if a column has drifted by
     more than --max-drift)."""
     if model is not None and save_model is not None:
         fail("--save-model cannot be combined with --model, which fits no model", USAGE)
-    if model is not None and (link_by or rule):
+    if model is not None and (options.link_by or options.rule):
         fail("--link-by and --rule cannot be combined with --model, which has those that it was saved with", USAGE)
-    from magnet import tables
     from magnet.clean_result import CleanResult
     from magnet.cleaner import Cleaner
     from magnet.files import refuse_overwriting, write_text
@@ -85,28 +53,13 @@ def check(
     from magnet.tables.readers.read import find_files
 
     with out.progress() as stage:
-        override = tables.read_override(schema) if schema is not None else None
-        node_path, edge_path = find_files(nodes, edges)
-        read = [file_of(path) for path in (node_path, edge_path, model, schema) if path is not None]
+        node_path, edge_path = find_files(nodes, options.edges)
+        read = [file_of(path) for path in (node_path, edge_path, model, options.schema) if path is not None]
         refuse_overwriting(read, [path for path in (save_model, output) if path is not None])
         saved = Cleaner.load(model) if model is not None else None
-        table = tables.read(
-            node_path,
-            edge_path,
-            id=id,
-            label=label,
-            source=source,
-            target=target,
-            weight=weight,
-            columns=names(columns),
-            exclude=names(exclude),
-            encoding=encoding,
-            allow_unknown_ids=allow_unknown_ids,
-            override=override,
-        )
+        table = options.read(node_path, edge_path)
         if saved is None:
-            known: dict[str, Any] = {"link_by": link_by or [], "rules": rule or []}
-            fitted = Cleaner(fix="none", seed=seed, progress=stage, **known).fit(table)
+            fitted = Cleaner(fix="none", progress=stage, **options.judging).fit(table)
         else:
             fitted = saved.judge(table)
         if save_model is not None:

@@ -10,26 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from magnet.cli.options import (
-    SHOWN_CELLS,
-    Columns,
-    Edges,
-    Encoding,
-    Exclude,
-    Id,
-    Label,
-    LinkBy,
-    Output,
-    Rules,
-    Schema,
-    Seed,
-    Source,
-    Target,
-    UnknownIds,
-    Weight,
-    command,
-    names,
-)
+from magnet.cli.options import SHOWN_CELLS, Output, TableOptions, command
 
 if TYPE_CHECKING:
     from magnet.clean_result import CleanResult
@@ -62,15 +43,8 @@ def clean(
             show_default="NAME-cleaned",
         ),
     ] = None,
-    edges: Edges = None,
-    id: Id = None,
-    label: Label = None,
-    source: Source = None,
-    target: Target = None,
-    weight: Weight = None,
-    allow_unknown_ids: UnknownIds = False,
-    link_by: LinkBy = None,
-    rule: Rules = None,
+    *,
+    options: TableOptions,
     fix: Annotated[
         str, typer.Option(help="Cells to change: none, confident (nearly certain suggestions), or all listed cells.")
     ] = "confident",
@@ -92,12 +66,7 @@ def clean(
     decisions: Annotated[
         Path | None, typer.Option(help="Decisions of an earlier review of this table, to learn from.")
     ] = None,
-    schema: Schema = None,
-    columns: Columns = None,
-    exclude: Exclude = None,
     max_share: Annotated[float, typer.Option(help="Maximum share of cells to correct.")] = 0.5,
-    encoding: Encoding = None,
-    seed: Seed = 0,
     device: Annotated[str | None, typer.Option(help="cpu or cuda, for graph detectors.")] = None,
     ray: Annotated[
         str | None, typer.Option(help="Judge columns on a Ray cluster: its address, or auto for one on this machine.")
@@ -108,28 +77,15 @@ def clean(
     """Find and repair wrong cells of a table, with or without links between rows."""
     from magnet.tables.write import check_target
 
-    reading: dict[str, Any] = {
-        "id": id,
-        "label": label,
-        "source": source,
-        "target": target,
-        "weight": weight,
-        "columns": names(columns),
-        "exclude": names(exclude),
-        "encoding": encoding,
-        "allow_unknown_ids": allow_unknown_ids,
-    }
     settings: dict[str, Any] = {
         "fix": fix,
         "fill": fill,
-        "link_by": link_by or [],
-        "rules": rule or [],
         "detector": detector,
         "recovery": recovery,
         "fdr": fdr,
         "threshold": "posterior" if threshold is None else threshold,
         "max_share": max_share,
-        "seed": seed,
+        **options.judging,
     }
     output = output or Path(f"{_stem(nodes)}-cleaned")
     began = time.perf_counter()
@@ -137,7 +93,6 @@ def clean(
         check_target(output, force)
     with out.progress() as stage:
         stage("reading")
-        from magnet import tables
         from magnet.clean_result import CleanResult
         from magnet.cleaner import Cleaner
         from magnet.cli.apply import read_decisions
@@ -150,11 +105,10 @@ def clean(
 
         model = Cleaner(**settings, device=device, cluster=ray, progress=stage)
         model.check_parameters()
-        override = tables.read_override(schema) if schema is not None else None
-        nodes, edges = find_files(nodes, edges)
-        table = tables.read(nodes, edges, **reading, override=override)
+        nodes, edges = find_files(nodes, options.edges)
+        table = options.read(nodes, edges)
         assert table.source is not None
-        named = {"nodes": nodes, "edges": edges, "trusted": trusted, "decisions": decisions, "schema": schema}
+        named = {"nodes": nodes, "edges": edges, "trusted": trusted, "decisions": decisions, "schema": options.schema}
         inputs = {name: (path, file_of(path)) for name, path in named.items() if path is not None}
         if not dry_run:
             refuse_overwriting([file for _, file in inputs.values()], targets(output, table.source.suffix))
@@ -175,7 +129,7 @@ def clean(
             "nodes": str(nodes),
             "sha256": sums["nodes"]["sha256"],
             "encoding": getattr(table.source, "encoding", None),
-            "settings": settings | {name: value for name, value in reading.items() if value is not None},
+            "settings": settings | {name: value for name, value in options.reading.items() if value is not None},
             "inputs": sums,
             "seconds": round(time.perf_counter() - began, 2),
         }

@@ -18,6 +18,8 @@ from magnet.cli.errors import clear_errors
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from magnet.tables import Table
+
 SHOWN_CELLS = 20  # suspicious cells that --verbose prints
 
 
@@ -35,29 +37,6 @@ Verbose = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 # options of several commands
-Edges = Annotated[
-    Path | None, typer.Option("--edges", "-e", help="Table of links: two columns of row ids, optionally a weight.")
-]
-Id = Annotated[str | None, typer.Option("--id", help="Column with the row ids; detected by default.")]
-Label = Annotated[
-    str | None, typer.Option("--label", help="Column that is never changed, such as the prediction target.")
-]
-Source = Annotated[str | None, typer.Option("--source", help="Source column of the edges.")]
-Target = Annotated[str | None, typer.Option("--target", help="Target column of the edges.")]
-Weight = Annotated[str | None, typer.Option("--weight", help="Weight column of the edges.")]
-UnknownIds = Annotated[
-    bool, typer.Option("--allow-unknown-ids", help="Continue even if most edges have ids that are not in the table.")
-]
-LinkBy = Annotated[
-    list[str] | None, typer.Option("--link-by", help="Link rows with equal values in this column; may be repeated.")
-]
-Rules = Annotated[
-    list[str] | None, typer.Option("--rule", help="Known dependency, such as 'zip -> city'; may be repeated.")
-]
-Columns = Annotated[str | None, typer.Option("--columns", help="Judge only these columns (comma-separated).")]
-Encoding = Annotated[str | None, typer.Option("--encoding", help="Encoding of text files; detected by default.")]
-Exclude = Annotated[str | None, typer.Option(help="Do not judge these columns (comma-separated).")]
-Schema = Annotated[Path | None, typer.Option(help="TOML file with column roles, patterns, ranges and rules.")]
 Seed = Annotated[int, typer.Option(parser=seed_number, metavar="<int>", help="Random seed.")]
 Device = Annotated[str | None, typer.Option(help="cpu or cuda.")]
 Root = Annotated[Path | None, typer.Option(help="Folder to search first for raw files.")]
@@ -68,10 +47,64 @@ Defaults = Annotated[bool, typer.Option("--defaults", help="Use default settings
 Stage = Callable[..., None]
 
 
+@dataclass(frozen=True)
+class TableOptions:
+    """The options that a command which judges a table has in common with others: where its rows and links are, which
+    columns are judged, and what is known about them."""
+
+    edges: Annotated[
+        Path | None, typer.Option("--edges", "-e", help="Table of links: two columns of row ids, optionally a weight.")
+    ] = None
+    id: Annotated[str | None, typer.Option(help="Column with the row ids; detected by default.")] = None
+    label: Annotated[str | None, typer.Option(help="Column that is never changed, such as the prediction target.")] = (
+        None
+    )
+    source: Annotated[str | None, typer.Option(help="Source column of the edges.")] = None
+    target: Annotated[str | None, typer.Option(help="Target column of the edges.")] = None
+    weight: Annotated[str | None, typer.Option(help="Weight column of the edges.")] = None
+    allow_unknown_ids: Annotated[
+        bool,
+        typer.Option("--allow-unknown-ids", help="Continue even if most edges have ids that are not in the table."),
+    ] = False
+    link_by: Annotated[
+        list[str] | None, typer.Option(help="Link rows with equal values in this column; may be repeated.")
+    ] = None
+    rule: Annotated[
+        list[str] | None, typer.Option(help="Known dependency, such as 'zip -> city'; may be repeated.")
+    ] = None
+    schema: Annotated[Path | None, typer.Option(help="TOML file with column roles, patterns, ranges and rules.")] = None
+    columns: Annotated[str | None, typer.Option(help="Judge only these columns (comma-separated).")] = None
+    exclude: Annotated[str | None, typer.Option(help="Do not judge these columns (comma-separated).")] = None
+    encoding: Annotated[str | None, typer.Option(help="Encoding of text files; detected by default.")] = None
+    seed: Seed = 0
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """The arguments of :func:`magnet.tables.read`, except the files."""
+        given = ("id", "label", "source", "target", "weight", "encoding", "allow_unknown_ids")
+        lists = {"columns": names(self.columns), "exclude": names(self.exclude)}
+        return {name: getattr(self, name) for name in given} | lists
+
+    @property
+    def judging(self) -> dict[str, Any]:
+        """Arguments of the cleaner."""
+        return {"link_by": self.link_by or [], "rules": self.rule or [], "seed": self.seed}
+
+    def read(self, nodes: Path, edges: Path | None) -> Table:
+        """The table in a file, with its links."""
+        from magnet import tables
+
+        override = tables.read_override(self.schema) if self.schema is not None else None
+        return tables.read(nodes, edges, **self.reading, override=override)
+
+
 def command(function: Callable[..., None]) -> Callable[..., None]:
     """Turn a function whose first argument is an :class:`Output` into a command with ``-q``, ``-v`` and ``--json``; its
-    exceptions become one line and an exit code."""
-    _, *own = inspect.signature(function, eval_str=True).parameters.values()
+    exceptions become one line and an exit code. The fields of a parameter of type :class:`TableOptions` are options."""
+    _, *parameters = inspect.signature(function, eval_str=True).parameters.values()
+    fields = list(inspect.signature(TableOptions, eval_str=True).parameters.values())
+    bundled = [parameter.name for parameter in parameters if parameter.annotation is TableOptions]
+    own = [option for p in parameters for option in (fields if p.name in bundled else [p])]
     common = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=option)
         for name, option in (("quiet", Quiet), ("verbose", Verbose), ("as_json", AsJson))
@@ -79,6 +112,8 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(function)
     def run(quiet: bool = False, verbose: bool = False, as_json: bool = False, **given: Any) -> None:
+        for name in bundled:
+            given[name] = TableOptions(**{field.name: given.pop(field.name) for field in fields})
         with clear_errors(verbose, quiet):
             function(Output(quiet, verbose, as_json), **given)
 
