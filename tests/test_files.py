@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from magnet.files import cache_folder, complete_or_absent, damaged, sha256_of
+from magnet.files import cache_folder, complete_or_absent, damaged, exit_on_sigterm, sha256_of
 
 
 def test_a_writer_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
@@ -56,3 +59,28 @@ def test_errors_of_the_code_or_the_machine_are_not_blamed_on_the_file(error: typ
 def test_checksum_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     assert sha256_of(tmp_path / "empty").startswith("e3b0c44298fc1c149afb")
+
+
+def test_a_process_that_is_asked_to_end_leaves_through_its_blocks() -> None:
+    before, left = signal.getsignal(signal.SIGTERM), []
+
+    def ended() -> None:
+        with exit_on_sigterm():
+            try:
+                os.kill(os.getpid(), signal.SIGTERM)
+            finally:
+                left.append(True)
+
+    with pytest.raises(SystemExit) as exit:
+        ended()
+    assert (exit.value.code, left) == (143, [True])
+    assert signal.getsignal(signal.SIGTERM) is before
+
+    def in_a_thread() -> None:
+        with exit_on_sigterm():
+            left.append(signal.getsignal(signal.SIGTERM) is before)
+
+    thread = threading.Thread(target=in_a_thread)
+    thread.start()
+    thread.join()
+    assert left == [True, True]

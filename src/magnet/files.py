@@ -7,8 +7,10 @@ import hashlib
 import os
 import pickle
 import shutil
+import signal
 import struct
 import tempfile
+import threading
 import tokenize
 import zipfile
 import zlib
@@ -55,6 +57,24 @@ def complete_or_absent(path: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
         if locked is not None:
             os.close(locked)
+
+
+@contextmanager
+def exit_on_sigterm() -> Iterator[None]:
+    """While the body runs, SIGTERM raises ``SystemExit(143)``, so that unfinished files are removed and workers ended
+    on the way out. Outside the main thread, where signals cannot be handled, nothing changes."""
+
+    def leave(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -55,7 +55,7 @@ def check(
     with out.progress() as stage:
         node_path, edge_path = find_files(nodes, options.edges)
         read = [file_of(path) for path in (node_path, edge_path, model, options.schema) if path is not None]
-        refuse_overwriting(read, [path for path in (save_model, output) if path is not None])
+        refuse_overwriting(read, filter(None, (save_model, output)))
         saved = Cleaner.load(model) if model is not None else None
         table = options.read(node_path, edge_path)
         if saved is None:

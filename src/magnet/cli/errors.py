@@ -14,7 +14,6 @@ code  meaning
 
 from __future__ import annotations
 
-import signal
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,7 +26,6 @@ FAILED = 1
 USAGE = 2
 TOO_MUCH = 3
 INTERRUPTED = 130
-TERMINATED = 143
 
 
 @contextmanager
@@ -38,17 +36,11 @@ def clear_errors(verbose: bool = False, quiet: bool = False) -> Iterator[None]:
         verbose: show the traceback of an unexpected error. (default: ``False``)
         quiet: suppress warnings about the table. (default: ``False``)
     """
+    from magnet.files import exit_on_sigterm
     from magnet.tables.errors import BadTable
 
-    def stopped(*_: Any) -> NoReturn:
-        raise SystemExit(TERMINATED)  # lets half-written folders be removed on the way out
-
     try:
-        previous = signal.signal(signal.SIGTERM, stopped)
-    except ValueError:  # not the main thread, where signals cannot be handled
-        previous = None
-    try:
-        with _one_line_warnings(quiet):
+        with exit_on_sigterm(), _one_line_warnings(quiet):
             yield
     except (typer.Exit, typer.Abort):
         raise
@@ -68,9 +60,6 @@ def clear_errors(verbose: bool = False, quiet: bool = False) -> Iterator[None]:
         if verbose:
             raise
         fail(f"internal error ({type(error).__name__}: {error}); please report it with the output of -v", FAILED)
-    finally:
-        if previous is not None:
-            signal.signal(signal.SIGTERM, previous)
 
 
 @contextmanager

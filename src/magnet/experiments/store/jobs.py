@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
-import signal
 import threading
 import time
 import traceback
@@ -16,6 +15,7 @@ from typing import Any
 
 from magnet.experiments.store import Store
 from magnet.experiments.store.store import PATIENCE
+from magnet.files import exit_on_sigterm
 
 Config = dict[str, Any]
 
@@ -73,7 +73,7 @@ def execute(store: Store, jobs: Sequence[Job], run: Runner, processes: int = 1) 
 
     replaced = 0
     workers: list[Any] = []
-    with _terminating():
+    with exit_on_sigterm():
         try:
             workers += [start() for _ in range(min(processes, len(missing(store, jobs))))]
             while any(worker.is_alive() for worker in workers):
@@ -88,23 +88,6 @@ def execute(store: Store, jobs: Sequence[Job], run: Runner, processes: int = 1) 
                 worker.join()
     if any(worker.exitcode != 0 for worker in workers):
         raise RuntimeError(f"worker processes died {replaced + 1} times; is there enough memory for {processes}?")
-
-
-@contextlib.contextmanager
-def _terminating() -> Iterator[None]:
-    """While the body runs, SIGTERM is raised as ``SystemExit``, so that what the body started is ended with it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def leave(number: int, frame: Any) -> None:
-        raise SystemExit(128 + number)
-
-    before = signal.signal(signal.SIGTERM, leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def work(store: Store, jobs: Sequence[Job], run: Runner) -> None:
