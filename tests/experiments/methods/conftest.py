@@ -26,6 +26,6 @@ def case() -> Repetition:
 def found() -> Callable[..., trust.Detection]:
     def detect(case: Repetition, gate_open: bool = True) -> trust.Detection:
         truth = trust.true_trust(case, "rows")
-        return trust.Detection("oracle", truth, truth, 0.3, gate_open, "too small", {}, 0.1)
+        return trust.Detection(truth, truth, gate_open, {"gate": "too small", "seconds": 0.1})
 
     return detect

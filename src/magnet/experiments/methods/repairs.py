@@ -23,11 +23,11 @@ def _ours(repetition: Repetition, config: Config) -> RepairCandidates:
     data as they are."""
     detection = detected(repetition, config)
     if not detection.gate_open:
-        return RepairCandidates([as_it_is(repetition)], detection.numbers(), f"left as it is: {detection.reason}")
+        return RepairCandidates([as_it_is(repetition)], detection.facts, f"left as it is: {detection.facts['gate']}")
     trust, soft = (torch.as_tensor(part).to(repetition.x) for part in (detection.trust, detection.soft_trust))
     amounts = (config["lambdas"], config["strengths"], config["max_iter"], config["penalty"])
     offered = repair_candidates(repetition.x, repetition.graph, trust, soft, *amounts)
-    return RepairCandidates([as_it_is(repetition), *offered[1:]], detection.numbers())
+    return RepairCandidates([as_it_is(repetition), *offered[1:]], detection.facts)
 
 
 def _filled(repetition: Repetition, config: Config) -> RepairCandidates:

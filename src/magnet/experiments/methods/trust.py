@@ -32,26 +32,17 @@ def true_trust(repetition: Repetition, truth: str = "cells") -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Detection:
-    """The verdict of a detector on a repetition."""
+    """The verdict of a detector on a repetition, and its ``facts`` for a table: metrics against the truth and so on."""
 
-    name: str
     trust: Any
     soft_trust: Any
-    share: float
     gate_open: bool
-    reason: str
-    metrics: dict[str, float]
-    seconds: float
+    facts: dict[str, Any]
 
     @property
     def bytes(self) -> int:
         """Size in memory; expanded views count with their storage only."""
         return sum(part.untyped_storage().nbytes() for part in (self.trust, self.soft_trust))
-
-    def numbers(self) -> dict[str, Any]:
-        """Metrics of the detector against the truth, for a table."""
-        facts = {"detector": self.name, "gate_open": self.gate_open, "gate": self.reason, "share": self.share}
-        return {**facts, "seconds": self.seconds, **self.metrics}
 
 
 def trust_of(repetition: Repetition, config: Config) -> tuple[Tensor | None, dict[str, Any] | None]:
@@ -62,7 +53,7 @@ def trust_of(repetition: Repetition, config: Config) -> tuple[Tensor | None, dic
     if "detector" not in config:
         return None, None
     detection = detected(repetition, config)
-    return torch.as_tensor(detection.trust, device=repetition.device), detection.numbers()
+    return torch.as_tensor(detection.trust, device=repetition.device), detection.facts
 
 
 def detected(repetition: Repetition, config: Config) -> Detection:
@@ -71,7 +62,7 @@ def detected(repetition: Repetition, config: Config) -> Detection:
     key = (id(repetition), name, json.dumps(options, sort_keys=True))
     cache: dict[Any, Detection] = repetition.detections
     if key in cache:
-        repetition.saved += cache[key].seconds
+        repetition.saved += cache[key].facts["seconds"]
         return cache[key]
     detection = _detect(repetition, name, options)
     limit = max(KEPT_BYTES, available(repetition.device) // KEPT_PART)
@@ -90,16 +81,9 @@ def _detect(repetition: Repetition, name: str, options: dict[str, Any]) -> Detec
     detector = detection.make(name, seed=repetition.seed, **options).fit(prepared)
     seconds = time.perf_counter() - began
     gate = getattr(detector, "gate_", None)
-    metrics: dict[str, float] = {}
+    gate_open, reason = (True, "") if gate is None else (bool(gate.open), str(gate.reason))
+    facts = {"detector": name, "gate_open": gate_open, "gate": reason, "share": float(detector.share_)}
+    facts["seconds"] = seconds
     if repetition.corruption is not None:
-        metrics = dict(detection.metrics(detector, repetition.corruption.cells, repetition.corruption.nodes))
-    return Detection(
-        name=name,
-        trust=detector.trust_,
-        soft_trust=detector.soft_trust_,
-        share=float(detector.share_),
-        gate_open=True if gate is None else bool(gate.open),
-        reason="" if gate is None else str(gate.reason),
-        metrics=metrics,
-        seconds=seconds,
-    )
+        facts |= detection.metrics(detector, repetition.corruption.cells, repetition.corruption.nodes)
+    return Detection(detector.trust_, detector.soft_trust_, gate_open, facts)
