@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from functools import lru_cache
 from pathlib import Path
@@ -61,29 +62,15 @@ def _read(path: Path, changed: int) -> Settings:
 
 
 def write(settings: Settings, path: Path) -> None:
-    """Write ``{method: {dataset: {corruption: {"settings": {...}, other facts}}}}`` as TOML."""
-    lines = [
-        "# Settings found on validation accuracy by magnet.experiments.tuning.search; see results/table3.md.",
-        "",
-    ]
+    """Write a file of settings as TOML, where numbers, strings, booleans and lists of them look as in JSON."""
+    lines = ["# Settings found on validation accuracy by magnet.experiments.tuning.search; see results/table3.md.", ""]
     for method in sorted(settings):
         for dataset in sorted(settings[method]):
             for corruption, entry in sorted(settings[method][dataset].items()):
-                head = f"{method}.{dataset}.{corruption}"
+                place = f"{method}.{dataset}.{corruption}"
                 facts = {name: value for name, value in entry.items() if name != "settings"}
-                lines += [f"[{head}]", *(f"{name} = {_value(value)}" for name, value in facts.items())]
-                lines += [f"[{head}.settings]", *(f"{name} = {_value(v)}" for name, v in entry["settings"].items()), ""]
+                for head, values in ((place, facts), (f"{place}.settings", entry["settings"])):
+                    lines += [f"[{head}]", *(f"{name} = {json.dumps(value)}" for name, value in values.items())]
+                lines.append("")
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, "\n".join(lines))
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_value(part) for part in value) + "]"
-    if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    raise ValueError(f"settings contain {value!r}; TOML supports numbers, strings, booleans and lists of them")
