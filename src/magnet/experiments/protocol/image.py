@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import scipy.ndimage as nd
+import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 
@@ -163,7 +164,8 @@ def _solve(edges: Any, picture: Picture, wrong: Wrong, tau: Picture) -> Picture:
     near = bad[rows] | bad[columns]
     nodes, ends = np.unique(np.concatenate([rows[near], columns[near]]), return_inverse=True)
     count = int(near.sum())
-    graph = _summed(ends[:count], ends[count:], weight[near], nodes.size)
+    one_way = sp.csr_matrix((weight[near], (ends[:count], ends[count:])), shape=(nodes.size, nodes.size))
+    graph = Graph(one_way + one_way.T)  # the weights of repeated edges add up; Graph.from_edges takes the largest
     # in degree coordinates propagate weights a cell by its degree
     softly = np.clip(LINK_WEIGHT * tau.ravel()[nodes] / graph.degree_weights, 0, 1)
     x = torch.from_numpy(picture.ravel()[nodes][:, None])
@@ -172,18 +174,6 @@ def _solve(edges: Any, picture: Picture, wrong: Wrong, tau: Picture) -> Picture:
     result = picture.copy().ravel()
     result[nodes] = np.where(bad[nodes], u.x.numpy().ravel(), result[nodes])
     return result.reshape(picture.shape)
-
-
-def _summed(rows: Any, columns: Any, weight: Any, count: int) -> Graph:
-    """A graph in which the weights of repeated edges add up (``Graph.from_edges`` takes the largest)."""
-    import scipy.sparse as sp
-
-    one_way = sp.coo_matrix((weight, (rows, columns)), shape=(count, count)).tocsr()
-    both = (one_way + one_way.T).tolil()
-    both.setdiag(0)
-    adjacency = both.tocsr()
-    adjacency.eliminate_zeros()
-    return Graph(adjacency)
 
 
 def _unexplained(picture: Picture, wrong: Wrong) -> Picture:
