@@ -179,19 +179,11 @@ class Store:
 
     def claim(self, keys: Iterable[str]) -> list[str]:
         """The keys that this process may run now: not finished, and not claimed by a living process."""
-        now, host, process = time.time(), socket.gethostname(), os.getpid()
-        granted = []
         with self._transaction():
-            for key in keys:
-                if self._connection.execute("SELECT 1 FROM runs WHERE key = ?", (key,)).fetchone():
-                    continue
-                claim = self._connection.execute(
-                    "SELECT host, process, heard_at FROM claims WHERE key = ?", (key,)
-                ).fetchone()
-                if claim is not None and _alive(claim[0], claim[1], claim[2], now):
-                    continue
-                self._connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?)", (key, host, process, now))
-                granted.append(key)
+            taken = self.finished() | self.running()
+            granted = [key for key in keys if key not in taken]
+            claims = [(key, socket.gethostname(), os.getpid(), time.time()) for key in granted]
+            self._connection.executemany("INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?)", claims)
         return granted
 
     def heartbeat(self) -> None:
