@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from magnet.experiments import methods, run_many
-from magnet.experiments.exhibits import Options
-from magnet.experiments.exhibits.classification import Setting, comparable, config, searches
+from magnet.experiments.exhibits import Options, Results
+from magnet.experiments.exhibits.classification import Classification, Setting, config, searches
 from magnet.experiments.store import RESULT_VERSIONS, Store
 from magnet.experiments.store.jobs import execute
 from magnet.experiments.tuning import settings
@@ -146,10 +146,12 @@ def test_every_tuned_row_is_searched_and_runs_with_what_was_found(tmp_path: Path
     assert "alpha" not in config(Options(settings=path, defaults=True), far, "appnp", 0)
     assert set(config(options, far, "magnet", 0)) == {"kind", "dataset", "corruption", "method", "seed"}
     digits = Setting("digits", "inject-random")
-    assert comparable(options, "appnp", far)
-    assert comparable(options, "magnet-appnp", far)
-    assert comparable(options, "propagation-one", digits)
-    assert not comparable(options, "appnp", digits)
+    runs = Classification(Results(), options)
+    assert runs.comparable(far, "appnp")
+    assert runs.comparable(far, "magnet-appnp")
+    assert runs.comparable(digits, "propagation-one")
+    assert not runs.comparable(digits, "appnp")
     found["appnp"]["digits"] = found["appnp"]["cora"]
     settings.write(found, tmp_path / "own.toml")
-    assert comparable(Options(settings=tmp_path / "own.toml"), "appnp", digits)  # tuned by the user
+    own = Classification(Results(), Options(settings=tmp_path / "own.toml"))
+    assert own.comparable(digits, "appnp")  # tuned by the user

@@ -114,18 +114,6 @@ class Setting:
         return value if not DATASETS[self.dataset].stands_for else None
 
 
-def settings(
-    options: Options, corruptions: Sequence[str], datasets: Sequence[str] = INJECTION
-) -> dict[str, list[Setting]]:
-    """Columns by corruption: every dataset under every corruption that was asked for."""
-    chosen = options.choose("corruptions", corruptions)
-    if options.quick and options.corruptions is None:
-        chosen = chosen[:1]
-    names = chosen_datasets(options, datasets)
-    attacked = [name for name in names if name in (*META, *QUICK)]
-    return {kind: [Setting(name, kind) for name in (attacked if kind == "meta" else names)] for kind in chosen}
-
-
 def config(options: Options, setting: Setting, method: str, seed: int, **more: Any) -> Config:
     """The run of a repetition. ``"clean"`` is a GCN on the clean data."""
     corruption = "none" if method == "clean" else setting.corruption
@@ -151,21 +139,6 @@ def config(options: Options, setting: Setting, method: str, seed: int, **more: A
     return result
 
 
-def configs(options: Options, setting: Setting, method: str, **more: Any) -> list[Config]:
-    return [config(options, setting, method, seed, **more) for seed in range(options.repeats)]
-
-
-def accuracy(results: Results, runs: Sequence[Config]) -> Summary | None:
-    """Test accuracy in percent, None where nothing is finished."""
-    return results.summary(runs, "test_accuracy", 100)
-
-
-def ends(results: Results, options: Options, setting: Setting) -> tuple[float | None, float | None]:
-    """Mean accuracies of a GCN on the corrupted and on the clean data: the 0 and the 1 of the relative score."""
-    corrupted, clean = (accuracy(results, configs(options, setting, method)) for method in ("gcn", "clean"))
-    return (None if corrupted is None else corrupted.mean), (None if clean is None else clean.mean)
-
-
 def relative(score: Summary | None, corrupted: float | None, clean: float | None) -> float | None:
     """The paper's relative score: 0 for a GCN on the corrupted data, 1 for one on the clean data; None if the
     corruption did not lower the accuracy of the GCN.
@@ -186,31 +159,57 @@ def absolute(score: Summary | None, corrupted: float | None) -> float | None:
     return None if score is None or corrupted is None else (score.mean - corrupted) / corrupted
 
 
-def chosen_methods(options: Options, everything: Sequence[str]) -> list[str]:
-    if options.quick and options.methods is None:
-        return [name for name in everything if name in (*QUICK_METHODS, "clean")]
-    chosen = options.choose("methods", everything)
-    # relative scores need the GCN on the clean and on the corrupted data
-    return [name for name in everything if name in chosen or name in ("clean", "gcn")]
+@dataclass(frozen=True)
+class Classification:
+    """The runs of node classification that the user selected, and their results."""
 
+    results: Results
+    options: Options
 
-def found_under(options: Options, method: str, setting: Setting) -> str:
-    """The corruption on which the settings of a method were found, "" if there are none."""
-    owner = "gcn" if method == "gcn-tuned" else method
-    return tuned_under(owner, setting.dataset, setting.corruption, options.settings)
+    def columns(self, corruptions: Sequence[str], datasets: Sequence[str] = INJECTION) -> dict[str, list[Setting]]:
+        """Columns by corruption: every dataset under every corruption that was asked for."""
+        chosen = self.options.choose("corruptions", corruptions)
+        if self.options.quick and self.options.corruptions is None:
+            chosen = chosen[:1]
+        names = chosen_datasets(self.options, datasets)
+        attacked = [name for name in names if name in (*META, *QUICK)]
+        return {kind: [Setting(name, kind) for name in (attacked if kind == "meta" else names)] for kind in chosen}
 
+    def methods(self, everything: Sequence[str]) -> list[str]:
+        """The rows: relative scores need the GCN on the clean and on the corrupted data, whatever was asked for."""
+        if self.options.quick and self.options.methods is None:
+            return [name for name in everything if name in (*QUICK_METHODS, "clean")]
+        chosen = self.options.choose("methods", everything)
+        return [name for name in everything if name in chosen or name in ("clean", "gcn")]
 
-def comparable(options: Options, method: str, setting: Setting) -> bool:
-    """Whether the accuracy of a method can be compared: a rival must have been tuned for the dataset."""
-    return method not in RIVALS or bool(found_under(options, method, setting))
+    def configs(self, setting: Setting, method: str, **more: Any) -> list[Config]:
+        return [config(self.options, setting, method, seed, **more) for seed in range(self.options.repeats)]
+
+    def accuracy(self, setting: Setting, method: str, **more: Any) -> Summary | None:
+        """Test accuracy in percent, None where nothing is finished."""
+        return self.results.summary(self.configs(setting, method, **more), "test_accuracy", 100)
+
+    def ends(self, setting: Setting) -> tuple[float | None, float | None]:
+        """Mean accuracies of a GCN on the corrupted and on the clean data: the 0 and the 1 of the relative score."""
+        corrupted, clean = (self.accuracy(setting, method) for method in ("gcn", "clean"))
+        return (None if corrupted is None else corrupted.mean), (None if clean is None else clean.mean)
+
+    def found_under(self, setting: Setting, method: str) -> str:
+        """The corruption on which the settings of a method were found, "" if there are none."""
+        owner = "gcn" if method == "gcn-tuned" else method
+        return tuned_under(owner, setting.dataset, setting.corruption, self.options.settings)
+
+    def comparable(self, setting: Setting, method: str) -> bool:
+        """Whether the accuracy of a method can be compared: a rival must have been tuned for the dataset."""
+        return method not in RIVALS or bool(self.found_under(setting, method))
 
 
 def searches(options: Options) -> list[Config]:
     """The searches to run: one for every tuned method and dataset."""
-    rows = [row for row in chosen_methods(options, ORDER) if row not in UNTUNED]
-    searched = [row for row in rows if row == "gcn-tuned" or not get(row).settings_of]
     if options.corruptions is not None and SEARCHED not in options.corruptions:
         return []
-    fixed = replace(options, defaults=True, corruptions=(SEARCHED,))
-    columns = settings(fixed, (SEARCHED,))[SEARCHED]
-    return [config(fixed, setting, method, 0) for setting in columns for method in searched]
+    runs = Classification(Results(), replace(options, defaults=True, corruptions=(SEARCHED,)))
+    rows = [row for row in runs.methods(ORDER) if row not in UNTUNED]
+    searched = [row for row in rows if row == "gcn-tuned" or not get(row).settings_of]
+    columns = runs.columns((SEARCHED,))[SEARCHED]
+    return [config(runs.options, setting, method, 0) for setting in columns for method in searched]

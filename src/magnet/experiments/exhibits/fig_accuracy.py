@@ -6,17 +6,8 @@ from functools import partial
 from pathlib import Path
 
 from magnet.experiments.exhibits import draw
-from magnet.experiments.exhibits.base import Cell, Exhibit, Figure, Options, Part, Results, Table
-from magnet.experiments.exhibits.classification import (
-    GAE,
-    QUICK_SETTINGS,
-    TITLES,
-    accuracy,
-    chosen_methods,
-    column_title,
-    configs,
-    settings,
-)
+from magnet.experiments.exhibits.base import Cell, Exhibit, Figure, Options, Part, Results, Table, summarize
+from magnet.experiments.exhibits.classification import GAE, QUICK_SETTINGS, TITLES, Classification, column_title
 from magnet.experiments.exhibits.fig_detection import LOSSES
 
 #: Ratios of injected rows, methods and datasets of the first figure; datasets of the second.
@@ -32,16 +23,18 @@ LOSS_DATASETS = ("cora", "citeseer", "pubmed", "coauthor-cs", "wiki-cs", "wiscon
 
 def render_level(results: Results, options: Options) -> list[Part]:
     cells, values = [], {}
-    for setting in settings(options, ("inject-random",), LEVEL_DATASETS)["inject-random"]:
-        for method in chosen_methods(options, LEVEL_METHODS):
+    selected = Classification(results, options)
+    for setting in selected.columns(("inject-random",), LEVEL_DATASETS)["inject-random"]:
+        for method in selected.methods(LEVEL_METHODS):
             for level in QUICK_LEVELS if options.quick else LEVELS:
                 # at the paper's own level these are the runs of table 1
                 more = {} if level == PAPERS_LEVEL else {"corruption_options": {"ratio": level}}
-                runs = configs(options, setting, method, **more)
+                runs = selected.configs(setting, method, **more)
+                accuracies = [100 * value for value in results.values(runs, "test_accuracy")]
                 row = f"{setting.title}, {TITLES[method]}"
                 facts = {"dataset": setting.dataset, "method": method, "ratio": level}
-                cells.append(Cell(row, f"ratio {level:g}", accuracy(results, runs), None, len(runs), facts=facts))
-                values[setting.dataset, method, level] = [100 * v for v in results.values(runs, "test_accuracy")]
+                cells.append(Cell(row, f"ratio {level:g}", summarize(accuracies), None, len(runs), facts=facts))
+                values[setting.dataset, method, level] = accuracies
     words = "Ratio: nodes drawn, with replacement, over nodes; 0.5 touches 39 % of them."
     parts: list[Part] = [Table("Accuracy in percent", cells, words=words)]
     if len({cell.column for cell in cells if cell.ours}) > 1:  # a single level is not a curve
@@ -88,14 +81,15 @@ def _draw_level(path: Path, values: dict[tuple[str, str, float], list[float]]) -
 
 def render_loss(results: Results, options: Options) -> list[Part]:
     cells = []
+    selected = Classification(results, options)
     for loss, title in LOSSES.items():
-        for setting in settings(options, ("inject-random",), LOSS_DATASETS)["inject-random"]:
+        for setting in selected.columns(("inject-random",), LOSS_DATASETS)["inject-random"]:
             more = {"detector_options": {"loss": loss, **(QUICK_SETTINGS if options.quick else GAE)}}
             if loss == "mse" and not options.quick:
                 more = {}  # the paper's default: the runs of table 1
-            runs = configs(options, setting, "magnet-gae", **more)
+            ours = selected.accuracy(setting, "magnet-gae", **more)
             facts = {"dataset": setting.dataset, "loss": loss}
-            cells.append(Cell(title, setting.title, accuracy(results, runs), None, len(runs), facts=facts))
+            cells.append(Cell(title, setting.title, ours, None, options.repeats, facts=facts))
     words = "MAGnet-gae under injection of random rows. The paper shows this as bars without numbers."
     table = Table("Accuracy in percent", cells, corner="loss", words=words)
     parts: list[Part] = [table]

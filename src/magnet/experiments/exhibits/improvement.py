@@ -9,15 +9,10 @@ from magnet.experiments.exhibits.classification import (
     CORRUPTIONS,
     ORDER,
     TITLES,
+    Classification,
     Setting,
     absolute,
-    accuracy,
-    chosen_methods,
-    comparable,
-    configs,
-    ends,
     relative,
-    settings,
 )
 
 WORDS = (
@@ -35,14 +30,15 @@ def improvement(name: str, title: str, corruptions: Sequence[str]) -> Exhibit:
     """The exhibit of one of the two tables."""
 
     def render(results: Results, options: Options) -> list[Part]:
-        methods = [method for method in chosen_methods(options, ORDER) if method not in ("clean", "gcn")]
+        runs = Classification(results, options)
+        methods = [method for method in runs.methods(ORDER) if method not in ("clean", "gcn")]
         tables = [
             Table(
                 f"{quantity} improvement in percent under {CORRUPTIONS[corruption]}",
-                [_cell(results, options, setting, m, quantity, name) for m in methods for setting in columns],
+                [_cell(runs, setting, m, quantity, name) for m in methods for setting in columns],
                 corner="method",
             )
-            for corruption, columns in settings(options, corruptions).items()
+            for corruption, columns in runs.columns(corruptions).items()
             for quantity in ("absolute", "relative")
         ]
         main = [cell for m in MAIN for cell in tables[0].cells if cell.row == TITLES[m]]
@@ -52,18 +48,18 @@ def improvement(name: str, title: str, corruptions: Sequence[str]) -> Exhibit:
     return Exhibit(name, title, render)
 
 
-def _cell(results: Results, options: Options, setting: Setting, method: str, quantity: str, exhibit: str) -> Cell:
-    score = accuracy(results, configs(options, setting, method))
-    corrupted, clean = ends(results, options, setting)
+def _cell(runs: Classification, setting: Setting, method: str, quantity: str, exhibit: str) -> Cell:
+    score = runs.accuracy(setting, method)
+    corrupted, clean = runs.ends(setting)
     value = absolute(score, corrupted) if quantity == "absolute" else relative(score, corrupted, clean)
-    value = value if comparable(options, method, setting) else None
+    value = value if runs.comparable(setting, method) else None
     ours = None if value is None or score is None else Summary(100 * value, runs=score.runs)
     paper = setting.paper(exhibit, method, quantity)
     unhurt = quantity == "relative" and corrupted is not None and clean is not None and clean <= corrupted
     facts = {"dataset": setting.dataset, "corruption": setting.corruption, "method": method, "quantity": quantity}
     absent = "n/a: nothing lost" if unhurt else ""
     at = (TITLES[method], setting.title)
-    return Cell(*at, ours, paper, options.repeats, value, impossible=absent, facts=facts)
+    return Cell(*at, ours, paper, runs.options.repeats, value, impossible=absent, facts=facts)
 
 
 TABLE6 = improvement("table6", "Improvement under injection (the paper's table 6)", ("inject-random", "inject-far"))

@@ -13,15 +13,9 @@ from magnet.experiments.exhibits.classification import (
     ORDER,
     TITLES,
     UNTUNED,
+    Classification,
     Setting,
-    accuracy,
-    chosen_methods,
-    comparable,
-    configs,
-    ends,
-    found_under,
     relative,
-    settings,
 )
 from magnet.experiments.exhibits.rivals import OURS, rival_accuracies, rivals_table
 from magnet.experiments.methods import get
@@ -53,12 +47,13 @@ WORDS = (
 
 
 def render(results: Results, options: Options) -> list[Part]:
-    methods = chosen_methods(options, ORDER)
+    runs = Classification(results, options)
+    methods = runs.methods(ORDER)
     parts: list[Part] = [WORDS]
     tables: dict[str, Table] = {}
-    for corruption, columns in settings(options, tuple(CORRUPTIONS)).items():
+    for corruption, columns in runs.columns(tuple(CORRUPTIONS)).items():
         rows = [method for method in methods if corruption != "none" or method in ON_CLEAN]
-        cells = [_cell(results, options, setting, method) for method in rows for setting in columns]
+        cells = [_cell(runs, setting, method) for method in rows for setting in columns]
         title = "on clean data" if corruption == "none" else f"under {CORRUPTIONS[corruption]}"
         tables[corruption] = Table(f"Accuracy {title}", cells, corner="method")
         parts.append(tables[corruption])
@@ -94,25 +89,24 @@ def _summary(tables: dict[str, Table], methods: list[str]) -> Table:
     return Table("Accuracy", cells, corner="dataset", words=words, summary=True)
 
 
-def _cell(results: Results, options: Options, setting: Setting, method: str) -> Cell:
+def _cell(runs: Classification, setting: Setting, method: str) -> Cell:
     """The accuracy of a method in a setting, colored by its relative score."""
-    every = configs(options, setting, method)
-    ours = accuracy(results, every)
-    score = relative(None if method in ("clean", "gcn") else ours, *ends(results, options, setting))
-    failed = results.failure(every)
+    every, ours = runs.configs(setting, method), runs.accuracy(setting, method)
+    score = relative(None if method in ("clean", "gcn") else ours, *runs.ends(setting))
+    failed = runs.results.failure(every)
     note = failed and ("out of memory" if "memory" in failed.lower() else "failed")
-    where = found_under(options, method, setting)
+    where = runs.found_under(setting, method)
     if ours is not None and method not in UNTUNED:
         note = {"": "untuned", "none": "tuned on clean data"}.get(where, "")
-    if _rising(results.all(*every), every):
+    if _rising(runs.results.all(*every), every):
         note = f"{note}, still rising" if note else "still rising"
-    if method == OURS and ours is not None and results.version(*every) != result_version(every[0]):
+    if method == OURS and ours is not None and runs.results.version(*every) != result_version(every[0]):
         note = f"{note}, by an earlier version" if note else "by an earlier version"
-    if not comparable(options, method, setting):
+    if not runs.comparable(setting, method):
         note, score = f"{note}, not comparable" if ours is not None else note, None
     facts = {"dataset": setting.dataset, "corruption": setting.corruption, "method": method, "settings": where}
     paper = setting.paper("table1", method)
-    return Cell(TITLES[method], setting.title, ours, paper, options.repeats, score, note=note, facts=facts)
+    return Cell(TITLES[method], setting.title, ours, paper, len(every), score, note=note, facts=facts)
 
 
 def _rising(results: list[dict[str, Any]], configs: list[dict[str, Any]]) -> bool:

@@ -5,15 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from magnet.experiments.exhibits.base import Cell, Exhibit, Options, Part, Results, Table, brief
-from magnet.experiments.exhibits.classification import (
-    CORRUPTIONS,
-    Setting,
-    accuracy,
-    configs,
-    ends,
-    relative,
-    settings,
-)
+from magnet.experiments.exhibits.classification import CORRUPTIONS, Classification, Setting, relative
 
 DATASETS = ("cora", "citeseer", "pubmed", "coauthor-cs", "wiki-cs")
 #: Source of trust: the method, and what it needs.
@@ -31,6 +23,7 @@ FURTHER = [(0.5, 1.0), (0.5, 2.0), (0.0, 1.5), (0.5, 1.5), (1.0, 1.5)]
 def render(results: Results, options: Options) -> list[Part]:
     exponents = [(1.0, 2.0), (0.0, 1.0)] if options.quick else sorted([*PAPERS, *FURTHER])
     sources = ["one"] if options.quick and options.methods is None else options.choose("methods", list(TRUST))
+    runs = Classification(results, options)
     parts: list[Part] = [
         "Test accuracy in percent. The paper has p in {0, 1} and q in {1, 2}; p = 1/2 and q = 3/2 are ours, as is the "
         "trust of our own detector. Everything else is as in table 1."
@@ -38,27 +31,22 @@ def render(results: Results, options: Options) -> list[Part]:
     tables = [
         Table(
             f"Accuracy under {CORRUPTIONS[corruption]}",
-            [
-                _cell(results, options, setting, trust, p, q)
-                for trust in sources
-                for p, q in exponents
-                for setting in columns
-            ],
+            [_cell(runs, setting, trust, p, q) for trust in sources for p, q in exponents for setting in columns],
             corner="trust, p, q",
         )
-        for corruption, columns in settings(options, ("inject-random", "meta"), DATASETS).items()
+        for corruption, columns in runs.columns(("inject-random", "meta"), DATASETS).items()
     ]
     return [*parts, *tables, *map(_summary, tables[:1])]
 
 
-def _cell(results: Results, options: Options, setting: Setting, trust: str, p: float, q: float) -> Cell:
+def _cell(runs: Classification, setting: Setting, trust: str, p: float, q: float) -> Cell:
     method, more = TRUST[trust]
-    ours = accuracy(results, configs(options, setting, method, **more, p=p, q=q))
-    score = relative(ours, *ends(results, options, setting))
+    ours = runs.accuracy(setting, method, **more, p=p, q=q)
+    score = relative(ours, *runs.ends(setting))
     paper = setting.paper("table2", f"magnet-{trust}", p=p, q=q)
     facts = {"dataset": setting.dataset, "corruption": setting.corruption, "trust": trust, "p": p, "q": q}
     row = f"{trust}, p = {p:g}, q = {q:g}"
-    return Cell(row, setting.title, ours, paper, options.repeats, score, facts=facts)
+    return Cell(row, setting.title, ours, paper, runs.options.repeats, score, facts=facts)
 
 
 def _summary(table: Table) -> Table:

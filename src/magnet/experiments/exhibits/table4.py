@@ -5,16 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from magnet.experiments.exhibits.base import Cell, Exhibit, Options, Part, Results, Table, brief, summarize
-from magnet.experiments.exhibits.classification import (
-    ORDER,
-    QUICK_SETTINGS,
-    TITLES,
-    Setting,
-    accuracy,
-    chosen_methods,
-    config,
-    settings,
-)
+from magnet.experiments.exhibits.classification import ORDER, QUICK_SETTINGS, TITLES, Classification, Setting, config
 from magnet.experiments.methods import get
 from magnet.experiments.methods.networks import PUBLISHED
 from magnet.experiments.store.jobs import Config
@@ -37,13 +28,18 @@ def _runs(options: Options, setting: Setting, method: str) -> list[Config]:
 def render(results: Results, options: Options) -> list[Part]:
     cells = []
     devices: set[str] = set()
-    for method in chosen_methods(options, [name for name in ORDER if name not in ("clean", "gcn-tuned")]):
-        for setting in settings(options, ("inject-random",), DATASETS)["inject-random"]:
+    selected = Classification(results, options)
+    for method in selected.methods([name for name in ORDER if name not in ("clean", "gcn-tuned")]):
+        for setting in selected.columns(("inject-random",), DATASETS)["inject-random"]:
             runs = _runs(options, setting, method)
             devices |= {str(result.get("device")) for result in results.all(*runs)}
             memory = summarize([value / 2**20 for value in results.values(runs, "peak_memory")])
             measured = {
-                "accuracy, %": (accuracy(results, runs), setting.paper("table4", method, "accuracy"), 2),
+                "accuracy, %": (
+                    results.summary(runs, "test_accuracy", 100),
+                    setting.paper("table4", method, "accuracy"),
+                    2,
+                ),
                 "seconds": (results.summary(runs, "seconds"), setting.paper("table4", method, "seconds"), 2),
                 "peak MiB": (memory, None, 0),
             }
