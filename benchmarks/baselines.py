@@ -87,7 +87,7 @@ def run(store: Store, options: argparse.Namespace) -> None:
     """Search settings, then repeat the best."""
     places = [place(d, m) for d in options.datasets.split(",") for m in options.methods.split(",")]
     work = partial(compute, device=options.device)
-    execute(store, search.plan(store, places, options.trials), work, options.jobs)
+    execute(store, jobs_of(search.plan(store, places, options.trials)), work, options.jobs)
     search.choose(store, options.store.with_suffix(".toml"))
     execute(store, jobs_of(config for at in places for config in configs(at, options.store)), work, options.jobs)
 

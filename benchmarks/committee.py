@@ -77,7 +77,7 @@ def ask(options: argparse.Namespace) -> None:
     places = [place for place in searches(Options(*names)) if place["method"] in names[1]]
     places = [place for place in places if not tuned_under(place["method"], place["dataset"], "inject-random")]
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "runs.sqlite") as store:
-        searches_asked = [config for job in plan(store, places, options.trials) for config in job.configs]
+        searches_asked = plan(store, places, options.trials)
     options.ask.write_text(json.dumps(searches_asked, indent=1) + "\n")
     print(f"{len(searches_asked)} searches in {options.ask}")
 

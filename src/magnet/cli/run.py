@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,26 +34,17 @@ def run(
     overrides = dict(_setting(words) for words in option or ())
     if settings is not None and not settings.is_file():
         raise ValueError(f"--settings: {settings} does not exist")
-    config = {"kind": "classify", "dataset": dataset, "corruption": corruption, "method": method, "seed": seed}
-    if not defaults:
-        from magnet.experiments.tuning.settings import tuned
-
-        config |= tuned(method, dataset, corruption, settings)
-    _run(config | overrides, store, device, None if folder is None else str(folder), out)
-
-
-def _run(config: dict[str, Any], store: Path | None, device: str | None, folder: str | None, out: Output) -> None:
-    from contextlib import nullcontext
-
     from magnet.experiments.protocol.run import run_many
     from magnet.experiments.store import Store
     from magnet.experiments.store.store import plain
+    from magnet.experiments.tuning.settings import tuned
 
+    config = {"kind": "classify", "dataset": dataset, "corruption": corruption, "method": method, "seed": seed}
+    config |= overrides if defaults else tuned(method, dataset, corruption, settings) | overrides
     with nullcontext() if store is None else Store(store) as opened:
         finished = None if opened is None else opened.get(config)
         if finished is None:
-            request = {name: value for name, value in config.items() if name != "kind"}
-            result = next(run_many([request], device, folder, progress=out.draws))[1]
+            result = next(run_many([config], device, folder, progress=out.draws))[1]
             if opened is not None:
                 opened.add(config, result)
         else:

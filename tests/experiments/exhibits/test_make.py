@@ -37,7 +37,7 @@ def test_finished_runs_are_not_repeated_and_missing_ones_are_shown_as_missing(
 def test_settings_that_are_the_defaults_may_be_left_out(tmp_path: Path) -> None:
     run = {"kind": "classify", "dataset": "cora", "corruption": "inject-random", "method": "gcn", "seed": 0}
     said = {**run, "hidden": 64, "learning_rate": 5e-3}
-    assert sum(len(job.configs) for job in jobs_of([run, said, {**run, "hidden": 16}])) == 2
+    assert sum(len(job) for job in jobs_of([run, said, {**run, "hidden": 16}])) == 2
     with Store(tmp_path / "a.sqlite") as store:
         store.add(run, {"test_accuracy": 0.5})
         results = exhibits.Results(store)
@@ -50,22 +50,20 @@ def test_runs_with_the_same_detector_are_one_job() -> None:
     options = Options(datasets=("cora",), corruptions=("inject-random",), repeats=2)
     needed = [config for name in ("table1", "table2", "table4") for config in exhibits.EXHIBITS[name].configs(options)]
     shared = jobs_of(needed)
-    ours = [
-        job for job in shared if any(config["method"] == "magnet" and "batch" not in config for config in job.configs)
-    ]
+    ours = [job for job in shared if any(config["method"] == "magnet" and "batch" not in config for config in job)]
     assert len(ours) == 1
-    assert {config["method"] for config in ours[0].configs} >= {"magnet", "fp", "magnet-appnp", "magnet-gae"}
-    assert all(len(job.configs) == 1 for job in shared if "batch" in job.configs[0])
+    assert {config["method"] for config in ours[0]} >= {"magnet", "fp", "magnet-appnp", "magnet-gae"}
+    assert all(len(job) == 1 for job in shared if "batch" in job[0])
     assert len(jobs_of(needed, on_gpu=True)) < len(shared)
-    gae = [job for job in shared if job.configs[0].get("detector_options") == {"epochs": 1000}]
-    assert [len(job.configs) for job in gae if "batch" not in job.configs[0]] == [2 + 9 * 2]
+    gae = [job for job in shared if job[0].get("detector_options") == {"epochs": 1000}]
+    assert [len(job) for job in gae if "batch" not in job[0]] == [2 + 9 * 2]
 
 
 def test_pictures_are_read_once_and_timed_runs_are_by_themselves() -> None:
     images = jobs_of(exhibits.EXHIBITS["fig-image"].configs(Options(datasets=("bsd68/1", "bsd68/2"))))
-    assert [{config["dataset"] for config in job.configs} for job in images] == [{"bsd68/1"}, {"bsd68/2"}]
+    assert [{config["dataset"] for config in job} for job in images] == [{"bsd68/1"}, {"bsd68/2"}]
     timed = jobs_of(exhibits.EXHIBITS["table4"].configs(Options(datasets=("cora",), methods=("gcn",), repeats=3)))
-    assert [len(job.configs) for job in timed] == [1, 1, 1]
+    assert [len(job) for job in timed] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("name", exhibits.EXHIBITS)

@@ -30,10 +30,9 @@ def test_every_run_comes_back_with_its_own_config(monkeypatch: pytest.MonkeyPatc
     """Runs are computed in groups of one dataset, in whatever order their rows are finished."""
     groups = []
 
-    def run_many(requests: list[dict[str, Any]], device: Any, folder: Any) -> Any:
-        groups.append([request["dataset"] for request in requests])
-        assert all("kind" not in request for request in requests)
-        return [(number, {"row_of": requests[number]["seed"]}) for number in reversed(range(len(requests)))]
+    def run_many(configs: list[dict[str, Any]], device: Any, folder: Any) -> Any:
+        groups.append([config["dataset"] for config in configs])
+        return [(number, {"row_of": configs[number]["seed"]}) for number in reversed(range(len(configs)))]
 
     monkeypatch.setattr("magnet.experiments.protocol.run.run_many", run_many)
     common = {"kind": "classify", "corruption": "none", "method": "gcn"}

@@ -111,7 +111,7 @@ def test_wrong_names_are_named(small: Any, change: dict[str, Any], message: str,
     given: dict[str, Any] = {"corruption": "none", "method": "gcn", **change}
     with pytest.raises(ValueError, match=message):
         run_one(small, given.pop("corruption"), given.pop("method"), 0, **given)
-    with pytest.raises(ValueError, match="requests is empty"):
+    with pytest.raises(ValueError, match="configs is empty"):
         repeat(small, "none", "gcn", [])
     with pytest.raises(ValueError, match="batch is -1"):
         repeat(small, "none", "gcn", [0], batch=-1)

@@ -36,10 +36,10 @@ def run(configs, folder, seconds=0.0, crash_once=False):
 SCRIPT = """
 import functools, sys
 from pretend import run
-from magnet.experiments.store.jobs import Job, execute
+from magnet.experiments.store.jobs import execute
 from magnet.experiments.store import Store
 path, started, seconds, processes = sys.argv[1:]
-jobs = [Job(({"seed": 2 * i}, {"seed": 2 * i + 1})) for i in range(5)]
+jobs = [[{"seed": 2 * i}, {"seed": 2 * i + 1}] for i in range(5)]
 with Store(path) as store:
     execute(store, jobs, functools.partial(run, folder=started, seconds=float(seconds)), int(processes))
 """
@@ -51,7 +51,7 @@ def pretend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[A
     (tmp_path / "code" / "pretend.py").write_text(PRETEND)
     (tmp_path / "started").mkdir()
     monkeypatch.syspath_prepend(tmp_path / "code")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "code"))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "code"), prepend=os.pathsep)
     monkeypatch.delitem(sys.modules, "pretend", raising=False)
     import pretend as found
 
@@ -60,7 +60,7 @@ def pretend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[A
 
 
 def jobs_of(*groups: tuple[int, ...]) -> list[Job]:
-    return [Job(tuple({"seed": seed} for seed in group)) for group in groups]
+    return [[{"seed": seed} for seed in group] for group in groups]
 
 
 def starts(folder: Path) -> list[int]:
@@ -75,7 +75,7 @@ def test_only_what_is_missing_runs(tmp_path: Path, pretend: tuple[Any, Path]) ->
     with Store(tmp_path / "a.sqlite") as store:
         store.add({"seed": 1}, {"value": "kept"})
         jobs = jobs_of((0, 1), (2,))
-        assert [job.configs for job in missing(store, jobs)] == [({"seed": 0},), ({"seed": 2},)]
+        assert missing(store, jobs) == [[{"seed": 0}], [{"seed": 2}]]
         execute(store, jobs, run)
         assert starts(folder) == [0, 2]
         assert sorted(str(run.result["value"]) for run in store.runs()) == ["0", "4", "kept"]
@@ -141,7 +141,7 @@ def test_two_processes_on_one_store_do_not_repeat_one_another(tmp_path: Path, pr
 TERMINATED = """
 import sys, time
 from magnet.experiments.store import Store
-from magnet.experiments.store.jobs import Job, execute
+from magnet.experiments.store.jobs import execute
 
 def run(configs):
     open(sys.argv[2] + "/" + str(__import__("os").getpid()), "w").close()
@@ -151,7 +151,7 @@ def run(configs):
 if __name__ == "__main__":
     with Store(sys.argv[1]) as store:
         configs = [{"kind": "x", "dataset": "d", "corruption": "none", "method": "", "seed": s} for s in range(2)]
-        execute(store, [Job((config,)) for config in configs], run, processes=2)
+        execute(store, [[config] for config in configs], run, processes=2)
 """
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from rich.console import Console
 
 from magnet.experiments.store import Store
-from magnet.experiments.store.jobs import Job
 from magnet.experiments.store.progress import in_words, progress, state, table
 
 
@@ -15,7 +14,7 @@ def config(method: str, seed: int) -> dict[str, object]:
 
 
 def test_the_table_counts_what_is_in_the_store(tmp_path: Path) -> None:
-    jobs = [Job(tuple(config(method, seed) for seed in range(4))) for method in ("gcn", "mlp")]
+    jobs = [[config(method, seed) for seed in range(4)] for method in ("gcn", "mlp")]
     with Store(tmp_path / "a.sqlite") as store:
         store.add(config("gcn", 0), {"test_accuracy": 0.7})
         store.add(config("gcn", 1), {"test_accuracy": 0.8})
@@ -38,6 +37,6 @@ def test_without_a_terminal_it_says_how_far_it_is(tmp_path: Path) -> None:
     said: list[str] = []
     with Store(tmp_path / "a.sqlite") as store:
         store.add(config("gcn", 0), {"test_accuracy": 0.7})
-        with progress(store, [Job((config("gcn", 0), config("gcn", 1)))], said.append):
+        with progress(store, [[config("gcn", 0), config("gcn", 1)]], said.append):
             store.add(config("gcn", 1), {"test_accuracy": 0.7})
     assert said[-1].startswith("2 of 2 runs after")

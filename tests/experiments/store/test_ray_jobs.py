@@ -10,7 +10,6 @@ import pytest
 
 import magnet
 from magnet.experiments.store import Store
-from magnet.experiments.store.jobs import Job
 
 SOURCE = Path(magnet.__file__).parents[1]
 PRETEND = """
@@ -56,7 +55,7 @@ def test_a_node_is_killed_and_its_work_is_done_elsewhere(tmp_path: Path, monkeyp
         log_to_driver=False,
         configure_logging=False,
     )
-    jobs = [Job(({"seed": seed},)) for seed in range(8)]
+    jobs = [[{"seed": seed}] for seed in range(8)]
     killed = threading.Event()
 
     def kill_when_both_work() -> None:

@@ -14,7 +14,7 @@ from magnet.experiments.exhibits.classification import Classification, Setting, 
 from magnet.experiments.store import RESULT_VERSIONS, Store
 from magnet.experiments.store.jobs import execute
 from magnet.experiments.tuning import settings
-from magnet.experiments.tuning.search import SearchBatch, Trial, ask, best, choose, plan, race, trials_in
+from magnet.experiments.tuning.search import Trial, ask, best, choose, plan, race, trials_in
 
 PLACE = {"kind": "classify", "seed": 0, "dataset": "cora", "corruption": "meta", "method": "magnet-one"}
 
@@ -37,8 +37,9 @@ def test_the_search_finds_the_best_setting_and_tries_each_once() -> None:
 
 
 def test_scores_are_mean_validation_accuracies() -> None:
-    batch = SearchBatch("gcn", "digits", "none", [{"epochs": 10}, {"epochs": 10, "learning_rate": 0.05}])
-    slow, fast = race([batch], seeds=[0, 1], device="cpu")[0]
+    trials = [{"epochs": 10}, {"epochs": 10, "learning_rate": 0.05}]
+    search = {"method": "gcn", "dataset": "digits", "corruption": "none", "trials": trials, "repeats": 2}
+    slow, fast = race([search], device="cpu")[0]
     assert (slow.pruned, fast.pruned) == (True, False)  # ten epochs are too few for the default learning rate
     common = {"dataset": "digits", "corruption": "none", "method": "gcn", "epochs": 10, "learning_rate": 0.05}
     rows = [row for _, row in run_many([{**common, "seed": seed} for seed in (0, 1)], "cpu")]
@@ -67,13 +68,13 @@ def test_a_search_is_run_resumed_and_its_best_setting_written(tmp_path: Path) ->
     settings.write({"gcn": {"cora": {"none": {"settings": {"learning_rate": 0.1}}}}}, path)
     with Store(tmp_path / "a.sqlite") as store:
         first = plan(store, [{**PLACE, "gamma": 3.0}], trials=12)
-        asked = first[0].configs[0]["trials"]
+        asked = first[0]["trials"]
         assert len(asked) == 12
         assert all(trial["gamma"] == 3.0 for trial in asked)
-        execute(store, first, pretend)
+        execute(store, [first], pretend)
         again = plan(store, [PLACE], trials=16)
-        assert len(again[0].configs[0]["trials"]) == 4
-        execute(store, again, pretend)
+        assert len(again[0]["trials"]) == 4
+        execute(store, [again], pretend)
         assert plan(store, [PLACE], trials=16) == []
         assert choose(store, path) == 1
     found = settings.tuned("magnet-one", "cora", "meta", path)
@@ -88,8 +89,7 @@ def test_a_setting_that_none_beats_stays(tmp_path: Path) -> None:
     """Exported scores have six digits: what was a little better may be equal when it is read again."""
     path = tmp_path / "settings.toml"
     with Store(tmp_path / "a.sqlite") as store:
-        (job,) = plan(store, [PLACE], trials=3)
-        asked = job.configs[0]
+        (asked,) = plan(store, [PLACE], trials=3)
         scores = (0.8123456, 0.8123457, 0.8)
         trials = [{"settings": s, "score": c, "pruned": False} for s, c in zip(asked["trials"], scores, strict=True)]
         store.add(asked, {"trials": trials})
@@ -103,7 +103,7 @@ def test_a_setting_that_none_beats_stays(tmp_path: Path) -> None:
 def test_trials_of_superseded_versions_do_not_count(tmp_path: Path) -> None:
     for version in (1, 2):
         with Store(tmp_path / "a.sqlite", {**RESULT_VERSIONS, "networks": version}) as store:
-            (job,) = plan(store, [PLACE], trials=4) or plan(Store(tmp_path / "b.sqlite"), [PLACE], 4)
+            job = plan(store, [PLACE], trials=4) or plan(Store(tmp_path / "b.sqlite"), [PLACE], 4)
             execute(store, [job], pretend)
             assert len(trials_in(store)["magnet-one", "cora", "meta"]) == 4
 
@@ -117,10 +117,9 @@ def test_the_worse_half_is_dropped_after_the_first_repetition(monkeypatch: pytes
             yield number, {"val_accuracy": each["hidden"] / 100 + each["seed"]}
 
     monkeypatch.setattr("magnet.experiments.tuning.search.run_many", rows)
-    batches = [
-        SearchBatch("gcn", "cora", "none", [{"hidden": h} for h in sizes]) for sizes in ((10, 40, 20, 30), (90, 80))
-    ]
-    first, second = race(batches, seeds=(0, 1, 2))
+    place = {"method": "gcn", "dataset": "cora", "corruption": "none", "repeats": 3}
+    searches = [{**place, "trials": [{"hidden": h} for h in sizes]} for sizes in ((10, 40, 20, 30), (90, 80))]
+    first, second = race(searches)
     assert [trial.pruned for trial in first] == [True, False, True, False]
     assert [trial.score for trial in first] == pytest.approx([0.1, 1.4, 0.2, 1.3])
     assert [trial.pruned for trial in second] == [False, True]

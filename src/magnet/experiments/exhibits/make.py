@@ -37,10 +37,6 @@ class Execution:
     device: str | None = None
     folder: str | None = None
 
-    @property
-    def on_gpu(self) -> bool:
-        return (self.device or "").startswith("cuda")
-
 
 @dataclass(frozen=True)
 class RenderedExhibits:
@@ -80,7 +76,7 @@ def make_exhibits(
     """
     options, where = options or Options(), where or Execution()
     exhibits = [EXHIBITS[name] for name in (EXHIBITS if "all" in names else dict.fromkeys(names))]
-    planned: list[Job] = []
+    planned: list[Config] = []
     with Store(store, read_only=show_only) as opened:
         if not show_only:
             runner = run or functools.partial(compute, device=where.device, folder=where.folder)
@@ -96,9 +92,8 @@ def make_exhibits(
             if any_version:
                 known = Results(opened)
                 needed = [config for config in needed if config not in known]
-            jobs = jobs_of(needed, where.on_gpu)
-            _run(opened, jobs, runner, where, say)
-            planned += jobs
+            _run(opened, needed, runner, where, say)
+            planned += needed
         results = Results(opened)
         documents = []
         for exhibit in exhibits:
@@ -107,19 +102,21 @@ def make_exhibits(
             if output is not None:
                 versions = f"from finished runs of result versions {in_words(results.used)}"
                 write(documents[-1], Path(output), f"Made by `magnet reproduce {exhibit.name}` {versions}.")
-        keys = {opened.key(config) for job in planned for config in job.configs}
+        keys = {opened.key(config) for config in planned}
         failed = {key: message for key, message in opened.failed().items() if key in keys}
     return RenderedExhibits(documents, results.shown, failed)
 
 
-def _run(store: Store, jobs: list[Job], run: Runner, where: Execution, say: Callable[[str], None] | None) -> None:
+def _run(store: Store, configs: list[Config], run: Runner, where: Execution, say: Callable[[str], None] | None) -> None:
+    on_gpu = (where.device or "").startswith("cuda")
+    jobs = jobs_of(configs, on_gpu)
     if not missing(store, jobs):
         return
     with progress(store, jobs, say):
         if where.ray is not None:
             from magnet.experiments.store.ray_jobs import execute_on_ray
 
-            execute_on_ray(store, jobs, run, where.ray, gpus=1.0 if where.on_gpu else 0.0)
+            execute_on_ray(store, jobs, run, where.ray, gpus=1.0 if on_gpu else 0.0)
         else:
             execute(store, jobs, run, where.jobs)
 
@@ -129,7 +126,7 @@ def jobs_of(configs: Iterable[Config], on_gpu: bool = False) -> list[Job]:
     groups: dict[str, list[Config]] = {}
     for config in {canonical_key(config): config for config in configs}.values():
         groups.setdefault(_shared(config, on_gpu), []).append(config)
-    return [Job(tuple(group)) for group in groups.values()]
+    return list(groups.values())
 
 
 def _shared(config: Config, on_gpu: bool) -> str:

@@ -30,8 +30,7 @@ def classify(configs: Sequence[Config], device: str | None, folder: str | None) 
     from magnet.experiments.protocol.run import run_many
 
     for group in _alike(configs, ("dataset", "split", "batch")):
-        requests = [{name: value for name, value in config.items() if name != "kind"} for config in group]
-        for number, row in run_many(requests, device, folder):
+        for number, row in run_many(group, device, folder):
             yield group[number], row
 
 
@@ -40,13 +39,11 @@ def search(configs: Sequence[Config], device: str | None, folder: str | None) ->
     from dataclasses import asdict
 
     from magnet.experiments.protocol.measure import device_name
-    from magnet.experiments.tuning.search import SearchBatch, race
+    from magnet.experiments.tuning.search import race
 
     for group in _alike(configs, ("dataset", "repeats", "corruption_options", "fixed_corruption")):
-        began, first = time.perf_counter(), group[0]
-        batches = [SearchBatch(c["method"], c["dataset"], c["corruption"], c["trials"]) for c in group]
-        more = {name: first[name] for name in ("corruption_options", "fixed_corruption") if name in first}
-        raced = race(batches, range(first["repeats"]), device=device, folder=folder, **more)
+        began = time.perf_counter()
+        raced = race(group, device, folder)
         seconds = (time.perf_counter() - began) / len(group)
         for config, trials in zip(group, raced, strict=True):
             result = {"trials": [asdict(trial) for trial in trials], "seconds": seconds}

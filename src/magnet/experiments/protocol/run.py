@@ -15,9 +15,9 @@ from magnet.experiments.protocol.batch import Experiment, Row, run_experiments
 from magnet.experiments.protocol.data import ExperimentData
 from magnet.experiments.protocol.measure import chosen_device
 
-#: Keys of a request that are not settings of the method.
+#: Keys of a config that are not settings of the method.
 NO_SETTINGS = (
-    *("dataset", "corruption", "method", "seed", "corruption_options", "fixed_corruption"),
+    *("kind", "dataset", "corruption", "method", "seed", "corruption_options", "fixed_corruption"),
     *("split", "settings", "batch"),
 )
 
@@ -36,7 +36,7 @@ def run_one(
     folder: str | os.PathLike[str] | None = None,
     root: str | os.PathLike[str] | None = None,
     progress: bool = False,
-    **config: Any,
+    **options: Any,
 ) -> Row:
     """Run one method on one corrupted dataset.
 
@@ -55,7 +55,7 @@ def run_one(
         folder: cache of corrupted graphs. (default: the user's cache)
         root: folder of the raw data. (default: see :func:`magnet.datasets.load`)
         progress: show a progress bar. (default: ``False``)
-        config: settings of the method.
+        options: settings of the method.
 
     Returns:
         The row: ``dataset corruption method seed test_accuracy val_accuracy test_auroc epoch seconds peak_memory
@@ -66,16 +66,16 @@ def run_one(
         >>> row["method"], 0.5 < row["test_accuracy"] < 1
         ('gcn', True)
     """
-    request = {
+    config = {
         **{"dataset": dataset, "corruption": corruption, "method": method, "seed": seed, "split": split},
         **{"corruption_options": corruption_options, "fixed_corruption": fixed_corruption, "settings": settings},
-        **config,
+        **options,
     }
-    return next(run_many([request], device, folder, root, progress=progress))[1]
+    return next(run_many([config], device, folder, root, progress=progress))[1]
 
 
 def run_many(
-    requests: Sequence[Mapping[str, Any]],
+    configs: Sequence[Mapping[str, Any]],
     device: str | torch.device | None = None,
     folder: str | os.PathLike[str] | None = None,
     root: str | os.PathLike[str] | None = None,
@@ -86,39 +86,31 @@ def run_many(
     trained together; each row equals that of :func:`run_one` up to rounding.
 
     Args:
-        requests: the arguments of :func:`run_one` for each row, all with the same ``dataset`` and ``split``.
-        device: as for :func:`run_one`.
-        folder: likewise.
-        root: likewise.
-        progress: likewise.
+        configs: the arguments of :func:`run_one` for each row, all with the same ``dataset`` and ``split``.
+        device, folder, root, progress: as for :func:`run_one`.
         batch: how many repetitions to train at once. (default: all, and fewer where they do not fit)
 
     Yields:
-        The number of each request and its row, as soon as it is finished.
+        The number of each config and its row, as soon as it is finished.
     """
-    if not requests:
-        raise ValueError("requests is empty; at least one is needed")
-    first = requests[0]
+    if not configs:
+        raise ValueError("configs is empty; at least one is needed")
+    first = configs[0]
     source = ExperimentData(first["dataset"], chosen_device(device), first.get("split"), folder, root)
     experiments = []
-    for request in requests:
-        options = dict(request.get("corruption_options") or {})
-        repetition = source.repetition(request["corruption"], options, request["seed"], request.get("fixed_corruption"))
-        settings = {name: value for name, value in request.items() if name not in NO_SETTINGS}
-        config = _config(
-            source, request["corruption"], request["method"], settings, request.get("settings") or "default"
-        )
-        experiments.append(Experiment(methods.get(request["method"]), repetition, config))
+    for config in configs:
+        options = dict(config.get("corruption_options") or {})
+        repetition = source.repetition(config["corruption"], options, config["seed"], config.get("fixed_corruption"))
+        experiments.append(Experiment(methods.get(config["method"]), repetition, _settings(config, source)))
     yield from run_experiments(experiments, batch or first.get("batch"), progress)
 
 
-def _config(
-    source: ExperimentData, corruption: str, method: str, given: Mapping[str, Any], settings: str
-) -> dict[str, Any]:
-    """All settings of a run."""
+def _settings(config: Mapping[str, Any], source: ExperimentData) -> dict[str, Any]:
+    """All settings of the method of a run."""
     from magnet.experiments.tuning.settings import tuned
 
-    chosen = methods.get(method)
-    one_of("settings", settings, ("default", "tuned"))
-    found = tuned(method, source.name, corruption) if settings == "tuned" else {}
-    return chosen.config({**found, **given}, source.nodes)
+    given = {name: value for name, value in config.items() if name not in NO_SETTINGS}
+    which = config.get("settings") or "default"
+    one_of("settings", which, ("default", "tuned"))
+    found = tuned(config["method"], source.name, config["corruption"]) if which == "tuned" else {}
+    return methods.get(config["method"]).config({**found, **given}, source.nodes)

@@ -9,7 +9,6 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,8 @@ from magnet.experiments.store.store import PATIENCE
 from magnet.files import exit_on_sigterm
 
 Config = dict[str, Any]
+#: Runs that are computed together, such as the repetitions of one method on one dataset.
+Job = Sequence[Config]
 
 #: Takes configs that belong together and yields each with its result, as soon as it has it. It must be a function at
 #: the top of a module (or a ``functools.partial`` of one), so that other processes can import it.
@@ -33,18 +34,11 @@ LOOK, WAIT = 0.05, 0.2
 BEATS = 4
 
 
-@dataclass(frozen=True)
-class Job:
-    """Runs that are computed together, such as the repetitions of one method on one dataset."""
-
-    configs: tuple[Config, ...]
-
-
 def missing(store: Store, jobs: Iterable[Job]) -> list[Job]:
     """The unfinished configs, in the same groups."""
     finished = store.finished()
-    unfinished = (Job(tuple(c for c in job.configs if store.key(c) not in finished)) for job in jobs)
-    return [job for job in unfinished if job.configs]
+    unfinished = ([config for config in job if store.key(config) not in finished] for job in jobs)
+    return [job for job in unfinished if job]
 
 
 def execute(store: Store, jobs: Sequence[Job], run: Runner, processes: int = 1) -> None:
@@ -95,10 +89,10 @@ def work(store: Store, jobs: Sequence[Job], run: Runner) -> None:
     tried: set[str] = set()
     left = list(jobs)
     with heartbeat(store):
-        while left := [job for job in missing(store, left) if any(store.key(c) not in tried for c in job.configs)]:
+        while left := [job for job in missing(store, left) if any(store.key(c) not in tried for c in job)]:
             ran = False
             for job in left:
-                configs = {store.key(config): config for config in job.configs}
+                configs = {store.key(config): config for config in job}
                 granted = store.claim(key for key in configs if key not in tried)
                 if granted:
                     tried.update(granted)

@@ -40,7 +40,7 @@ def state(store: Store, jobs: Sequence[Job]) -> Lines:
     results = {run.key: run.result for run in store.runs()}
     lines: Lines = {}
     for job in jobs:
-        for config in job.configs:
+        for config in job:
             key_of_line = (str(config["dataset"]), str(config["corruption"]), str(config["method"]))
             line = lines.setdefault(key_of_line, Line())
             key = store.key(config)

@@ -29,7 +29,7 @@ def execute_on_ray(store: Store, jobs: Sequence[Job], run: Runner, address: str,
     def claimed() -> Iterator[tuple[dict[str, Config], tuple[list[Config]]]]:
         """Jobs that nobody else works on, each claimed when the cluster has room for it."""
         for job in missing(store, jobs):
-            configs = {store.key(config): config for config in job.configs}
+            configs = {store.key(config): config for config in job}
             granted = store.claim(key for key in configs if key not in tried)
             tried.update(granted)
             if granted:
@@ -37,7 +37,7 @@ def execute_on_ray(store: Store, jobs: Sequence[Job], run: Runner, address: str,
 
     try:
         with connected(address), heartbeat(store):
-            while any(store.key(config) not in tried for job in missing(store, jobs) for config in job.configs):
+            while any(store.key(config) not in tried for job in missing(store, jobs) for config in job):
                 before = len(tried)
                 shared = (run, dict(RESULT_VERSIONS))
                 for waiting, (results, message) in run_tasks(_compute, shared, claimed(), address, gpus):

@@ -19,7 +19,7 @@ import numpy as np
 from magnet.experiments import methods
 from magnet.experiments.protocol.run import run_many
 from magnet.experiments.store import Store
-from magnet.experiments.store.jobs import Config, Job
+from magnet.experiments.store.jobs import Config
 from magnet.experiments.tuning import settings
 
 #: Repetitions of every setting that is not pruned.
@@ -42,16 +42,6 @@ class Trial:
     settings: dict[str, Any]
     score: float
     pruned: bool = False
-
-
-@dataclass(frozen=True)
-class SearchBatch:
-    """Settings of a method to be evaluated on a dataset under a corruption."""
-
-    method: str
-    dataset: str
-    corruption: str
-    settings: list[dict[str, Any]]
 
 
 def ask(method: str, trials: Sequence[Trial], count: int) -> list[dict[str, Any]]:
@@ -112,42 +102,37 @@ def best(trials: Sequence[Trial]) -> Trial:
     return max(finished, key=lambda trial: trial.score)
 
 
-def race(batches: Sequence[SearchBatch], seeds: Sequence[int], **options: Any) -> list[list[Trial]]:
+def race(searches: Sequence[Config], device: str | None = None, folder: str | None = None) -> list[list[Trial]]:
     """Mean validation accuracy of every setting over some repetitions, with pruning: after the first repetition the
-    worse half of each batch is dropped, and only the rest gets the other repetitions.
+    worse half of the settings of each search is dropped, and only the rest gets the other repetitions.
 
     Args:
-        batches: of any methods, on one dataset; they are evaluated together.
-        seeds: seeds of the repetitions.
-        options: ``device`` and ``folder``, and further arguments of :func:`magnet.experiments.run_one` for all runs.
+        searches: configs of :func:`plan`, of any methods, on one dataset; they are run together.
+        device, folder: as for :func:`magnet.experiments.run_one`.
     """
-    where = {name: options.pop(name, None) for name in ("device", "folder")}
+    seeds = range(searches[0]["repeats"])
     found: dict[tuple[int, int], list[float]] = {}
 
     def run(going: Sequence[tuple[int, int]], some: Sequence[int]) -> None:
-        members = [(b, k, seed) for b, k in going for seed in some]
-        asked = []
-        for b, k, seed in members:
-            place = {"dataset": batches[b].dataset, "corruption": batches[b].corruption, "method": batches[b].method}
-            asked.append({**place, "seed": seed, **options, **batches[b].settings[k]})
-        for number, row in run_many(asked, **where) if asked else ():
-            b, k, _ = members[number]
-            found.setdefault((b, k), []).append(row["val_accuracy"])
+        members = [(s, k, seed) for s, k in going for seed in some]
+        configs = [{**_place(searches[s]), "seed": seed, **searches[s]["trials"][k]} for s, k, seed in members]
+        for number, row in run_many(configs, device, folder) if configs else ():
+            found.setdefault(members[number][:2], []).append(row["val_accuracy"])
 
-    everything = [(b, k) for b, batch in enumerate(batches) for k in range(len(batch.settings))]
+    everything = [(s, k) for s, search in enumerate(searches) for k in range(len(search["trials"]))]
     run(everything, seeds[:1])
     going = []
-    for b, batch in enumerate(batches):
-        order = sorted(range(len(batch.settings)), key=lambda k, b=b: -found[b, k][0])  # type: ignore[misc]
-        going += [(b, k) for k in sorted(order[: (len(order) + 1) // 2] if len(seeds) > 1 else order)]
+    for s, search in enumerate(searches):
+        order = sorted(range(len(search["trials"])), key=lambda k, s=s: -found[s, k][0])  # type: ignore[misc]
+        going += [(s, k) for k in sorted(order[: (len(order) + 1) // 2] if len(seeds) > 1 else order)]
     run(going, seeds[1:])
     return [
-        [Trial(s, float(np.mean(found[b, k])), (b, k) not in going) for k, s in enumerate(batch.settings)]
-        for b, batch in enumerate(batches)
+        [Trial(each, float(np.mean(found[s, k])), (s, k) not in going) for k, each in enumerate(search["trials"])]
+        for s, search in enumerate(searches)
     ]
 
 
-def plan(store: Store, places: Sequence[Config], trials: int) -> list[Job]:
+def plan(store: Store, places: Sequence[Config], trials: int) -> list[Config]:
     """Searches that bring every study to ``trials`` trials.
 
     Args:
@@ -156,15 +141,19 @@ def plan(store: Store, places: Sequence[Config], trials: int) -> list[Job]:
         trials: number of trials of each.
     """
     finished = trials_in(store)
-    jobs = []
+    searches = []
     for place in places:
         known = finished.get((place["method"], place["dataset"], place["corruption"]), [])
         if len(known) < trials:
             fixed = {name: value for name, value in place.items() if name not in (*OUTSIDE, "seed", "kind")}
             asked = [{**each, **fixed} for each in ask(place["method"], known, trials - len(known))]
-            here = {name: place[name] for name in OUTSIDE if name in place}
-            jobs.append(Job(({"kind": "search", "seed": 0, **here, "trials": asked, "repeats": REPEATS},)))
-    return jobs
+            searches.append({"kind": "search", "seed": 0, **_place(place), "trials": asked, "repeats": REPEATS})
+    return searches
+
+
+def _place(config: Config) -> Config:
+    """What all trials of a search have in common."""
+    return {name: config[name] for name in OUTSIDE if name in config}
 
 
 def trials_in(store: Store) -> dict[Study, list[Trial]]:
