@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import platform
+import re
 import sys
-from importlib import util
+from importlib import metadata, util
 from typing import Any
 
 import typer
@@ -13,30 +14,15 @@ from magnet.cli.errors import FAILED
 from magnet.cli.options import Output, command
 from magnet.files import package_version
 
-CORE = (
-    "torch",
-    "torch_geometric",
-    "numpy",
-    "scipy",
-    "pandas",
-    "scikit-learn",
-    "numba",
-    "threadpoolctl",
-    "matplotlib",
-    "pyarrow",
-    "rapidfuzz",
-    "narwhals",
-    "typer",
-    "rich",
-)
+#: What the extras are for.
 EXTRAS = {
-    "search": (("optuna",), "magnet reproduce --search"),
-    "cluster": (("ray",), "execution on a Ray cluster (--ray)"),
-    "image": (("PIL", "bm3d", "skimage"), "magnet reproduce fig-image"),
-    "text": (("ftfy",), "repair of text with a wrong encoding"),
-    "agent": (("mcp",), "magnet mcp"),
-    "database": (("duckdb",), "tables of DuckDB files"),
-    "bench": (("pyod",), "competing methods in magnet bench"),
+    "search": "magnet reproduce --search",
+    "cluster": "execution on a Ray cluster (--ray)",
+    "image": "magnet reproduce fig-image",
+    "text": "repair of text with a wrong encoding",
+    "agent": "magnet mcp",
+    "database": "tables of DuckDB files",
+    "bench": "competing methods in magnet bench",
 }
 
 
@@ -49,20 +35,26 @@ def doctor(
     out.result(report)
     for line in _lines(report):
         out.line(line)
-    for name, (parts, use) in EXTRAS.items():
-        out.detail(
-            f"extra {name} ({use}): " + ", ".join(f"{part} {package_version(part) or 'missing'}" for part in parts)
-        )
+    for name, use in EXTRAS.items():
+        versions = ", ".join(f"{part} {package_version(part) or 'missing'}" for part in required(name))
+        out.detail(f"extra {name} ({use}): {versions}")
     if report["missing"]:
         raise typer.Exit(FAILED)
+
+
+def required(extra: str = "") -> list[str]:
+    """The packages that an extra needs, or those that are always needed, by the metadata of the installed package."""
+    wanted = f"extra == '{extra}'" if extra else ""
+    lines = (line.partition(";") for line in metadata.requires("magnet-gnn") or ())
+    return [re.split("[^A-Za-z0-9_.-]", name)[0] for name, _, condition in lines if condition.strip() == wanted]
 
 
 def examine() -> dict[str, Any]:
     """What ``magnet doctor`` prints, as plain values."""
     from magnet import __version__
 
-    packages = {name: package_version(name) for name in CORE}
-    extras = {name: all(util.find_spec(part) for part in parts) for name, (parts, _) in EXTRAS.items()}
+    packages = {name: package_version(name) for name in required()}
+    extras = {name: all(map(package_version, required(name))) for name in EXTRAS}
     return {
         "magnet": __version__,
         "python": platform.python_version(),
@@ -120,7 +112,7 @@ def _lines(report: dict[str, Any]) -> list[str]:
         lines.append(f"not found: {', '.join(data['to download'])} (see magnet datasets)")
     for name, installed in report["extras"].items():
         if not installed:
-            lines.append(f"extra {name} is not installed ({EXTRAS[name][1]}): pip install 'magnet-gnn[{name}]'")
+            lines.append(f"extra {name} is not installed ({EXTRAS[name]}): pip install 'magnet-gnn[{name}]'")
     if report["missing"]:
         lines.append(f"MISSING: {', '.join(report['missing'])}: pip install magnet-gnn")
     return lines

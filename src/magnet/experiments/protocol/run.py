@@ -79,16 +79,15 @@ def run_many(
     device: str | torch.device | None = None,
     folder: str | os.PathLike[str] | None = None,
     root: str | os.PathLike[str] | None = None,
-    batch: int | None = None,
     progress: bool = False,
 ) -> Iterator[tuple[int, Row]]:
     """Run rows of different methods, corruptions, settings and seeds on one dataset. Models of the same shape are
     trained together; each row equals that of :func:`run_one` up to rounding.
 
     Args:
-        configs: the arguments of :func:`run_one` for each row, all with the same ``dataset`` and ``split``.
+        configs: the arguments of :func:`run_one` for each row, all with the same ``dataset`` and ``split``. The
+            ``batch`` of the first one says how many repetitions are trained at once. (default: all that fit)
         device, folder, root, progress: as for :func:`run_one`.
-        batch: how many repetitions to train at once. (default: all, and fewer where they do not fit)
 
     Yields:
         The number of each config and its row, as soon as it is finished.
@@ -102,7 +101,7 @@ def run_many(
         options = dict(config.get("corruption_options") or {})
         repetition = source.repetition(config["corruption"], options, config["seed"], config.get("fixed_corruption"))
         experiments.append(Experiment(methods.get(config["method"]), repetition, _settings(config, source)))
-    yield from run_experiments(experiments, batch or first.get("batch"), progress)
+    yield from run_experiments(experiments, first.get("batch"), progress)
 
 
 def _settings(config: Mapping[str, Any], source: ExperimentData) -> dict[str, Any]:
