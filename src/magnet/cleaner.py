@@ -30,14 +30,13 @@ if TYPE_CHECKING:
 
 RECOVERIES = ("auto", "propagate", "framelet", "regression")
 MAX_SHARE = 0.5  # of the cells of a table, which are corrected at most
-#: What a model has after :meth:`MAGnet.fit` on ``Data``, or on a table that is judged as a graph.
+#: Attributes of a model fitted on ``Data``, or on a table that is judged as a graph.
 ON_FEATURES = ("scores_", "probability_", "flagged_", "trust_", "x_", "columns_")
 
 
 class Cleaner:
-    """The work of :class:`magnet.MAGnet`, which takes the same arguments, without scikit-learn's base class: importing
-    that takes longer than cleaning a small table, and the command line does not need it.
-    """
+    """:class:`magnet.MAGnet` without scikit-learn's base class, for the command line: importing that class takes longer
+    than cleaning a small table."""
 
     cells_: pd.DataFrame | None
     findings_: list[CellFinding]
@@ -161,10 +160,10 @@ class Cleaner:
 
             raise NotFittedError("this MAGnet is not fitted yet; call fit or fit_transform first")
 
-    if not TYPE_CHECKING:  # which would take every name for an attribute
+    if not TYPE_CHECKING:  # type checkers would accept any attribute
 
         def __getattr__(self, name: str) -> Any:
-            """Called for missing attributes only: those of a fitted model, such as ``trust_``, ask for :meth:`fit`."""
+            """Called for missing attributes only: those that :meth:`fit` sets, such as ``trust_``, ask for it."""
             if name.endswith("_") and not name.startswith("_"):
                 self._need_fit()
             reason = "; it was fitted on a table, whose results are in findings_" if name in ON_FEATURES else ""
@@ -203,7 +202,7 @@ class Cleaner:
         self._observed = data.x
 
     def check_parameters_of_graphs(self) -> None:
-        """Of a ``Data`` every flagged cell is changed: nobody shall believe that ``fix="none"`` leaves it as it is."""
+        """Refuse ``fix="none"`` for a ``Data``, whose flagged cells are all changed; warn about unused arguments."""
         if self.fix == "none":
             raise ValueError("fix is 'none', which is for tables: every flagged cell of a Data is changed")
         for_tables = {
@@ -294,7 +293,7 @@ class Cleaner:
             return data.with_changes(changes_of(data, self.cells_))
         result = copy.copy(data)
         result.x = self.x_
-        if is_tensor(data.x):  # of integers and bools the recovered ones are floating-point numbers all the same
+        if is_tensor(data.x):  # recovered integers and bools are floating-point numbers
             dtype = data.x.dtype if data.x.is_floating_point() else self.x_.dtype
             result.x = self.x_.to(data.x.device, dtype)
         return result

@@ -79,8 +79,8 @@ def check(
 
 
 def add_drift(report: dict[str, Any], before: dict[str, list[str]], now: dict[str, list[str]]) -> None:
-    """Add to a report how far columns have moved since the model was saved; too far a drift fails the check. Columns
-    that the model does not know cannot have moved: they are said to be new."""
+    """Add to a report the drift of its columns since the model was saved; the check fails if one exceeds the maximum.
+    Columns that the model does not know are marked as new."""
     moved = drift(before, now, {name: column for name, column in report["columns"].items() if name in before})
     for name in set(report["columns"]) - set(before):
         report["columns"][name]["note"] += NEW_COLUMN

@@ -75,6 +75,7 @@ def clean(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show how the columns are understood, and stop.")] = False,
 ) -> None:
     """Find and repair wrong cells of a table, with or without links between rows."""
+    from magnet.tables.readers.database import file_of
     from magnet.tables.write import check_target
 
     settings: dict[str, Any] = {
@@ -87,7 +88,7 @@ def clean(
         "max_share": max_share,
         **options.judging,
     }
-    output = output or Path(f"{_stem(nodes)}-cleaned")
+    output = output or Path(f"{file_of(nodes).resolve().stem}-cleaned")
     began = time.perf_counter()
     if not dry_run:
         check_target(output, force)
@@ -99,7 +100,6 @@ def clean(
         from magnet.files import refuse_overwriting, sha256_of
         from magnet.report import write_folder
         from magnet.report.folder import targets
-        from magnet.tables.readers.database import file_of
         from magnet.tables.readers.read import find_files
         from magnet.tables.readers.trusted import read_trusted
 
@@ -188,9 +188,3 @@ def _show_table(table: Table, out: Output) -> None:
         out.line(f"{name}: {value}")
     if table.links.kind == "none":
         out.line("no links between rows (--edges)")
-
-
-def _stem(path: Path) -> str:
-    from magnet.tables.readers.database import file_of
-
-    return file_of(path).resolve().stem

@@ -62,7 +62,7 @@ def _demo(folder: Path, share: float, ratio: float, seed: int, out: Output) -> d
     seconds = time.perf_counter() - began
     names = result.cleaned.columns[1:]
     repaired = result.cleaned[names].to_numpy(dtype=np.float64)
-    flagged = _flagged(result.suspicious_cells, names, truth.shape)
+    flagged = repaired != observed
 
     table = Table(title="Result without any information about the errors", title_justify="left")
     for title in ("", "before", "after"):
@@ -132,15 +132,6 @@ def _links(data: Any) -> pd.DataFrame:
 
     ends = data.edge_index.numpy()
     return pd.DataFrame({"source": [f"digit {k}" for k in ends[0]], "target": [f"digit {k}" for k in ends[1]]})
-
-
-def _flagged(cells: pd.DataFrame, names: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    import numpy as np
-
-    corrected = cells[cells["action"] == "corrected"]
-    flagged = np.zeros(shape, dtype=bool)
-    flagged[corrected["row"].to_numpy(dtype=int), names.get_indexer(corrected["column"])] = True
-    return flagged
 
 
 def _error(x: NDArray[Any], truth: NDArray[Any], where: NDArray[np.bool_]) -> float:

@@ -77,7 +77,7 @@ class Review:
             return len(self.decided)
 
     def close(self) -> None:
-        """Leave a file of decisions also where the user made none: the threshold decides about every cell."""
+        """Write the decisions file even if the user decided nothing: the threshold then decides every cell."""
         with self._lock:
             if self.count and not self.path.exists():
                 self._write()

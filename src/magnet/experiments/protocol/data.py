@@ -30,7 +30,7 @@ class Repetition:
         device: where to compute.
         dataset, kind, options: names of the dataset and the corruption, and the options of the latter.
         own_split: whether repetitions have different splits.
-        saved: seconds of detection that an earlier method spent and this one saves.
+        saved: seconds of detection taken from the cache; they count for every method that uses it.
         cache: values computed once for all methods of a batch.
         detections: what detectors found, kept for the methods that follow.
     """

@@ -28,9 +28,9 @@ Runner = Callable[[Sequence[Config]], Iterable[tuple[Config, dict[str, Any]]]]
 NO_RESULT = "the runner gave no result"
 #: How many worker processes that die unexpectedly are replaced.
 REPLACEMENTS = 5
-#: Seconds between two looks at the workers, and before jobs that others have claimed are looked at again.
+#: Seconds between two checks of the workers, and of jobs that others have claimed.
 LOOK, WAIT = 0.05, 0.2
-#: How often a process is heard of until its claims would expire.
+#: Heartbeats of a process within the lifetime of its claims.
 BEATS = 4
 
 

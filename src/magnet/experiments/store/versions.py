@@ -2,7 +2,7 @@
 
 A component's version is raised whenever the numbers that it computes change; moving or rewording code leaves
 it as it is. ``tests/experiments/store/test_versions.py`` recomputes a few reference values of every component and
-fails when they differ while the version does not. After a change that is meant: raise the version here, then run
+fails when they differ while the version does not. After an intended change, raise the version here and run
 ``python tests/experiments/store/test_versions.py --renew``.
 """
 
