@@ -128,19 +128,17 @@ class Method:
         return {**self.defaults, **large, **given}
 
 
-_KINDS = {bool: "true or false", int: "a number", float: "a number", str: "a word", list: "a list", tuple: "a list"}
+_KINDS: dict[Any, str] = {
+    **{bool: "true or false", (int, float): "a number", str: "a word"},
+    **{(list, tuple): "a list", dict: "a table of settings"},
+}
 
 
 def check_kind(method: str, name: str, value: Any, default: Any) -> None:
-    """Whether a value is valid for a setting: a finite number if the default is a number, and so on."""
+    """Raise a ``ValueError`` unless a setting is of the same kind as its default; a number must be finite."""
     if default is None or value is None:
         return
-    kinds: tuple[type, ...] = (type(default),)
-    if isinstance(default, int | float) and not isinstance(default, bool):
-        kinds = (int, float)
-    elif isinstance(default, list | tuple):
-        kinds = (list, tuple)
-    wrong = not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)
+    types, kind = next((types, kind) for types, kind in _KINDS.items() if isinstance(default, types))
+    wrong = not isinstance(value, types) or (isinstance(value, bool) and types is not bool)
     if wrong or (isinstance(value, float) and not math.isfinite(value)):
-        kind = _KINDS.get(type(default), "a value")
         raise ValueError(f"{name} of {method} is {value!r}; it must be {kind} like {default!r}")

@@ -86,36 +86,44 @@ def execute(store: Store, jobs: Sequence[Job], run: Runner, processes: int = 1) 
 
 def work(store: Store, jobs: Sequence[Job], run: Runner) -> None:
     """Claim, run and write jobs until all of them are finished or have failed here."""
-    tried: set[str] = set()
-    left = list(jobs)
     with heartbeat(store):
-        while left := [job for job in missing(store, left) if any(store.key(c) not in tried for c in job)]:
-            ran = False
-            for job in left:
-                configs = {store.key(config): config for config in job}
-                granted = store.claim(key for key in configs if key not in tried)
-                if granted:
-                    tried.update(granted)
-                    _run_job(store, [configs[key] for key in granted], run)
-                    ran = True
-            if not ran:
-                time.sleep(WAIT)  # other processes run the rest; if they die, their claims expire
+        for claims in rounds(store, jobs, set()):
+            for waiting in claims:
+                _run_job(store, waiting, run)
 
 
-def _run_job(store: Store, configs: Sequence[Config], run: Runner) -> None:
-    waiting = {store.key(config): config for config in configs}
+def rounds(store: Store, jobs: Sequence[Job], tried: set[str]) -> Iterator[Iterator[dict[str, Config]]]:
+    """Passes over the jobs until each run is finished, by whomever, or was tried here once. A pass yields, by key, the
+    configs of a job that nobody else works on; they are claimed when asked for, and ``tried`` collects them."""
+
+    def claims() -> Iterator[dict[str, Config]]:
+        for job in missing(store, jobs):
+            configs = {store.key(config): config for config in job}
+            granted = store.claim(key for key in configs if key not in tried)
+            tried.update(granted)
+            if granted:
+                yield {key: configs[key] for key in granted}
+
+    while any(store.key(config) not in tried for job in missing(store, jobs) for config in job):
+        before = len(tried)
+        yield claims()
+        if len(tried) == before:
+            time.sleep(WAIT)  # other processes run the rest; if they die, their claims expire
+
+
+def _run_job(store: Store, waiting: dict[str, Config], run: Runner) -> None:
+    message = NO_RESULT
     try:
-        for config, result in run(configs):
+        for config, result in run(list(waiting.values())):
             store.add(config, result)
             waiting.pop(store.key(config), None)
-        for config in waiting.values():
-            store.fail(config, NO_RESULT)
     except Exception as error:
-        for config in waiting.values():
-            store.fail(config, message_of(error))
+        message = message_of(error)
     except BaseException:
         store.release(waiting)
         raise
+    for config in waiting.values():
+        store.fail(config, message)
 
 
 def message_of(error: Exception) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from magnet.cluster import connected, run_tasks
 from magnet.experiments.store import RESULT_VERSIONS, Store
-from magnet.experiments.store.jobs import NO_RESULT, WAIT, Config, Job, Runner, heartbeat, message_of, missing
+from magnet.experiments.store.jobs import NO_RESULT, Config, Job, Runner, heartbeat, message_of, rounds
 
 
 def execute_on_ray(store: Store, jobs: Sequence[Job], run: Runner, address: str, gpus: float = 0.0) -> None:
@@ -25,29 +24,17 @@ def execute_on_ray(store: Store, jobs: Sequence[Job], run: Runner, address: str,
         gpus: GPUs that one job needs. (default: ``0``)
     """
     tried: set[str] = set()
-
-    def claimed() -> Iterator[tuple[dict[str, Config], tuple[list[Config]]]]:
-        """Jobs that nobody else works on, each claimed when the cluster has room for it."""
-        for job in missing(store, jobs):
-            configs = {store.key(config): config for config in job}
-            granted = store.claim(key for key in configs if key not in tried)
-            tried.update(granted)
-            if granted:
-                yield {key: configs[key] for key in granted}, ([configs[key] for key in granted],)
-
+    shared = (run, dict(RESULT_VERSIONS))
     try:
         with connected(address), heartbeat(store):
-            while any(store.key(config) not in tried for job in missing(store, jobs) for config in job):
-                before = len(tried)
-                shared = (run, dict(RESULT_VERSIONS))
-                for waiting, (results, message) in run_tasks(_compute, shared, claimed(), address, gpus):
+            for claims in rounds(store, jobs, tried):
+                tasks = ((waiting, (list(waiting.values()),)) for waiting in claims)
+                for waiting, (results, message) in run_tasks(_compute, shared, tasks, address, gpus):
                     for config, result in results:
                         store.add(config, result)
                         waiting.pop(store.key(config), None)
                     for config in waiting.values():
                         store.fail(config, message or NO_RESULT)
-                if len(tried) == before:
-                    time.sleep(WAIT)  # other processes run the rest; if they die, their claims expire
     finally:
         store.release(tried)
 
