@@ -113,3 +113,12 @@ def with_summary(page: str, name: str, folder: Path) -> str:
     lines = page.splitlines()
     place = next(k for k, line in enumerate(lines[1:], 1) if line and not line.startswith(">"))
     return "\n".join([*lines[:place], SUMMARIES[name].markdown(folder / f"{name}.csv"), "", *lines[place:], ""])
+
+
+def publish(frame: pd.DataFrame, page: str, path: Path, digits: int) -> None:
+    """Write measurements to a CSV file and the page beside it, below its summary, and print the page."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    frame.to_csv(path, index=False, float_format=f"%.{digits}f")
+    page = with_summary(page, path.stem, path.parent)
+    save(page, path.with_suffix(".md"))
+    print(page)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from _pages import command, header, made_by, save
+from _pages import command, header, made_by, publish
 
 from magnet.experiments.exhibits.base import Results
 from magnet.experiments.exhibits.make import jobs_of
@@ -170,11 +170,7 @@ def main() -> None:
         if options.trials:
             run(store, options)
         frame = measured(store, options.store)
-    options.output.mkdir(parents=True, exist_ok=True)
-    frame.to_csv(options.output / "baselines.csv", index=False, float_format="%.3f")
-    page = as_markdown(frame)
-    save(page, options.output / "baselines.md")
-    print(page)
+    publish(frame, as_markdown(frame), options.output / "baselines.csv", digits=3)
 
 
 if __name__ == "__main__":

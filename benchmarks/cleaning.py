@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 import torch
 from _measure import gcn_accuracies
-from _pages import command, header, save, with_summary
+from _pages import command, header, publish
 from _tables import EXAMPLES, Example
 from torch_geometric.data import Data
 
@@ -293,12 +293,11 @@ def main() -> None:
     if options.clean or (kept is not None and kept.is_file()):
         clean = on_clean_data(options.datasets.split(",") if options.clean else [], 10, kept)
     text = as_markdown(pd.DataFrame(found), pd.DataFrame(suggested), clean)
-    print(text)
-    if options.output is not None:
-        both = pd.concat([pd.DataFrame(found), pd.DataFrame(suggested)], ignore_index=True)
-        both.to_csv(options.output / "cleaning.csv", index=False, float_format="%.5f")
-        page = with_summary(text, "cleaning", options.output)
-        save(page, options.output / "cleaning.md")
+    if options.output is None:
+        print(text)
+        return
+    both = pd.concat([pd.DataFrame(found), pd.DataFrame(suggested)], ignore_index=True)
+    publish(both, text, options.output / "cleaning.csv", digits=5)
 
 
 if __name__ == "__main__":

@@ -11,11 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
-import shlex
 import subprocess
-import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from itertools import product
@@ -29,9 +25,11 @@ import pandas as pd
 import torch
 from _detection_report import as_markdown, draw_reliability, reliability_curves
 from _mixed_table import mixed_table
+from _pages import command, cores
 
 from magnet import corruption, datasets, detection
 from magnet.experiments.store.versions import RESULT_VERSIONS
+from magnet.files import write_text
 
 ROWS = [
     (f"{kind} {ratio}", f"inject-{kind}", {"ratio": ratio}) for kind in ("far", "random") for ratio in (0.1, 0.3, 0.5)
@@ -154,11 +152,9 @@ def main() -> None:
     paths = [folder / "detection.csv" for folder in (options.output, *options.merge)]
     done = newest([row for path in paths if path.is_file() for row in read(path)])
     finished = {(r["dataset"], r["corruption"], r["seed"], r["detector"]) for r in done}
-    command = shlex.join(["python", "benchmarks/detection.py", *sys.argv[1:]])
-    cores = f"{os.cpu_count()} CPU cores ({platform.machine()})"
     head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
     code = head.stdout.strip()
-    machine = torch.cuda.get_device_name() if options.device == "cuda" else cores
+    machine = torch.cuda.get_device_name() if options.device == "cuda" else cores()
     work = []
     for seed in range(options.first_seed, options.first_seed + options.seeds):
         for name in options.datasets.split(","):
@@ -171,7 +167,7 @@ def main() -> None:
         more = (options.device, options.gae_epochs, options.corrupted, options.threads)
         waiting = {pool.submit(one_case, *w, *more): w[:3] for w in work}
         for count, future in enumerate(as_completed(waiting), 1):
-            done += [row | {"machine": machine, "code": code, "command": command} for row in future.result()]
+            done += [row | {"machine": machine, "code": code, "command": command()} for row in future.result()]
             print(f"{count}/{len(work)} {waiting[future]}", flush=True)
             write(done, options.output)
     write(done, options.output)
@@ -216,9 +212,7 @@ def write(done: list[dict[str, Any]], output: Path) -> None:
     oracle = output / "ceiling.csv"
     text = as_markdown(frame, pd.read_csv(oracle) if oracle.is_file() else None)
     for name, content in (("detection.csv", frame.to_csv(index=False, float_format="%.5f")), ("detection.md", text)):
-        temporary = output / f"{name}.new"
-        temporary.write_text(content, encoding="utf-8")
-        os.replace(temporary, output / name)
+        write_text(output / name, content)
     draw_reliability(reliability_curves(frame), output)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 from _measure import gcn_accuracies
-from _pages import command, header, made_by, save, with_earlier_rows, with_summary
+from _pages import command, header, made_by, publish, with_earlier_rows
 
 from magnet.corruption import meta_attack
 from magnet.datasets import load
@@ -97,11 +97,7 @@ def main() -> None:
     frame = pd.DataFrame([record for name in names for record in measure(name, options)])
     path = options.output / "meta_attack.csv"
     frame = with_earlier_rows(frame, path, ["dataset"])
-    options.output.mkdir(parents=True, exist_ok=True)
-    frame.to_csv(path, index=False, float_format="%.3f")
-    page = with_summary(as_markdown(frame), "meta_attack", options.output)
-    save(page, options.output / "meta_attack.md")
-    print(page)
+    publish(frame, as_markdown(frame), path, digits=3)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from _pages import command, header, made_by, save, with_earlier_rows, with_summary
+from _pages import command, header, made_by, publish, with_earlier_rows
 from sklearn.metrics import roc_auc_score
 
 from magnet.arrays import to_scipy
@@ -105,15 +105,11 @@ def main() -> None:
     options = parser.parse_args()
     start = time.perf_counter()
     frame = measure(options.datasets.split(","), options.kinds.split(","), options.seeds)
-    options.output.mkdir(parents=True, exist_ok=True)
     path = options.output / "shortcuts.csv"
     order = [*(pd.read_csv(path)["dataset"].unique() if path.is_file() else ()), *frame["dataset"].unique()]
     frame = with_earlier_rows(frame, path, ["dataset", "corruption"])
     frame = frame.sort_values("dataset", key=lambda names: names.map(order.index), kind="stable", ignore_index=True)
-    frame.to_csv(path, index=False, float_format="%.5f")
-    page = with_summary(as_markdown(frame), "shortcuts", options.output)
-    save(page, options.output / "shortcuts.md")
-    print(page)
+    publish(frame, as_markdown(frame), path, digits=5)
     print(f"{time.perf_counter() - start:.0f} s")
 
 
