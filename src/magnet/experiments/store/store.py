@@ -90,7 +90,12 @@ class Store:
         if self.path.is_dir():
             raise ValueError(f"{self.path} is a folder; a result store is an SQLite file")
         try:
-            self._connection = self._connect()
+            if not read_only:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+            where = f"{self.path.resolve().as_uri()}?mode={'ro' if read_only else 'rwc'}"
+            self._connection = sqlite3.connect(
+                where, uri=True, timeout=BUSY, isolation_level=None, check_same_thread=False
+            )
             self._check()
             if not read_only:
                 self._prepare()
@@ -98,13 +103,6 @@ class Store:
             raise ValueError(f"{self.path} cannot be used as a result store: {error}") from None
         except OSError as error:
             raise ValueError(f"{self.path} cannot be opened: {error.strerror or error}") from None
-
-    def _connect(self) -> sqlite3.Connection:
-        if self.read_only:
-            where = f"{self.path.resolve().as_uri()}?mode=ro"
-            return sqlite3.connect(where, uri=True, timeout=BUSY, isolation_level=None, check_same_thread=False)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        return sqlite3.connect(self.path, timeout=BUSY, isolation_level=None, check_same_thread=False)
 
     def _check(self) -> None:
         """Refuse another program's database before anything is written to it."""
