@@ -58,7 +58,8 @@ def _demo(folder: Path, share: float, ratio: float, seed: int, out: Output) -> d
     torch.set_num_threads(1)  # a second thread costs more than it saves on such a small table
     began = time.perf_counter()
     detector = magnet.detection.make("auto", progress=out.draws)
-    result = magnet.clean(_frame(observed), _links(data), id="digit", detector=detector, fix="all")
+    links = magnet.Graph.from_edges(data.edge_index, len(truth)).adjacency
+    result = magnet.clean(_frame(observed), links, id="digit", detector=detector, fix="all")
     seconds = time.perf_counter() - began
     names = result.cleaned.columns[1:]
     repaired = result.cleaned[names].to_numpy(dtype=np.float64)
@@ -125,13 +126,6 @@ def _frame(pixels: NDArray[Any]) -> pd.DataFrame:
     frame = pd.DataFrame(pixels.astype(int), columns=names)
     frame.insert(0, "digit", [f"digit {k}" for k in range(len(frame))])
     return frame
-
-
-def _links(data: Any) -> pd.DataFrame:
-    import pandas as pd
-
-    ends = data.edge_index.numpy()
-    return pd.DataFrame({"source": [f"digit {k}" for k in ends[0]], "target": [f"digit {k}" for k in ends[1]]})
 
 
 def _error(x: NDArray[Any], truth: NDArray[Any], where: NDArray[np.bool_]) -> float:
