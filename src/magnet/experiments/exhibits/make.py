@@ -6,7 +6,7 @@ import functools
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from magnet.experiments.exhibits import EXHIBITS
@@ -43,8 +43,8 @@ class RenderedExhibits:
     """Rendered exhibits, the keys of the runs that they show, and the planned runs that failed, with the reason."""
 
     documents: list[Document]
-    shown: set[str] = field(default_factory=set)
-    failed: dict[str, str] = field(default_factory=dict)
+    shown: set[str]
+    failed: dict[str, str]
 
 
 def make_exhibits(

@@ -29,14 +29,8 @@ HETEROPHILIC, MARGIN = ("wisconsin", "texas"), 1.5
 
 @dataclass(frozen=True)
 class Comparison:
-    """Our accuracy on one dataset under one corruption, beside the rivals' and the target.
-
-    Args:
-        title: the dataset and the corruption.
-        ours: our accuracy.
-        rivals: the accuracies of the comparable rivals that were run, by name.
-        target: the target accuracy (None: none was set).
-    """
+    """Our accuracy on a dataset under a corruption, beside that of the comparable rivals by name, and the target if one
+    was set."""
 
     title: str
     ours: Summary
