@@ -26,6 +26,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from magnet.datasets import load
+from magnet.experiments.exhibits.base import Options
+from magnet.experiments.exhibits.classification import Setting, config, searches
+from magnet.experiments.protocol.registry import compute
+from magnet.experiments.store import Store
+from magnet.experiments.tuning.search import choose, plan
+from magnet.experiments.tuning.settings import tuned_under
+from magnet.nn.recipes import recipes_of
+
 META = ("cora", "citeseer", "pubmed")
 
 
@@ -38,10 +47,6 @@ def configs(
     defaults: bool = False,
 ) -> list[dict[str, Any]]:
     """The runs of table 1 in one of its columns, or those of a network with the settings that a user gets."""
-    from magnet.experiments.exhibits.base import Options
-    from magnet.experiments.exhibits.classification import Setting, config
-    from magnet.nn.recipes import recipes_of
-
     setting = Setting(dataset, corruption)
     if defaults:
         # the number of components is for repaired features, and here nothing is repaired
@@ -60,19 +65,11 @@ def configs(
 
 @cache
 def train_nodes(dataset: str) -> int:
-    from magnet.datasets import load
-
     return int(load(dataset).train_mask.sum())
 
 
 def ask(options: argparse.Namespace) -> None:
     """Write the searches for the settings that are not among those that come with the package."""
-    from magnet.experiments.exhibits.base import Options
-    from magnet.experiments.exhibits.classification import searches
-    from magnet.experiments.store import Store
-    from magnet.experiments.tuning.search import plan
-    from magnet.experiments.tuning.settings import tuned_under
-
     names = tuple(options.datasets.split(",")), tuple(options.methods.split(","))
     places = [place for place in searches(Options(*names)) if place["method"] in names[1]]
     places = [place for place in places if not tuned_under(place["method"], place["dataset"], "inject-random")]
@@ -83,9 +80,6 @@ def ask(options: argparse.Namespace) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from magnet.experiments.protocol.registry import compute
-    from magnet.experiments.store import Store
-
     until = time.monotonic() + 60 * options.minutes
     datasets = options.datasets.split(",")
     counts = [int(each) for each in options.repeats.split(",")]
@@ -138,9 +132,6 @@ def run(options: argparse.Namespace) -> None:
 
 def search(config: dict[str, Any], store: Any, known: Any, options: argparse.Namespace) -> None:
     """Try the settings of a search, unless that is done, and keep the best; earlier searches of the same count too."""
-    from magnet.experiments.protocol.registry import compute
-    from magnet.experiments.tuning.search import choose
-
     if known.get(config) is not None and store.get(config) is None:
         return
     for run in known.runs():
@@ -163,8 +154,6 @@ def merge(options: argparse.Namespace) -> None:
     """Put rows into an exported store; rows that it has already stay. With ``--settings`` the searches among the new
     rows decide on the settings there."""
     csv.field_size_limit(1 << 30)
-    from magnet.experiments.store import Store
-    from magnet.experiments.tuning.search import choose
 
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "runs.sqlite") as store:
         store.load(options.into)
