@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -48,7 +50,7 @@ class Adam:
         self.weight_decay = [_broadcast(values, p) for values, p in zip(weight_decay, self.parameters, strict=True)]
         self.first = [torch.zeros_like(p) for p in self.parameters]
         self.second = [torch.zeros_like(p) for p in self.parameters]
-        self.kernel = _kernel() if place.type == "cpu" else None
+        self.kernel = kernel() if place.type == "cpu" else None
         if place.type == "cuda":  # counted there, so that a CUDA graph of a step counts, too
             self.step_number = torch.zeros((), dtype=torch.float64, device=place)
 
@@ -79,12 +81,29 @@ class Adam:
             p.grad = None
 
 
-def _kernel() -> Any:
-    """The one-pass kernel, where Numba is installed."""
+@cache
+def kernel() -> Any:
+    """The step in one pass over the memory, where Numba is installed.
+
+    It updates ``p``, ``m`` and ``v`` ``[a, S, b]`` in place; ``learning_rate`` and ``weight_decay`` are ``[S]``.
+    """
     try:
-        from magnet.nn.adam_cpu import step
+        import numba
     except ImportError:
         return None
+
+    @numba.njit(cache=True, fastmath={"reassoc", "contract"}, error_model="numpy")
+    def step(p: Any, g: Any, m: Any, v: Any, learning_rate: Any, weight_decay: Any, bias1: Any, bias2: Any) -> None:
+        for i in range(p.shape[0]):
+            for s in range(p.shape[1]):
+                size, pull = learning_rate[s] / np.float32(bias1), weight_decay[s]
+                for j in range(p.shape[2]):
+                    gradient = g[i, s, j] + pull * p[i, s, j]
+                    m[i, s, j] += np.float32(NEW1) * (gradient - m[i, s, j])
+                    v[i, s, j] = np.float32(BETA2) * v[i, s, j] + np.float32(NEW2) * gradient * gradient
+                    root = np.float32(math.sqrt(v[i, s, j])) / np.float32(bias2) + np.float32(EPSILON)
+                    p[i, s, j] -= size * m[i, s, j] / root
+
     return step
 
 
