@@ -2,13 +2,12 @@
 
 from magnet.nn.air import AirGNN
 from magnet.nn.appnp import APPNP, Propagating
-from magnet.nn.dropout import Dropout
 from magnet.nn.elastic import ElasticGNN
 from magnet.nn.features import Features, row_normalized
 from magnet.nn.framelet import FrameletDenoise
 from magnet.nn.gcn import GCN
 from magnet.nn.gnnguard import GNNGuard
-from magnet.nn.layers import BatchNorm
+from magnet.nn.layers import BatchNorm, Dropout
 from magnet.nn.memory import NotEnoughMemory
 from magnet.nn.mlp import MLP
 from magnet.nn.model import Model

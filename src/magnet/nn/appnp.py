@@ -61,7 +61,7 @@ class Propagating(MLP):
     def compute(self, inputs: Inputs) -> Tensor:
         if self.blocks is None:
             return inputs.kept(self.propagate(self.perceptron(inputs.features), inputs))
-        first: Any = self.layers[0]
+        first = self.layers[0]
         h = self.propagate(first.shifted(inputs.features.linear(first.weight, self.dropout(input=True))), inputs)
         for layer in list(self.layers)[1:]:
             h = self.propagate(layer(self.dropout()(h.relu())), inputs)

@@ -10,7 +10,6 @@ from magnet.graph import Graph
 from magnet.nn.features import Features
 from magnet.nn.layers import BatchNorm
 from magnet.nn.model import Inputs, Model, Nodes
-from magnet.nn.sparse import Sparse
 
 
 class GCN(Model):
@@ -49,21 +48,13 @@ class GCN(Model):
         return self.hop_inputs(features, graph, nodes, len(self.layers), once, whole=len(self.norms) > 0)
 
     def compute(self, inputs: Inputs) -> Tensor:
-        first: Any = self.layers[0]
+        first = self.layers[0]
         h = inputs.features.linear(first.weight, self.dropout(input=True))
         operators = list(inputs.operators)
         if not inputs.propagated:
             h = operators.pop(0) @ h
-        return inputs.kept(self.after_first(first.shifted(h), operators))
-
-    def after_first(self, h: Tensor, operators: list[Sparse]) -> Tensor:
-        """All layers but the first."""
+        h = first.shifted(h)
         norms = list(self.norms) or [nn.Identity()] * len(operators)
         for layer, norm, operator in zip(list(self.layers)[1:], norms, operators, strict=True):
-            h = self.dropout()(norm(h).relu())
-            h = _convolved(layer, operator, h)
-        return h
-
-
-def _convolved(layer: Any, operator: Sparse, h: Tensor) -> Tensor:
-    return layer.shifted(operator @ layer.product(h))
+            h = layer.shifted(operator @ layer.product(self.dropout()(norm(h).relu())))
+        return inputs.kept(h)

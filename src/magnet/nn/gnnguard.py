@@ -125,7 +125,7 @@ class GNNGuard(GCN):
     def compute(self, inputs: Inputs) -> Tensor:
         prepared: _Guarded = inputs.extra
         count = len(self.seeds)
-        first: Any = self.layers[0]
+        first = self.layers[0]
         h = inputs.features.linear(first.weight, self.dropout(input=True))
         matrices = prepared.guard.shape[1]
         guard, own = (part.repeat_interleave(count // matrices, dim=1) for part in (prepared.guard, prepared.own))
@@ -141,12 +141,8 @@ class GNNGuard(GCN):
                 new_guard = beta * guard[kept_edge] + (1 - beta) * new_guard
                 new_own = beta * own[edges.self_place] + (1 - beta) * new_own
             guard, own = new_guard, new_own
-            h = _convolved(layer, self.dropout()(h), edges, guard, own)
-        return inputs.kept(h)
-
-
-def _convolved(layer: Any, h: Tensor, edges: _Edges, guard: Tensor, own: Tensor) -> Tensor:
-    return layer.shifted(_aggregate(layer.product(h), edges, guard, own))
+            h = layer.shifted(_aggregate(layer.product(self.dropout()(h)), edges, guard, own))
+        return h
 
 
 def _woven(edges: _Edges, guard: Tensor, own: Tensor, shape: tuple[int, int], like: Tensor) -> Sparse:

@@ -35,7 +35,7 @@ class MLP(Model):
 
     def perceptron(self, features: Features) -> Tensor:
         """The scores before any propagation, ``[n, S, classes]``."""
-        first: Any = self.layers[0]
+        first = self.layers[0]
         h = first.shifted(features.linear(first.weight, self.dropout(input=True)))
         for layer in list(self.layers)[1:]:
             h = layer(self.dropout()(h.relu()))

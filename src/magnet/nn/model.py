@@ -15,9 +15,8 @@ from torch import Tensor, nn
 
 from magnet.checks import at_least
 from magnet.graph import Graph
-from magnet.nn.dropout import Dropout
 from magnet.nn.features import Features
-from magnet.nn.layers import Linear
+from magnet.nn.layers import Dropout, Linear
 from magnet.nn.sparse import Sparse, receptive_field
 
 Numbers = float | Sequence[float]
@@ -107,12 +106,11 @@ class Model(nn.Module):
         """One number for each model, ready to be multiplied with ``[n, S, k]``; made once for a device."""
         key = (tuple(values), self.like.dtype, self.like.device)
         if key not in self._vectors:
-            self._vectors[key] = torch.tensor(list(values), dtype=self.like.dtype, device=self.like.device).view(
-                1, -1, 1
-            )
+            numbers = torch.tensor(list(values), dtype=self.like.dtype, device=self.like.device)
+            self._vectors[key] = numbers.view(1, -1, 1)
         return self._vectors[key]
 
-    def stacked(self, layers: int, kind: str = "uniform") -> nn.ModuleList:
+    def stacked(self, layers: int, kind: str = "uniform") -> Any:
         """Linear layers from the features through hidden layers to the classes."""
         at_least("layers", layers, 1)
         widths = [self.in_channels, *[self.hidden] * (layers - 1), self.out_channels]
@@ -207,11 +205,11 @@ class Model(nn.Module):
         for _ in range(hops):
             last = fields[-1]
             fields.append(None if last is None else receptive_field(matrix, last))
-        parts = [_submatrix(matrix, to, source) for to, source in pairwise(fields)]
-        parts.reverse()
+        parts = [_submatrix(matrix, to, source) for to, source in pairwise(fields)][::-1]
         taken = features.take(fields[-1])
         propagated = False
-        if hops and not once and not self.dropout(input=True).active and not _needs_gradient(features):
+        trained = features.dense is not None and features.dense.requires_grad
+        if hops and not once and not trained and not self.dropout(input=True).active:
             early = features.propagated(matrix if fields[-2] is None else matrix[fields[-2]])
             if early.stored <= taken.stored + parts[0].nnz * features.count:
                 taken, propagated = early, True
@@ -231,7 +229,3 @@ class Model(nn.Module):
 def _submatrix(matrix: sp.csr_matrix, rows: Nodes | None, columns: Nodes | None) -> sp.csr_matrix:
     part = matrix if rows is None else matrix[rows]
     return part if columns is None else part[:, columns].tocsr()
-
-
-def _needs_gradient(features: Features) -> bool:
-    return features.dense is not None and features.dense.requires_grad

@@ -45,14 +45,6 @@ def _appnp(h: Any, smooth: Any, delta: Any, width: Any, numbers: Any, steps: Any
 
 
 @jit
-def _appnp_gradient(
-    gradient: Any, smooth: Any, delta: Any, width: Any, numbers: Any, steps: Any, kept: Any, found: Any
-) -> None:
-    """The steps are linear: their gradient is the same steps with the transposed operator."""
-    _appnp(gradient, smooth, delta, width, numbers, steps, kept, found)
-
-
-@jit
 def _air(h: Any, smooth: Any, delta: Any, width: Any, numbers: Any, steps: Any, kept: Any, f: Any) -> None:
     """``f`` gets F after some steps; ``kept`` gets each move Y - H."""
     reach = numbers[0]
@@ -212,7 +204,7 @@ class Kernel(NamedTuple):
     backward: Callable[..., None]
 
 
-APPNP_STEPS = Kernel(_appnp, _appnp_gradient)
+APPNP_STEPS = Kernel(_appnp, _appnp)  # linear: the gradient is the same steps with the transposed operator
 AIR_STEPS = Kernel(_air, _air_gradient)
 ELASTIC_STEPS = Kernel(_elastic, _elastic_gradient)
 
