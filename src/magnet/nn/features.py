@@ -14,7 +14,7 @@ from torch import Tensor
 
 from magnet.arrays import csr_tensor, density, is_sparse, to_scipy
 from magnet.framelets import sparse_product
-from magnet.nn.dropout import Dropout
+from magnet.nn.layers import Dropout
 from magnet.nn.sparse import Sparse
 
 #: Features with a smaller share of non-zeros are multiplied as sparse matrices: where that is faster.
@@ -164,7 +164,6 @@ class _Blocks:
     """The sparse features of all models as one block-diagonal matrix ``[S n, S d]``: each drops different cells."""
 
     models: int
-    nodes: int
     forward: tuple[Tensor, Tensor, tuple[int, int]]
     backward: tuple[Tensor, Tensor, tuple[int, int]]
     values: Tensor
@@ -173,47 +172,23 @@ class _Blocks:
 
     @classmethod
     def build(cls, features: Features, models: int) -> _Blocks:
-        assert features.sparse is not None
-        device, repeats = features.like.device, models // features.count
-        sides: list[list[list[Tensor]]] = [[[], []], [[], []]]
-        values: list[Tensor] = []
-        turned: list[Tensor] = []
-        cells: list[int] = []
-        before = 0
-        for part in unweave(features.sparse, features.count):
-            numbered = part.astype(np.float64)
-            numbered.data = np.arange(part.nnz, dtype=np.float64)
-            back = numbered.T.tocsr()
-            arrays = [_index(matrix, device) for matrix in (part, back)]
-            order = torch.from_numpy(back.data.astype(np.int64)).to(device)
-            data = torch.from_numpy(part.data).to(features.like)
-            for _ in range(repeats):
-                for side, (starts, columns), width in zip(sides, arrays, (part.shape[1], part.shape[0]), strict=True):
-                    side[0].append(starts[1:] + before)
-                    side[1].append(columns + len(cells) * width)
-                values.append(data)
-                turned.append(order + before)
-                cells.append(part.nnz)
-                before += part.nnz
-        zero = torch.zeros(1, dtype=torch.long, device=device)
-        nodes, width = features.nodes, features.columns
-        shapes = ((models * nodes, models * width), (models * width, models * nodes))
+        like, repeats = features.like, models // features.count
+        parts = [part for part in unweave(features.sparse, features.count) for _ in range(repeats)]
+        matrix = sp.block_diag(parts, format="csr")
+        numbered = sp.csr_matrix((np.arange(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
+        back = numbered.T.tocsr()
         forward, backward = (
-            (torch.cat([zero, *starts]), torch.cat(columns), shape)
-            for (starts, columns), shape in zip(sides, shapes, strict=True)
+            (*(torch.from_numpy(a.astype(np.int64)).to(like.device) for a in (side.indptr, side.indices)), side.shape)
+            for side in (matrix, back)
         )
-        return cls(models, nodes, forward, backward, torch.cat(values), torch.cat(turned), cells)
+        values, turned = torch.from_numpy(matrix.data).to(like), torch.from_numpy(back.data).to(like.device)
+        return cls(models, forward, backward, values, turned, [part.nnz for part in parts])
 
     def product(self, weight: Tensor, dropout: Dropout) -> Tensor:
         values = self.values * dropout.mask_of(self.cells, self.values)
         flat = weight.transpose(0, 1).reshape(-1, weight.shape[2])
         out = sparse_product(_csr(self.forward, values), _csr(self.backward, values[self.turned]), flat)
-        return out.view(self.models, self.nodes, -1).transpose(0, 1)
-
-
-def _index(matrix: sp.csr_matrix, device: torch.device) -> tuple[Tensor, Tensor]:
-    starts, columns = (torch.from_numpy(a.astype(np.int64)).to(device) for a in (matrix.indptr, matrix.indices))
-    return starts, columns
+        return out.view(self.models, -1, weight.shape[2]).transpose(0, 1)
 
 
 def _csr(index: tuple[Tensor, Tensor, tuple[int, int]], values: Tensor) -> Tensor:
@@ -225,17 +200,8 @@ def weave(parts: Sequence[sp.csr_matrix]) -> sp.csr_matrix:
     count = len(parts)
     if count == 1:
         return parts[0]
-    nodes, columns = parts[0].shape
-    rows, cols, data = [], [], []
-    for r, part in enumerate(parts):
-        coo = part.tocoo()
-        rows.append(coo.row.astype(np.int64) * count + r)
-        cols.append(coo.col.astype(np.int64) * count + r)
-        data.append(coo.data)
-    places = (np.concatenate(rows), np.concatenate(cols))
-    woven = sp.csr_matrix((np.concatenate(data), places), shape=(nodes * count, columns * count))
-    woven.sort_indices()
-    return woven
+    rows, columns = (np.arange(count * size).reshape(count, size).T.ravel() for size in parts[0].shape)
+    return sp.block_diag(parts, format="csr")[rows][:, columns].sorted_indices()
 
 
 def unweave(woven: sp.csr_matrix, count: int) -> list[sp.csr_matrix]:
@@ -273,11 +239,17 @@ def row_normalized(x: Any, in_place: bool = False) -> Any:
     if is_sparse(x):
         matrix = to_scipy(x)
         total = np.asarray(abs(matrix).sum(axis=1)).ravel()
-        scaled = (sp.diags(1.0 / np.where(total > 1, total, 1.0)) @ matrix).tocsr().astype(matrix.dtype)
-        return csr_tensor(scaled, x.dtype, x.device) if isinstance(x, Tensor) else scaled
+        return _in_layout_of(x, sp.diags(1.0 / np.where(total > 1, total, 1.0)) @ matrix)
     values = torch.as_tensor(x)
     size = values.abs().sum(dim=-1, keepdim=True).clamp(min=1.0)
     return values.div_(size) if in_place else values / size
+
+
+def _in_layout_of(x: Any, scaled: Any) -> Any:
+    """A scaled SciPy matrix as what ``x`` is, a CSR tensor or a SciPy matrix; whole numbers become float32."""
+    if isinstance(x, Tensor):
+        return csr_tensor(scaled.tocsr(), x.dtype, x.device)
+    return scaled.tocsr().astype(x.dtype if x.dtype.kind == "f" else np.float32)
 
 
 def unit_scaled(x: Any, in_place: bool = False) -> Any:
@@ -296,9 +268,7 @@ def unit_scaled(x: Any, in_place: bool = False) -> Any:
         matrix = to_scipy(x)
         mean = np.asarray(matrix.mean(axis=0)).ravel()
         total = float(matrix.multiply(matrix).sum()) / matrix.shape[0] - float((mean**2).sum())
-        factor = 1.0 / np.sqrt(total) if total > 0 else 1.0
-        scaled = (matrix * factor).astype(matrix.dtype)
-        return csr_tensor(scaled, x.dtype, x.device) if isinstance(x, Tensor) else scaled
+        return _in_layout_of(x, matrix * (1.0 / np.sqrt(total) if total > 0 else 1.0))
     values = torch.as_tensor(x)
     total = float(values.var(dim=0, correction=0).double().sum())
     if total <= 0:
@@ -318,10 +288,8 @@ def column_scaled(x: Any, in_place: bool = False) -> Any:
         in_place: dense features may be overwritten. (default: ``False``)
     """
     if is_sparse(x):
-        matrix = to_scipy(x)
         size = np.sqrt(_column_variances(x))
-        scaled = (matrix @ sp.diags(1.0 / np.where(size > 0, size, 1.0))).tocsr().astype(matrix.dtype)
-        return unit_scaled(csr_tensor(scaled, x.dtype, x.device) if isinstance(x, Tensor) else scaled)
+        return unit_scaled(_in_layout_of(x, to_scipy(x) @ sp.diags(1.0 / np.where(size > 0, size, 1.0))))
     values = torch.as_tensor(x)
     values = values if in_place else values.clone()
     for at in range(0, values.shape[1], COLUMNS_AT_ONCE):
