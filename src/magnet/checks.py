@@ -25,27 +25,13 @@ def one_of(name: str, value: object, accepted: Iterable[str]) -> None:
 
 
 def at_least(name: str, value: float, least: float) -> None:
-    """Raise a ``ValueError`` unless ``value`` is a finite number that is large enough.
-
-    Example:
-        >>> at_least("layers", 0, 1)
-        Traceback (most recent call last):
-        ...
-        ValueError: layers is 0; it must be a finite number of at least 1
-    """
+    """Raise a ``ValueError`` unless ``value`` is a finite number that is large enough."""
     if not (math.isfinite(value) and value >= least):
         raise ValueError(f"{name} is {value}; it must be a finite number of at least {least}")
 
 
 def thresholds(threshold: Any, fdr: Any, contamination: Any) -> None:
-    """Raise a ``ValueError`` unless each is None, or a number between 0 and 1, or ``threshold`` is ``"posterior"``.
-
-    Example:
-        >>> thresholds("posterior", None, 10)
-        Traceback (most recent call last):
-        ...
-        ValueError: contamination is 10; it must lie between 0 and 1
-    """
+    """Raise a ``ValueError`` unless each is None, or a number between 0 and 1, or ``threshold`` is ``"posterior"``."""
     for name, value in (("threshold", threshold), ("fdr", fdr), ("contamination", contamination)):
         given = value is not None and not (name == "threshold" and value == "posterior")
         if given and not (isinstance(value, numbers.Real) and 0 < float(value) < 1):
@@ -53,14 +39,7 @@ def thresholds(threshold: Any, fdr: Any, contamination: Any) -> None:
 
 
 def whole(name: str, value: Any) -> None:
-    """Raise a ``ValueError`` unless ``value`` is a whole number, of Python or NumPy.
-
-    Example:
-        >>> whole("seed", None)
-        Traceback (most recent call last):
-        ...
-        ValueError: seed is None; it must be a whole number
-    """
+    """Raise a ``ValueError`` unless ``value`` is a whole number, of Python or NumPy."""
     try:
         operator.index(value)
     except TypeError:
@@ -68,14 +47,7 @@ def whole(name: str, value: Any) -> None:
 
 
 def device_exists(device: Any) -> None:
-    """Raise a ``ValueError`` unless ``device`` is None, the CPU or a CUDA device of this machine.
-
-    Example:
-        >>> device_exists("gpu")
-        Traceback (most recent call last):
-        ...
-        ValueError: device is 'gpu'; it must be cpu, cuda or cuda:N
-    """
+    """Raise a ``ValueError`` unless ``device`` is None, the CPU or a CUDA device of this machine."""
     kind, _, number = str(device).partition(":")
     if device is None or kind == "cpu":
         return
