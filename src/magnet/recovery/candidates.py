@@ -99,8 +99,8 @@ def repair_candidates(
     def smoothed(lam: float, at: slice = slice(None)) -> Tensor:
         return propagate(x[:, at], soft_trust[:, at].square(), graph, lam=lam).x
 
-    def in_ranges(repair: Callable[[slice], Tensor]) -> Tensor:
-        """A repair of all columns, which do not depend on one another, a range at a time."""
+    def in_ranges(repair: Callable[[slice], Tensor], width: int | None) -> Tensor:
+        """A repair of all columns, a range at a time where they do not depend on one another."""
         if width is None:
             return repair(slice(None))
         out = torch.empty_like(x)
@@ -110,15 +110,15 @@ def repair_candidates(
         return out
 
     width = _columns_at_once(x)
-    framelets_of = [partial(framelet, s) for s in strengths]
-    if penalty == "element":  # the group penalty couples the columns
-        framelets_of = [partial(in_ranges, repair) for repair in framelets_of]
-
+    framelet_width = width if penalty == "element" else None  # the group penalty couples the columns
     return [
         Candidate(AS_IT_IS, lambda: x),
         Candidate("feature propagation", lambda: propagate(x, trust, graph, lam=0.0, block_columns=width).x, True),
-        *(Candidate(f"propagation {lam:g}", partial(in_ranges, partial(smoothed, lam)), True) for lam in lambdas),
-        *(Candidate(f"framelet {s:g}", repair, True) for s, repair in zip(strengths, framelets_of, strict=True)),
+        *(Candidate(f"propagation {a:g}", partial(in_ranges, partial(smoothed, a), width), True) for a in lambdas),
+        *(
+            Candidate(f"framelet {s:g}", partial(in_ranges, partial(framelet, s), framelet_width), True)
+            for s in strengths
+        ),
     ]
 
 

@@ -56,8 +56,7 @@ def run_ranges(
     key = fingerprint(*identity, width) if is_path(out) else ""
     outputs = [output_for(out, x, key) for _ in range(results)]
     starts = range(0, x.shape[1], width)
-    records_of = {first: [output.finished(first) for output in outputs] for first in starts}
-    pending = [first for first in starts if None in records_of[first]]
+    pending = [first for first in starts if any(first not in output.records for output in outputs)]
     if cluster is None:
         solved: Iterable[tuple[int, Solved]] = (
             (first, job.solve(*read_columns(x, trust, first, width), first)) for first in pending
@@ -67,13 +66,11 @@ def run_ranges(
     if out is not None and sys.stderr.isatty() if progress is None else progress:
         solved = _with_bar(solved, len(pending))
     for first, parts in solved:
-        records_of[first] = [record for _, record in parts]
         for output, (values, record) in zip(outputs, parts, strict=True):
             output.write(first, values, record)
-    records = zip(*records_of.values(), strict=True)
     return [
-        RecoveryResult.gathered(output.result(), [record for record in of_result if record is not None], job.backend)
-        for output, of_result in zip(outputs, records, strict=True)
+        RecoveryResult.gathered(output.result(), [output.records[first] for first in starts], job.backend)
+        for output in outputs
     ]
 
 

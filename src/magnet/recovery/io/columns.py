@@ -13,6 +13,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from magnet.arrays import to_scipy
 from magnet.checks import at_least
 from magnet.recovery.io.sparse import SparseFile, open_sparse
 
@@ -79,7 +80,7 @@ def columns(value: Any, name: str) -> Columns:
         kind = value.dtype if value.is_floating_point() else torch.get_default_dtype()
         return Columns(shape, kind, value.device, True, lambda first, last: value[:, first:last].to(kind))
     device = value.device if given_tensor else torch.device("cpu")
-    matrix: Any = _to_scipy(value) if given_tensor else value.tocsc() if sp.issparse(value) else value
+    matrix: Any = to_scipy(value).tocsc() if given_tensor else value.tocsc() if sp.issparse(value) else value
     # whole numbers and booleans become float32, as PyG features are
     dtype = torch.from_numpy(np.zeros(1, matrix.dtype)).dtype if matrix.dtype.kind == "f" else torch.float32
 
@@ -197,9 +198,3 @@ def trusted_median(x: Tensor, trust: Tensor, finite: Tensor) -> Tensor:
         strict = torch.where(finite & (trust > 0.5), x, nothing).nanmedian(dim=0).values
         loose = torch.where(finite & (trust > 0), x, nothing).nanmedian(dim=0).values
         return torch.where(strict.isnan(), loose, strict).nan_to_num(0.0)
-
-
-def _to_scipy(value: Tensor) -> Any:
-    coo = value.detach().cpu().to_sparse_coo().coalesce()
-    rows, cols = coo.indices().numpy()
-    return sp.csc_matrix((coo.values().numpy(), (rows, cols)), shape=tuple(value.shape))

@@ -25,17 +25,15 @@ HASHED_AT_ONCE = 1 << 24
 
 
 class MemoryOutput:
-    """Collects the columns in one tensor or array."""
+    """Collects the columns in one tensor or array; ``records`` holds the record of each range by its first column."""
 
     def __init__(self, x: Columns):
         self._x = x
         self._whole: Tensor | None = None
-
-    def finished(self, first: int) -> Record | None:
-        """The record of the range that starts at ``first`` if it is already there."""
-        return None
+        self.records: dict[int, Record] = {}
 
     def write(self, first: int, values: Tensor, record: Record) -> None:
+        self.records[first] = record
         values = values.to(self._x.dtype)
         if values.shape == self._x.shape:
             self._whole = values
@@ -59,12 +57,10 @@ class ArrayOutput:
                 "numbers and writeable"
             )
         self._array: Any = array
-        self._records: dict[int, Record] = {}
-
-    def finished(self, first: int) -> Record | None:
-        return self._records.get(first)
+        self.records: dict[int, Record] = {}
 
     def write(self, first: int, values: Tensor, record: Record) -> None:
+        self.records[first] = record
         self._array[:, first : first + values.shape[1]] = values.detach().cpu().numpy()
 
     def result(self) -> Any:
@@ -85,7 +81,7 @@ class FileOutput(ArrayOutput):
         self._path = Path(path)
         self._partial = self._path.with_name(self._path.name + ".partial")
         self._journal = self._path.with_name(self._path.name + ".journal")
-        self._records = {}
+        self.records = {}
         try:
             array = self._continued(fingerprint)
             if array is None or array.shape != shape or array.dtype != dtype:
@@ -108,9 +104,8 @@ class FileOutput(ArrayOutput):
 
     def _begun(self, shape: tuple[int, int], dtype: Any, fingerprint: str) -> NDArray[Any]:
         """The array of a new run."""
-        self._records = {}
-        self._journal.unlink(missing_ok=True)
-        self._partial.unlink(missing_ok=True)
+        self.records = {}
+        self._remove()
         try:
             array = np.lib.format.open_memmap(self._partial, mode="w+", dtype=dtype, shape=shape)
             # on a full disk, writing to a memory map kills the process instead of raising an error
@@ -119,10 +114,13 @@ class FileOutput(ArrayOutput):
                     os.posix_fallocate(file.fileno(), 0, self._partial.stat().st_size)
             self._append({"fingerprint": fingerprint})
         except OSError:
-            self._partial.unlink(missing_ok=True)
-            self._journal.unlink(missing_ok=True)
+            self._remove()
             raise
         return array
+
+    def _remove(self) -> None:
+        self._journal.unlink(missing_ok=True)
+        self._partial.unlink(missing_ok=True)
 
     def _continued(self, fingerprint: str) -> NDArray[Any] | None:
         """The array of an earlier run with the same fingerprint, and its records; ``None`` to start anew."""
@@ -143,7 +141,7 @@ class FileOutput(ArrayOutput):
                     np.array(entry["sums"], dtype=np.float64).reshape(SUMS, -1),
                     np.array(entry["residual"], dtype=np.float64),
                 )
-                self._records[int(entry["first"])] = record
+                self.records[int(entry["first"])] = record
             except (ValueError, KeyError, TypeError):
                 break
             whole += len(line)
