@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+import hashlib
+import json
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from torch_geometric.data import Data
 
+from magnet.arrays import checksum
 from magnet.checks import unknown
 from magnet.corruption.cells import corrupt_cells
 from magnet.corruption.injection import inject_attributes
@@ -14,6 +20,7 @@ from magnet.corruption.meta import meta_attack
 from magnet.corruption.patches import corrupt_patches
 from magnet.corruption.result import Corruption
 from magnet.datasets import DATASETS
+from magnet.files import cache_folder
 
 # Ours (not swept), as the paper corrupts whole rows: most cells of a row stay right.
 NODE_SHARE, CELL_RATIO, OUTLIER_RATIO = 0.3, 0.02, 0.05
@@ -54,6 +61,38 @@ def corrupt(data: Data, kind: str, seed: int = 0, **options: Any) -> Corruption:
     function, fixed, _ = KINDS[kind]
     set_options = {key: value for key, value in options.items() if value is not None}
     return function(data, **fixed, **(_defaults(data, kind) | set_options), seed=seed)
+
+
+def corrupt_once(
+    data: Data, kind: str, seed: int = 0, folder: str | os.PathLike[str] | None = None, **options: Any
+) -> Corruption:
+    """Like :func:`corrupt`, but computed once and read from ``folder`` afterwards.
+
+    A meta attack takes minutes and is not bit-reproducible on a GPU; the cached file is. Its name
+    holds a digest of the clean features, the split and the options, so that different graphs never share a file.
+
+    Args:
+        data: a graph; it is not modified.
+        kind: one of :data:`magnet.corruption.KINDS`.
+        seed: random seed. (default: ``0``)
+        folder: where the files are kept. (default: ``corrupted`` in the user's cache folder)
+        options: as for :func:`magnet.corruption.corrupt`; ``device`` and ``progress`` do not change the result.
+    """
+    check_options(kind, options)
+    settings = {key: value for key, value in options.items() if key not in ("device", "progress") and value is not None}
+    train = data.get("train_mask")
+    split = "" if train is None else hashlib.sha256(train.cpu().numpy().tobytes()).hexdigest()
+    described = json.dumps([checksum(data.x), split, kind, int(seed), settings], sort_keys=True)
+    digest = hashlib.sha256(described.encode()).hexdigest()[:12]
+    name = (getattr(data, "name", None) or "graph").replace("/", "-")
+    path = Path(folder or cache_folder() / "corrupted") / f"{name}-{kind}-{seed}-{digest}.npz"
+    if not path.is_file():
+        corrupt(data, kind, seed, **options).save(path)
+    stored = Corruption.load(path)
+    # Everything but the features is the caller's own, as after a fresh corruption.
+    corrupted = copy.copy(data)
+    corrupted.x = stored.data.x.to(data.x.device)
+    return Corruption(corrupted, stored.cells.to(data.x.device), stored.nodes.to(data.x.device), stored.info)
 
 
 def check_options(kind: str, options: dict[str, Any]) -> tuple[str, ...]:

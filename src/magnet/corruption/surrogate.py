@@ -55,12 +55,7 @@ class Surrogate:
 
     @classmethod
     def build(
-        cls,
-        edge_index: torch.Tensor,
-        train_mask: torch.Tensor,
-        classes: int,
-        like: torch.Tensor,
-        **options: Any,
+        cls, edge_index: torch.Tensor, train_mask: torch.Tensor, classes: int, like: torch.Tensor, **options: Any
     ) -> Surrogate:
         """The surrogate of a graph, with the dtype and device of ``like``."""
         a_hat = Graph.from_edges(edge_index, train_mask.numel()).self_looped
@@ -77,10 +72,7 @@ class Surrogate:
 
     def initial(self, features: int, generator: torch.Generator) -> Weights:
         """Glorot-uniform weights, drawn on the CPU so that they do not depend on the device."""
-        return (
-            self._glorot(features, self.hidden, generator),
-            self._glorot(self.hidden, self.classes, generator),
-        )
+        return (self._glorot(features, self.hidden, generator), self._glorot(self.hidden, self.classes, generator))
 
     def _glorot(self, rows: int, columns: int, generator: torch.Generator) -> torch.Tensor:
         bound = (6 / (rows + columns)) ** 0.5
