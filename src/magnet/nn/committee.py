@@ -15,7 +15,7 @@ from torch import Tensor
 
 from magnet.arrays import csr_tensor, is_sparse, return_freed_memory, return_memory_at_once, to_scipy
 from magnet.nn.features import principal, stays_sparse
-from magnet.nn.members import SCALINGS, SIDE_BY_SIDE, TRAINING, Member, Problem, single
+from magnet.nn.members import SCALINGS, SIDE_BY_SIDE, TRAINING, Member, Problem, Recipe, single
 from magnet.nn.memory import NotEnoughMemory, available
 from magnet.nn.training import fit
 from magnet.nn.voting import FEW_VALIDATION, TAUGHT_SHARES, calibration, folded, self_taught
@@ -38,13 +38,13 @@ MIN_MATRICES = 10
 SEED_STEP = 1000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Job:
-    """A member before it is trained: numbers of its problem, candidate and recipe, and its seed."""
+    """A member before it is trained; ``problem`` is the number of its problem."""
 
     problem: int
-    candidate: int
-    recipe: int
+    candidate: Candidate
+    recipe: Recipe
     seed: int
 
 
@@ -86,19 +86,18 @@ class Committee:
     teach: bool = True
     keep_models: bool = False
     progress: bool = False
-    members: list[list[Member]] = field(default_factory=list)
-    make_seconds: list[float] = field(default_factory=list)
+    members: list[list[Member]] = field(init=False)
+    make_seconds: list[float] = field(init=False)
     _kept: dict[Any, _CandidateFeatures] = field(default_factory=dict, repr=False)
 
-    def train(self) -> Committee:
+    def __post_init__(self) -> None:
         self.members = [[] for _ in self.problems]
         self.make_seconds = [0.0] * len(self.problems)
-        first = []
-        for p, problem in enumerate(self.problems):
-            scouts = [r for r, recipe in enumerate(problem.recipes) if recipe.model is problem.recipes[0].model]
-            first.append(self._jobs(p, range(len(problem.candidates)), scouts))
-        self._train(first)
-        self._train([self._others(p) for p in range(len(self.problems))])
+
+    def train(self) -> Committee:
+        numbers = range(len(self.problems))
+        self._train([job for p in numbers for job in self._jobs(p, self.problems[p].candidates, first=True)])
+        self._train([job for p in numbers for job in self._jobs(p, self._promising(p), first=False)])
         if self.teach:
             several = [p for p, one in enumerate(self.problems) if len({recipe.model for recipe in one.recipes}) > 1]
             taught = self._teach(several)
@@ -107,11 +106,35 @@ class Committee:
         self._kept.clear()
         return self
 
+    def _jobs(self, p: int, candidates: Sequence[Candidate], first: bool) -> list[_Job]:
+        """The first kind of network of a problem, or all others, on some candidates."""
+        problem = self.problems[p]
+        recipes = [recipe for recipe in problem.recipes if (recipe.model is problem.recipes[0].model) == first]
+        seeds = [problem.seed + SEED_STEP * k for k in range(self.initializations)]
+        return [_Job(p, candidate, recipe, seed) for candidate in candidates for recipe in recipes for seed in seeds]
+
+    def _ranked(self, p: int) -> list[Candidate]:
+        """The candidates of a problem, those first on which its first kind of network is best."""
+        problem = self.problems[p]
+        names = [candidate.name for candidate in problem.candidates]
+        score = np.zeros(len(names))
+        for member in self.members[p]:
+            if member.kind == problem.recipes[0].model.__name__:
+                score[names.index(member.candidate)] += member.val_accuracy
+        return [problem.candidates[place] for place in np.argsort(-score, kind="stable")]
+
+    def _promising(self, p: int) -> Sequence[Candidate]:
+        """What the other kinds of networks try."""
+        candidates = self.problems[p].candidates
+        best = self._ranked(p)[0]
+        return [each for each in candidates if each in (candidates[0], best)] if self.prune else candidates
+
     def _teach(self, numbers: Sequence[int]) -> set[int]:
         """The second round of training; its members join the others. Returns the problems that have one."""
         lessons: list[tuple[int, Problem]] = []
         for p in numbers:
-            chosen = [self.problems[p].candidates[c] for c in sorted(self._ranked(p)[:2])]
+            best = self._ranked(p)[:2]
+            chosen = [candidate for candidate in self.problems[p].candidates if candidate in best]
             for share in TAUGHT_SHARES:
                 taught = self_taught(self.problems[p], self.members[p], chosen, share)
                 if taught is None:  # for the smallest share, so for a problem whose labels are enough
@@ -130,10 +153,8 @@ class Committee:
         folds = [(p, fold) for p in numbers for fold in folded(self.problems[p])]
         if not folds:
             return
-        other = Committee([fold for _, fold in folds], self.device, self.initializations)
-        other._kept, other.progress = self._kept, self.progress
-        other.members, other.make_seconds = [[] for _ in folds], [0.0] * len(folds)
-        other._train([self._jobs_again(number, p) for number, (p, _) in enumerate(folds)])
+        other = Committee([fold for _, fold in folds], self.device, progress=self.progress, _kept=self._kept)
+        other._train([job for number, (p, _) in enumerate(folds) for job in self._jobs_again(number, p)])
         for p in numbers:
             parts = [(fold, other.members[number]) for number, (q, fold) in enumerate(folds) if q == p]
             if len(parts) < 2:
@@ -147,51 +168,25 @@ class Committee:
 
     def _jobs_again(self, number: int, p: int) -> list[_Job]:
         """The jobs of a problem's members, for another problem with the same candidates and recipes."""
-        problem = self.problems[p]
-        candidates, recipes = ([each.name for each in some] for some in (problem.candidates, problem.recipes))
-        return [_Job(number, candidates.index(m.candidate), recipes.index(m.recipe), m.seed) for m in self.members[p]]
+        candidates = {candidate.name: candidate for candidate in self.problems[p].candidates}
+        recipes = {recipe.name: recipe for recipe in self.problems[p].recipes}
+        return [_Job(number, candidates[m.candidate], recipes[m.recipe], m.seed) for m in self.members[p]]
 
-    def _jobs(self, problem: int, candidates: Sequence[int], recipes: Sequence[int]) -> list[_Job]:
-        first = self.problems[problem].seed
-        seeds = [first + SEED_STEP * k for k in range(self.initializations)]
-        return [_Job(problem, c, r, seed) for c in candidates for r in recipes for seed in seeds]
-
-    def _candidate(self, job: _Job) -> Candidate:
-        return self.problems[job.problem].candidates[job.candidate]
-
-    def _ranked(self, p: int) -> list[int]:
-        """The candidates of a problem, those first on which its first kind of network is best."""
-        problem = self.problems[p]
-        names = [candidate.name for candidate in problem.candidates]
-        score = np.zeros(len(names))
-        for member in self.members[p]:
-            if member.kind == problem.recipes[0].model.__name__:
-                score[names.index(member.candidate)] += member.val_accuracy
-        return [int(place) for place in np.argsort(-score, kind="stable")]
-
-    def _others(self, p: int) -> list[_Job]:
-        """What the kinds of networks train that have not tried every candidate."""
-        problem = self.problems[p]
-        others = [r for r, recipe in enumerate(problem.recipes) if recipe.model is not problem.recipes[0].model]
-        tried = sorted({0, self._ranked(p)[0]}) if self.prune else range(len(problem.candidates))
-        return self._jobs(p, tried, others)
-
-    def _train(self, jobs: Sequence[Sequence[_Job]]) -> None:
+    def _train(self, jobs: Sequence[_Job]) -> None:
         """Train jobs: those on the first candidate of every problem first, and so on."""
-        flat = sorted((job for some in jobs for job in some), key=lambda job: job.candidate)
         shapes: dict[Any, list[_Job]] = {}
-        for job in flat:
+        for job in sorted(jobs, key=lambda job: self.problems[job.problem].candidates.index(job.candidate)):
             problem = self.problems[job.problem]
-            key = (problem.recipes[job.recipe].shape, id(problem.graph), problem.own_split, self._width(job))
+            key = (job.recipe.shape, id(problem.graph), problem.own_split, self._width(job))
             shapes.setdefault(key, []).append(job)
-        with _bar(len(flat), self.progress) as advance:
+        with _bar(len(jobs), self.progress) as advance:
             for group in shapes.values():
-                matrices = list(dict.fromkeys(id(self._candidate(job)) for job in group))
+                matrices = list(dict.fromkeys(job.candidate for job in group))
                 limit = self._most({id(self.problems[job.problem].candidates) for job in group}, self._width(group[0]))
                 limit = self._within_memory(limit, group)
                 for start in range(0, len(matrices), limit):
                     some = set(matrices[start : start + limit])
-                    part = [job for job in group if id(self._candidate(job)) in some]
+                    part = [job for job in group if job.candidate in some]
                     self._until_it_fits(part)
                     advance(len(part))
 
@@ -199,9 +194,9 @@ class Committee:
         """The number of columns of a job's features. Repaired features are dense: they are reduced where that saves
         most of the work."""
         problem = self.problems[job.problem]
-        components = problem.recipes[job.recipe].components
+        components = job.recipe.components
         small = MIN_REDUCTION * components > min(problem.inputs, problem.graph.num_nodes)
-        as_it_is = self._candidate(job).name == AS_IT_IS
+        as_it_is = job.candidate.name == AS_IT_IS
         return problem.inputs if not components or small or as_it_is else components
 
     def _most(self, problems: set[int], width: int) -> int:
@@ -218,10 +213,9 @@ class Committee:
         features of one problem."""
         if self.device.type != "cpu" or len({id(problem.candidates) for problem in self.problems}) > 1:
             return limit
-        problem, matrices = self.problems[0], len({job.candidate for job in jobs})
-        hidden = max(problem.recipes[job.recipe].settings.get("hidden") or 1 for job in jobs)
-        networks = TRAINING_SHARE * problem.inputs / (ACTIVATIONS * hidden)
-        return max(1, min(limit, int(networks * matrices / len(jobs))))
+        hidden = max(job.recipe.settings.get("hidden") or 1 for job in jobs)
+        networks = TRAINING_SHARE * self.problems[0].inputs / (ACTIVATIONS * hidden)
+        return max(1, min(limit, int(networks * len({job.candidate for job in jobs}) / len(jobs))))
 
     def _until_it_fits(self, jobs: Sequence[_Job]) -> None:
         """All at once, or in halves where memory is not enough."""
@@ -245,18 +239,16 @@ class Committee:
         bases = [made.basis for made, members in groups for _ in members]
         began = time.perf_counter()
         first = self.problems[ordered[0].problem]
-        recipes = [self.problems[job.problem].recipes[job.recipe] for job in ordered]
-        shared = recipes[0].settings
-        side = {name: [recipe.settings[name] for recipe in recipes] for name in SIDE_BY_SIDE if name in shared}
+        shared = ordered[0].recipe.settings
+        side = {name: [job.recipe.settings[name] for job in ordered] for name in SIDE_BY_SIDE if name in shared}
         options = {name: value for name, value in {**shared, **side}.items() if name not in TRAINING}
         seeds = [job.seed for job in ordered]
-        model = recipes[0].model(self._width(ordered[0]), first.outputs, seeds=seeds, **options).to(self.device)
-        names = ("y", "train_mask", "val_mask")
-        labels = [getattr(first, name) for name in names]
+        model = ordered[0].recipe.model(self._width(ordered[0]), first.outputs, seeds=seeds, **options).to(self.device)
+        problems = [self.problems[job.problem] for job in ordered]
+        labels = [first.y, first.train_mask, first.val_mask]
         if first.own_split:
-            labels = [
-                torch.stack([getattr(self.problems[job.problem], name).cpu() for job in ordered]) for name in names
-            ]
+            each = ((one.y, one.train_mask, one.val_mask) for one in problems)
+            labels = [torch.stack([part.cpu() for part in parts]) for parts in zip(*each, strict=True)]
         fitted = fit(
             model,
             _together(groups),
@@ -269,21 +261,20 @@ class Committee:
             patience=shared["patience"],
         )
         share = (time.perf_counter() - began) / len(ordered)
-        for s, (job, recipe) in enumerate(zip(ordered, recipes, strict=True)):
+        for s, (job, problem) in enumerate(zip(ordered, problems, strict=True)):
             member = Member(
-                candidate=self.problems[job.problem].candidates[job.candidate].name,
-                recipe=recipe.name,
+                candidate=job.candidate.name,
+                recipe=job.recipe.name,
                 seed=job.seed,
                 val_accuracy=float(fitted.val_accuracy[s]),
                 val_loss=float(fitted.val_loss[s]),
                 epoch=int(fitted.epoch[s]),
                 logits=fitted.logits[s],
                 seconds=share,
-                kind=recipe.model.__name__,
-                settings=recipe.settings,
-                model=single(model, recipe, s, bases[s]) if self.keep_models else None,
+                kind=job.recipe.model.__name__,
+                settings=job.recipe.settings,
+                model=single(model, job.recipe, s, bases[s]) if self.keep_models else None,
             )
-            problem = self.problems[job.problem]
             nodes = problem.val_mask.cpu()
             member.temperature = calibration(member.probability_of(member.logits[nodes]), problem.y.cpu()[nodes])
             self.members[job.problem].append(member)
@@ -303,17 +294,16 @@ class Committee:
 
     def _made(self, job: _Job, same: dict[Any, tuple[Any, _CandidateFeatures]]) -> _CandidateFeatures:
         """The features of a job; kept for the networks that follow as far as memory allows."""
-        candidate, recipe = self._candidate(job), self.problems[job.problem].recipes[job.recipe]
-        scaling, width = recipe.settings["scaling"], self._width(job)
-        key = (id(candidate), scaling, width)
+        scaling, width = job.recipe.settings["scaling"], self._width(job)
+        key = (id(job.candidate), scaling, width)
         if key in self._kept:
             return self._kept[key]
         if key in same:
             return same[key][1]
-        x = candidate.make()
+        x = job.candidate.make()
         found = same.get((id(x), scaling, width))
         if found is None:
-            scaled = SCALINGS[scaling](x, in_place=candidate.is_new)
+            scaled = SCALINGS[scaling](x, in_place=job.candidate.is_new)
             if width == scaled.shape[1]:
                 found = same[id(x), scaling, width] = (x, _CandidateFeatures(_compact(scaled, self.device)))
             else:
