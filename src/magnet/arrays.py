@@ -76,8 +76,8 @@ def to_torch_csr(matrix: Any, dtype: torch.dtype | None = None, device: Any = No
 
 
 def csr_tensor(matrix: sp.csr_matrix, dtype: torch.dtype, device: Any = None, as_stored: bool = False) -> torch.Tensor:
-    """A SciPy CSR matrix as it is stored as a torch CSR tensor, without torch's warning that the layout is beta. Its
-    indices are copied to int64, unless it shall share those that are stored."""
+    """A SciPy CSR matrix as a torch CSR tensor, without torch's warning that the layout is beta. Its indices are copied
+    to int64, or shared ``as_stored``."""
     import torch
 
     indptr, indices = (a if as_stored else a.astype(np.int64) for a in (matrix.indptr, matrix.indices))

@@ -84,8 +84,8 @@ def meta_attack(
         )
 
     x = dense_x(data).detach().to(device).clone()
-    low, high = (torch.zeros(columns), torch.ones(columns)) if is_binary(data.x) else _range(x)
-    low, high = low.to(x), high.to(x)
+    binary = is_binary(data.x)
+    low, high = (torch.zeros_like(x[0]), torch.ones_like(x[0])) if binary else (x.amin(dim=0), x.amax(dim=0))
     generator = torch.Generator().manual_seed(seed)
     if strategy == "random":
         _change_at_random(x, low, high, budget, per_row, generator)
@@ -180,10 +180,6 @@ def _change_at_random(
     cells = cells[:budget].to(x.device)
     column, value = cells % x.shape[1], x.view(-1)[cells]
     x.view(-1)[cells] = torch.where(high[column] - value >= value - low[column], high[column], low[column])
-
-
-def _range(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    return x.amin(dim=0), x.amax(dim=0)
 
 
 def _check_budget(budget: int | None, cells: int) -> int:

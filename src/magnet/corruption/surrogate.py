@@ -36,11 +36,6 @@ class Surrogate:
         train_rows: the rows of ``A_hat^2`` that belong to the training nodes, sparse.
         train_columns: their transpose, sparse.
         train: indices of the training nodes.
-        classes: number of classes.
-        hidden: width of the hidden layer.
-        steps: number of training steps.
-        learning_rate: of the gradient descent.
-        momentum: likewise.
     """
 
     propagation: torch.Tensor

@@ -28,13 +28,10 @@ class DatasetInfo:
     Args:
         name: what :func:`load` takes.
         reader: the module of :mod:`magnet.datasets` that reads it.
-        nodes: how many there are.
+        nodes, features, classes: how many there are.
         edges: how many, undirected, distinct and without self-loops.
-        features: columns of ``x``.
-        classes: number of classes, 0 without labels.
         kind: ``"binary"`` or ``"continuous"``.
-        low: least feature value.
-        high: largest feature value.
+        low, high: the range of the features.
         homophily: share of edges within a class (None where there are no classes).
         splits: the splits in words.
         num_splits: how many there are (None: one for every seed).

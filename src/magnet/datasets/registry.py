@@ -78,12 +78,7 @@ def load(name: str, root: str | os.PathLike[str] | None = None, split: int = 0, 
     reader = importlib.import_module(f"magnet.datasets.{entry.reader}")
     data: Data = reader.read(entry.name, folder, int(split))
     data.name = entry.name
-    return _with_layout(data, entry.sparse if dense is None else not dense)
-
-
-def _with_layout(data: Data, sparse: bool) -> Data:
-    if sparse and not is_sparse(data.x):
-        data.x = to_torch_csr(to_scipy(data.x))
-    elif not sparse:
-        data.x = dense_x(data)
+    sparse = entry.sparse if dense is None else not dense
+    if sparse != is_sparse(data.x):
+        data.x = to_torch_csr(to_scipy(data.x)) if sparse else dense_x(data)
     return data

@@ -93,11 +93,7 @@ def synthetic(
 
 
 def _edges(
-    rng: np.random.Generator,
-    label: NDArray[np.int64],
-    propensity: NDArray[np.float64],
-    count: int,
-    homophily: float,
+    rng: np.random.Generator, label: NDArray[np.int64], propensity: NDArray[np.float64], count: int, homophily: float
 ) -> NDArray[np.int64]:
     """``count`` distinct pairs of different nodes, of nodes sorted by class."""
     nodes = label.size

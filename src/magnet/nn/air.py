@@ -31,8 +31,6 @@ class AirGNN(Propagating):
     nothing moves, with 0 everything is smoothed.
 
     Args:
-        in_channels: number of features.
-        out_channels: number of classes.
         amplitude: :math:`\lambda` in [0, 1), one number or one for each model. (default: ``0.5``)
         options: ``steps``, ``layers`` and ``blocks`` of :class:`~magnet.nn.Propagating`, and ``hidden``, ``dropout``,
             ``input_dropout`` and ``seeds`` of :class:`~magnet.nn.Model`.

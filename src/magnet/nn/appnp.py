@@ -29,8 +29,6 @@ class Propagating(MLP):
     A new model of this kind is a subclass that gives :meth:`propagate`.
 
     Args:
-        in_channels: number of features.
-        out_channels: number of classes.
         steps: K. (default: ``10``)
         layers: layers of the MLP. (default: ``2``)
         blocks: number of blocks instead. (default: none)
@@ -76,8 +74,6 @@ class APPNP(Propagating):
         Z_0 = H = \mathrm{MLP}(X), \qquad Z_{k+1} = (1 - \alpha)\,\tilde A Z_k + \alpha H
 
     Args:
-        in_channels: number of features.
-        out_channels: number of classes.
         alpha: teleport probability, one number or one per model; 1 gives the MLP.
             (default: ``0.1``)
         options: ``steps``, ``layers`` and ``blocks`` of :class:`~magnet.nn.Propagating`, and ``hidden``, ``dropout``,

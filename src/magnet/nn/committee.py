@@ -27,7 +27,7 @@ FEATURE_SHARE = 48
 #: layers, masks of dropout, gradients), and together at most this many times the features. 12 networks of width 64
 #: took six times the memory of Cora's features, which gives the first number; the second is set by memory.
 ACTIVATIONS, TRAINING_SHARE = 12, 1.5
-#: Features are kept between the rungs of a committee while they take less than this part of the free memory.
+#: Features are kept from one batch of networks to the next while they take less than this part of the free memory.
 KEPT_SHARE = 6
 #: Repaired features are reduced where that leaves no more than one in so many columns. (Reducing PubMed's 500 columns
 #: to 128 costs a GCN 0.7 points.)

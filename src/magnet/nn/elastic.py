@@ -40,8 +40,6 @@ class ElasticGNN(Propagating):
     With :math:`\lambda_1 = 0` this is APPNP with :math:`\alpha = \gamma`.
 
     Args:
-        in_channels: number of features.
-        out_channels: number of classes.
         lambda1: weight of the sparse differences, one number or one for each model. (default: ``3``)
         lambda2: weight of the smooth differences, likewise. (default: ``3``)
         norm: ``"l21"``, which compares the nodes of an edge as a whole, or ``"l1"``. (default: ``"l21"``)

@@ -52,12 +52,7 @@ class Features:
 
     @classmethod
     def of(cls, x: Any, like: Tensor) -> Features:
-        """From one matrix ``[n, d]``, a tensor ``[R, n, d]`` or a sequence of matrices of any layout.
-
-        Args:
-            x: the matrices; dense tensors, CSR tensors, arrays or SciPy matrices.
-            like: gives dtype and device.
-        """
+        """From one matrix ``[n, d]`` of any layout, a sequence of them, or a tensor ``[R, n, d]``."""
         if isinstance(x, Tensor) and x.layout == torch.strided and (x.requires_grad or x.dim() == 3):
             return cls((x if x.dim() == 3 else x.unsqueeze(0)).to(like), None, x.shape[0] if x.dim() == 3 else 1, like)
         parts: Sequence[Any] = x if isinstance(x, list | tuple) else [x]
@@ -234,7 +229,7 @@ def row_normalized(x: Any, in_place: bool = False) -> Any:
 
     Args:
         x: features ``[n, d]``.
-        in_place: dense features may be overwritten. (default: ``False``)
+        in_place: dense features may be overwritten, as in the two functions below. (default: ``False``)
     """
     if is_sparse(x):
         matrix = to_scipy(x)
@@ -259,10 +254,6 @@ def unit_scaled(x: Any, in_place: bool = False) -> Any:
 
     What weight decay and learning rate do depends on the scale of the features. With this scale the same settings
     serve bags of words with ten or with three hundred words in a row, tf-idf, and embeddings.
-
-    Args:
-        x: features ``[n, d]``.
-        in_place: dense features may be overwritten. (default: ``False``)
     """
     if is_sparse(x):
         matrix = to_scipy(x)
@@ -282,10 +273,6 @@ def column_scaled(x: Any, in_place: bool = False) -> Any:
     are divided by their deviations.
 
     For columns in different units: with one factor, the largest column hides the others.
-
-    Args:
-        x: features ``[n, d]``.
-        in_place: dense features may be overwritten. (default: ``False``)
     """
     if is_sparse(x):
         size = np.sqrt(_column_variances(x))
@@ -335,10 +322,6 @@ def principal(x: Tensor, count: int) -> Tensor:
 
     The subspace is found by iteration from random directions ("Finding structure with randomness", Halko et al., SIAM
     Review 2011).
-
-    Args:
-        x: features ``[n, d]``.
-        count: how many.
     """
     generator = torch.Generator().manual_seed(0)
     wide = min(count + OVERSAMPLING, *x.shape)

@@ -23,8 +23,6 @@ class GCN(Model):
     without the relu at the end. Dropout comes before each product with a weight.
 
     Args:
-        in_channels: number of features.
-        out_channels: number of classes.
         layers: number of layers. (default: ``2``)
         batch_norm: normalize hidden layers over the nodes, as is usual on ogbn-arxiv. (default: ``False``)
         options: ``hidden``, ``dropout``, ``input_dropout`` and ``seeds`` of :class:`~magnet.nn.Model`.

@@ -62,8 +62,6 @@ class GNNGuard(GCN):
     a GCN does; here are the equations of the paper.)
 
     Args:
-        in_channels: number of features.
-        out_channels: number of classes.
         threshold: similarities below it prune the edge. (default: ``0.1``)
         memory: :math:`\beta`, the part of the guard kept from the layer before, one number or one for each model.
             (default: ``0``)

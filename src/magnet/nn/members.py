@@ -33,16 +33,10 @@ SCALINGS = {"none": lambda x, in_place=False: x, "rows": row_normalized, "unit":
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """A network and how it is trained.
+    """A network and how it is trained: options of the model, and those in :data:`TRAINING`.
 
-    Args:
-        name: what the member is called.
-        model: the network.
-        settings: options of the model, and ``learning_rate, weight_decay, weight_decay_on, epochs, patience,
-            scaling``. The last is ``"none"``, ``"rows"`` (rows divided by their sum), ``"unit"`` (one factor for
-            the whole matrix, after which rows have a total variance of 1) or ``"columns"`` (every column on a scale of
-            its own). With ``components`` repaired features are
-            reduced to this many for the training (:func:`magnet.nn.features.principal`).
+    ``scaling`` is a key of :data:`SCALINGS`; with ``components`` repaired features are reduced to this many for the
+    training (:func:`magnet.nn.features.principal`).
     """
 
     name: str
@@ -67,13 +61,8 @@ class Problem:
     """Nodes to classify: one graph, its labels, and what may be tried.
 
     Args:
-        graph: the graph.
-        y: labels ``[n]``.
-        train_mask: which nodes are for training.
-        val_mask: which nodes are for choosing.
-        inputs: number of features.
-        outputs: number of classes.
-        seed: of the networks.
+        inputs, outputs: numbers of features and of classes.
+        seed: seed of the networks.
         candidates: features to choose from; the first are those that were observed.
         recipes: networks to choose from; those of the first kind try every candidate.
         own_split: whether other problems that are trained side by side have other masks.
@@ -101,18 +90,13 @@ class Member:
     """A trained network of a committee.
 
     Attributes:
-        candidate: name of its features.
-        recipe: name of its network.
-        seed: of its initialization.
-        val_accuracy: at its best epoch on validation.
-        val_loss: at the same epoch.
-        epoch: its best one.
+        candidate, recipe: names of its features and of its network.
+        epoch, val_accuracy, val_loss: the best epoch on validation nodes, and the values there.
         logits: class scores ``[n, classes]``.
         seconds: its share of the time of its batch.
         kind: the class of its network.
-        settings: of its recipe.
-        model: the network, where it was to be kept.
-        temperature: by which its probabilities are calibrated on validation nodes (:func:`calibration`).
+        model: the network, if networks are kept.
+        temperature: calibrates its probabilities on validation nodes (:func:`magnet.nn.voting.calibration`).
         held_out: labeled nodes, and its class scores for them when it was trained without them.
     """
 
@@ -162,15 +146,8 @@ def restored(
     inputs: int,
     outputs: int,
 ) -> Member:
-    """A member of a file, after a check that its network is as large as its parameters say.
-
-    Args:
-        described: what :meth:`Member.described` gave.
-        state: the parameters of its network.
-        kinds: the networks by name.
-        inputs: number of features.
-        outputs: number of classes.
-    """
+    """A member from a file: what :meth:`Member.described` gave, and the ``state`` of its network, after a check that
+    the network is as large as its settings say."""
     settings = dict(described["settings"])
     if int(settings["layers"]) > MAX_DEPTH or int(settings.get("steps") or 0) > MAX_DEPTH:
         raise ValueError(f"a member has more than {MAX_DEPTH} layers or steps")
@@ -185,14 +162,8 @@ def restored(
 
 
 def single(model: Model, recipe: Recipe, place: int, basis: Tensor | None = None) -> Model:
-    """One network out of a batch, on the CPU.
-
-    Args:
-        model: the batch.
-        recipe: of the network.
-        place: which one it is.
-        basis: what its features were multiplied with, which becomes part of its first layer.
-    """
+    """The network number ``place`` of a batch, alone and on the CPU. The ``basis`` that its features were multiplied
+    with becomes part of its first layer."""
     options = {name: value for name, value in recipe.settings.items() if name not in TRAINING}
     inputs = model.in_channels if basis is None else basis.shape[0]
     alone = recipe.model(inputs, model.out_channels, seeds=[model.seeds[place]], **options)

@@ -17,8 +17,6 @@ class MLP(Model):
     .. math:: H_{l+1} = \mathrm{relu}(H_l W_l + b_l)
 
     Args:
-        in_channels: number of features.
-        out_channels: number of classes.
         layers: number of layers. (default: ``2``)
         options: ``hidden``, ``dropout``, ``input_dropout`` and ``seeds`` of :class:`~magnet.nn.Model`.
     """

@@ -121,14 +121,7 @@ def default_recipes(
 def recipes_of(
     model: str, given: Mapping[str, Any], options: Mapping[str, Any] | None, train_nodes: int
 ) -> list[Recipe]:
-    """The networks that a user asks for.
-
-    Args:
-        model: ``"auto"`` for a committee, or the name of a network.
-        given: settings that replace the defaults.
-        options: further options of one network.
-        train_nodes: number of training nodes.
-    """
+    """The networks that a user asks for: a committee (``"auto"``), or one network with further ``options``."""
     check_training(given)
     if model == "auto":
         if options:

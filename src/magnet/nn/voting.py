@@ -8,13 +8,9 @@ with :math:`a_m` the accuracy of member m on the validation nodes and :math:`\el
 probability for their classes. The temperatures :math:`s` are standard errors of the difference of two members, which
 fall with the number of validation nodes: with few of them the members are averaged, with many the best decide. Each
 member is calibrated first (:func:`calibration`), so that :math:`\ell_m` measures its information, not its confidence.
-(Repetitions 20 to 29, random rows, calibrated against not: Cora 81.3 and 81.5 %, CiteSeer 68.2 and 68.2, PubMed 78.7
-and 78.9, Amazon-Computers 79.9 and 79.7.)
 
 Where validation nodes are few (:data:`FEW_VALIDATION`), every member is trained again on folds of all labeled nodes,
-and its predictions on held-out nodes add the same two terms. (Only the MLP where linked nodes of known classes differ
-more often than by chance: Wisconsin 57.7 instead of 56.5 % with random rows, 61.8 instead of 65.0 with far ones, Texas
-60.8 instead of 61.5 and 63.8 instead of 65.3. Not adopted.)
+and its predictions on held-out nodes add the same two terms.
 
 Validation nodes may have other classes than the nodes to classify, for example equally many of each class. If the
 committee's predictions for the two differ by more than chance, validation nodes are weighted (:func:`label_shift`).
@@ -39,10 +35,8 @@ from magnet.recovery.candidates import Candidate
 #: A class that a member thinks less likely counts as this likely, so that one node cannot rule out a member.
 MIN_PROBABILITY = 1e-3
 #: Shares of the nodes of each predicted class that :func:`self_taught` takes for granted; the members that learn from
-#: either of them vote. (On Cora 97 % of the most confident 40 % are right, where a GCN is right about 81 % of all
-#: nodes. Random rows, three to five repetitions from number 25 on, with 0.4, 0.8, both, and the committee's
-#: probabilities as targets for all nodes: Cora 80.8, 80.9, 81.0, 80.8 %; CiteSeer 68.1, 67.8, 68.1, 67.6; PubMed 78.5,
-#: 79.0, 79.1, 78.8; Amazon-Computers (one) 80.5, 80.8, 80.8, 80.8.)
+#: either of them vote. (Accuracy with 0.4, 0.8 and both, random rows: Cora 80.8, 80.9, 81.0 %; CiteSeer 68.1, 67.8,
+#: 68.1; PubMed 78.5, 79.0, 79.1; Amazon-Computers 80.5, 80.8, 80.8.)
 TAUGHT_SHARES = (0.4, 0.8)
 #: With fewer validation nodes members are cross-validated: the accuracies of two of them then differ by 3 points by
 #: chance. (Wisconsin and Texas, 80 and 59 nodes, random and far rows, 17 repetitions: 61.3 % without, 62.6 % with it.)
@@ -87,14 +81,8 @@ def on_best_features(members: Sequence[Member]) -> NDArray[np.float64]:
 def weights(
     members: Sequence[Member], y: Tensor, val_mask: Tensor, targets: Tensor | None = None
 ) -> NDArray[np.float64]:
-    """The weight of each member; they sum to 1.
-
-    Args:
-        members: the members.
-        y: labels ``[n]``.
-        val_mask: validation nodes, bool ``[n]``.
-        targets: the nodes to classify, bool ``[n]``. (default: nodes like those of the validation)
-    """
+    """The weight of each member; they sum to 1. ``targets`` are the nodes to classify, bool ``[n]``. (default: nodes
+    like those of the validation)"""
     labels, nodes = y.cpu(), val_mask.cpu().nonzero().ravel()
     said = [member.probability_of(member.logits[nodes]) for member in members]
     evidence = _evidence(said, labels[nodes])
@@ -116,8 +104,8 @@ def label_shift(probability: Tensor, y: Tensor, targets: Tensor) -> tuple[Tensor
     :math:`\pi_c` that among the nodes to classify, estimated by the mean prediction ("Detecting and Correcting for
     Label Shift with Black Box Predictors", Lipton et al., ICML 2018).
 
-    (Amazon-Computers, whose validation nodes lack 3 of 10 classes, ten repetitions: 80.8 instead of 79.3 % with random
-    rows, 82.0 instead of 81.1 with far ones. Coauthor-CS, 8 of 15 classes, three repetitions: 88.8 instead of 88.7.)
+    (Amazon-Computers, whose validation nodes lack 3 of 10 classes: accuracy 80.8 instead of 79.3 % with random rows,
+    82.0 instead of 81.1 with far ones.)
 
     Args:
         probability: class probabilities of the validation nodes ``[nodes, classes]``.
@@ -202,7 +190,7 @@ def standard_error(score: Tensor, weight: Tensor | None = None, covered: float =
 
     Args:
         score: ``[members, validation nodes]``, such as 1 where a member is right.
-        weight: of the nodes, summing to 1. (default: equal)
+        weight: weights of the nodes, summing to 1. (default: equal)
         covered: share of the nodes to classify that the validation nodes stand for; for the others the mean difference
             may be as large as the difference at a node. (default: ``1``)
     """
@@ -225,12 +213,7 @@ def average(members: Sequence[Member], weight: NDArray[np.float64]) -> Tensor:
 
 def calibration(probability: Tensor, y: Tensor) -> float:
     r"""The temperature T for which :math:`p^{1/T}`, normalized, fits labeled nodes best ("On Calibration of
-    Modern Neural Networks", Guo et al., ICML 2017): above 1 where the committee is too sure of itself.
-
-    Args:
-        probability: class probabilities of labeled nodes ``[nodes, classes]``.
-        y: their classes ``[nodes]``.
-    """
+    Modern Neural Networks", Guo et al., ICML 2017): above 1 where the committee is too sure of itself."""
     scores = probability.clamp(min=TINY).log()
     choices = torch.logspace(-1, 1, TEMPERATURES, dtype=scores.dtype)
     # A standard normal prior on log T keeps a handful of nodes from deciding much.

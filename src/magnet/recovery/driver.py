@@ -21,11 +21,7 @@ Callback = Callable[[admm.State], None]
 
 
 def solve(
-    problem: Problem,
-    start: admm.State,
-    *,
-    history: bool = True,
-    callback: Callback | None = None,
+    problem: Problem, start: admm.State, *, history: bool = True, callback: Callback | None = None
 ) -> tuple[admm.State, Record]:
     """Iterate from ``start`` until every column's residuals are below ``tol``, or ``max_iter``.
 

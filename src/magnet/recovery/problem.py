@@ -246,10 +246,9 @@ def penalty_weights(settings: Settings, transform: FrameletTransform, start: Ten
 def step_parameter(settings: Settings, d: Tensor, X: Tensor, trust: Tensor) -> Tensor:
     r"""``gamma`` per column, ``[d]`` or ``[1]``.
 
-    ``"auto"`` is twice the mean degree weight (of 0.1, 0.3, 1, 3 and 10 times it, 1 and 3 took the fewest iterations
-    for q = 2 on Cora and digits; 2 lies between and was not timed itself), times
-    :math:`s^{q-2}` with s the root mean square of the column's trusted cells, which makes every iterate (not only
-    the limit) scale with the data.
+    ``"auto"`` is twice the mean degree weight (on Cora and digits 1 and 3 times it took the fewest iterations for
+    q = 2), times :math:`s^{q-2}` with s the root mean square of the column's trusted cells, which makes every iterate
+    (not only the limit) scale with the data.
     """
     if not isinstance(settings.gamma, str):
         return torch.as_tensor(settings.gamma, dtype=X.dtype, device=X.device).reshape(-1)

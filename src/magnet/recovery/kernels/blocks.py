@@ -43,12 +43,7 @@ class Matrix(NamedTuple):
 
 
 def run_blocks(
-    columns: int,
-    make_space: Callable[[], Space],
-    work: Callable[[int, Space], Done],
-    *,
-    threads: int | None,
-    cost: int,
+    columns: int, make_space: Callable[[], Space], work: Callable[[int, Space], Done], *, threads: int | None, cost: int
 ) -> list[Done]:
     """``work(first, space)`` for every block, several at a time.
 

@@ -80,14 +80,7 @@ def _mix(coefficients: Any, F: Any, position: Any, k: Any) -> Any:
 
 @jit
 def _ascend(
-    indptr: Any,
-    indices: Any,
-    doubled: Any,
-    coefficients: Any,
-    F: Any,
-    source: Any,
-    target: Any,
-    overwrite: Any,
+    indptr: Any, indices: Any, doubled: Any, coefficients: Any, F: Any, source: Any, target: Any, overwrite: Any
 ) -> Any:
     """The Chebyshev recurrence from ``T_0`` (in ``source``) to ``T_{m-1}``, its terms added to the bands.
 

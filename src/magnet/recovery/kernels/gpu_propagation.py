@@ -1,11 +1,5 @@
-r"""Weighted propagation on CUDA (Triton): the steps of :mod:`magnet.recovery.cg` in three launches each.
-
-With :math:`d = w + \lambda` (0 on cells that are fixed):
-
-.. math::
-    q &= d\,s - \lambda \hat A s, & \langle s, q \rangle \\
-    r &\leftarrow r - \alpha q, & \langle r, r / d \rangle, \; \langle r, r \rangle \\
-    U &\leftarrow U + \alpha s, \quad s \leftarrow r / d + \beta s
+"""Weighted propagation on CUDA (Triton): each of the three passes in :mod:`magnet.recovery.kernels.propagation` is a
+launch.
 
 Every program adds up its own rows; the sums of the programs are added in float64, always in the same order.
 """
