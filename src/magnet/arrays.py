@@ -150,12 +150,8 @@ def is_binary(x: Any) -> bool:
 
 def density(x: Any) -> float:
     """Share of the cells that are not zero."""
-    nodes, columns = x.shape
-    if is_sparse(x):
-        return to_scipy(x).nnz / max(1, nodes * columns)
-    if is_tensor(x):
-        return int(x.count_nonzero()) / max(1, x.numel())
-    return sum(int(np.count_nonzero(block)) for _, block in row_blocks(x)) / max(1, nodes * columns)
+    filled = to_scipy(x).nnz if is_sparse(x) else x.count_nonzero() if is_tensor(x) else np.count_nonzero(x)
+    return int(filled) / max(1, x.shape[0] * x.shape[1])
 
 
 def checksum(x: Any) -> str:
@@ -183,12 +179,10 @@ def _nonzeros(x: Any) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
             yield places + rows.start * columns, block.reshape(-1)[places]
         return
     matrix = to_scipy(x)
-    row = np.repeat(np.arange(x.shape[0], dtype=np.int64), np.diff(matrix.indptr))
-    places = row * columns + matrix.indices
     step = max(1, CELLS_PER_BLOCK // max(1, columns))
     for start in range(0, x.shape[0], step):
-        piece = slice(matrix.indptr[start], matrix.indptr[min(x.shape[0], start + step)])
-        yield places[piece], matrix.data[piece]
+        piece = matrix[start : start + step].tocoo()
+        yield (piece.row.astype(np.int64) + start) * columns + piece.col, piece.data
 
 
 def return_freed_memory() -> None:

@@ -67,7 +67,7 @@ class Surrogate:
 
     def initial(self, features: int, generator: torch.Generator) -> Weights:
         """Glorot-uniform weights, drawn on the CPU so that they do not depend on the device."""
-        return (self._glorot(features, self.hidden, generator), self._glorot(self.hidden, self.classes, generator))
+        return self._glorot(features, self.hidden, generator), self._glorot(self.hidden, self.classes, generator)
 
     def _glorot(self, rows: int, columns: int, generator: torch.Generator) -> torch.Tensor:
         bound = (6 / (rows + columns)) ** 0.5

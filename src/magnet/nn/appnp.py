@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import partial
 from typing import Any
 
 import torch
@@ -57,13 +58,10 @@ class Propagating(MLP):
         return self.whole_inputs(features, graph, nodes)
 
     def compute(self, inputs: Inputs) -> Tensor:
+        propagate = partial(self.propagate, inputs=inputs)
         if self.blocks is None:
-            return inputs.kept(self.propagate(self.perceptron(inputs.features), inputs))
-        first = self.layers[0]
-        h = self.propagate(first.shifted(inputs.features.linear(first.weight, self.dropout(input=True))), inputs)
-        for layer in list(self.layers)[1:]:
-            h = self.propagate(layer(self.dropout()(h.relu())), inputs)
-        return inputs.kept(h)
+            return inputs.kept(propagate(self.perceptron(inputs.features)))
+        return inputs.kept(self.perceptron(inputs.features, after=propagate))
 
 
 class APPNP(Propagating):

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 from magnet.framelets import FrameletTransform
 from magnet.recovery import recover
-
-LINEAR_FROM = 20  # softplus is the identity from here on, as in torch
 
 
 class FrameletDenoise(nn.Module):
@@ -44,8 +40,8 @@ class FrameletDenoise(nn.Module):
             raise ValueError(f"nu is {nu} and gamma {gamma}; both must be positive")
         self.steps = steps
         starts = [nu / 4**level for level in range(bands - 1)]
-        self.raw_nu = nn.Parameter(torch.tensor([_inverse_softplus(value) for value in starts]))
-        self.raw_gamma = nn.Parameter(torch.tensor([_inverse_softplus(gamma)]))
+        self.raw_nu = nn.Parameter(_inverse_softplus(starts))
+        self.raw_gamma = nn.Parameter(_inverse_softplus([gamma]))
 
     @property
     def nu(self) -> Tensor:
@@ -74,5 +70,6 @@ class FrameletDenoise(nn.Module):
         return result.x
 
 
-def _inverse_softplus(value: float) -> float:
-    return value if value > LINEAR_FROM else math.log(math.expm1(value))
+def _inverse_softplus(values: list[float]) -> Tensor:
+    y = torch.tensor(values, dtype=torch.float64)
+    return (y + torch.log(-torch.expm1(-y))).to(torch.get_default_dtype())

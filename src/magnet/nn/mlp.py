@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor
@@ -31,10 +32,10 @@ class MLP(Model):
     def compute(self, inputs: Inputs) -> Tensor:
         return self.perceptron(inputs.features)
 
-    def perceptron(self, features: Features) -> Tensor:
-        """The scores before any propagation, ``[n, S, classes]``."""
+    def perceptron(self, features: Features, after: Callable[[Tensor], Tensor] = lambda h: h) -> Tensor:
+        """The scores ``[n, S, classes]``; ``after`` is applied to the output of every layer."""
         first = self.layers[0]
-        h = first.shifted(features.linear(first.weight, self.dropout(input=True)))
+        h = after(first.shifted(features.linear(first.weight, self.dropout(input=True))))
         for layer in list(self.layers)[1:]:
-            h = layer(self.dropout()(h.relu()))
+            h = after(layer(self.dropout()(h.relu())))
         return h

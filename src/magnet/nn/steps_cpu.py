@@ -22,8 +22,9 @@ Csr = tuple[NDArray[np.int64], NDArray[np.int64], Floats]
 
 
 @jit
-def _product(starts: Any, columns: Any, values: Any, x: Any, width: Any, out: Any) -> None:
+def _product(matrix: Any, x: Any, width: Any, out: Any) -> None:
     """``out = matrix @ x``, a row at a time."""
+    starts, columns, values = matrix
     for i in range(starts.size - 1):
         for b in range(0, width, LANES):
             sums = splat(x.dtype.type(0))
@@ -39,7 +40,7 @@ def _appnp(h: Any, smooth: Any, delta: Any, width: Any, numbers: Any, steps: Any
     pulled = np.empty_like(h)
     z[:] = h
     for _ in range(steps):
-        _product(smooth[0], smooth[1], smooth[2], z, width, pulled)
+        _product(smooth, z, width, pulled)
         for at in range(0, h.size, LANES):
             store(z, at, load(pulled, at) * rest + load(h, at) * alpha)
 
@@ -51,7 +52,7 @@ def _air(h: Any, smooth: Any, delta: Any, width: Any, numbers: Any, steps: Any, 
     y = np.empty_like(h)
     f[:] = h
     for k in range(steps):
-        _product(smooth[0], smooth[1], smooth[2], f, width, y)
+        _product(smooth, f, width, y)
         for i in range(0, h.size, width):
             squares = splat(h.dtype.type(0))
             for at in range(i, i + width, LANES):
@@ -90,7 +91,7 @@ def _air_gradient(
                 of_move = load(for_f, at) * beta + load(moves, at) * along
                 store(for_move, at, of_move)
                 store(found, at, load(found, at) + (load(for_f, at) - of_move))
-        _product(smooth[0], smooth[1], smooth[2], for_move, width, for_f)
+        _product(smooth, for_move, width, for_f)
     for at in range(0, gradient.size, LANES):
         store(found, at, load(found, at) + load(for_f, at))
 
@@ -128,7 +129,7 @@ def _elastic(h: Any, smooth: Any, delta: Any, width: Any, numbers: Any, steps: A
     u, pulled, z = np.empty_like(h), np.zeros_like(h), np.zeros((delta[0].size - 1) * width, h.dtype)
     f[:] = h
     for k in range(steps):
-        _product(smooth[0], smooth[1], smooth[2], f, width, u)
+        _product(smooth, f, width, u)
         for at in range(0, h.size, LANES):
             y = load(h, at) * gamma + load(u, at) * rest
             store(f, at, y)
@@ -183,7 +184,7 @@ def _elastic_gradient(
             for_y = load(for_f, at) + load(moved, at) * beta
             store(for_u, at, for_y)
             store(found, at, load(found, at) + for_y * gamma)
-        _product(smooth[0], smooth[1], smooth[2], for_u, width, for_f)
+        _product(smooth, for_u, width, for_f)
         for at in range(0, gradient.size, LANES):
             store(for_f, at, load(for_f, at) * rest)
     for at in range(0, gradient.size, LANES):
@@ -216,30 +217,16 @@ class Steps(torch.autograd.Function):
     def forward(
         ctx: Any, h: Tensor, kernel: Kernel, operator: Sparse, delta: Sparse | None, numbers: Tensor, steps: int
     ) -> Tensor:
-        models, width = _padded(h)
-        rows = {APPNP_STEPS: 0, AIR_STEPS: h.shape[0], ELASTIC_STEPS: delta.shape[0] if delta else 0}[kernel]
-        kept = np.empty((len(models), steps if ctx.needs_input_grad[0] else 0, rows * width), np.float32)
-        smooth, edges, of_model = _csr(operator.matrix), _csr((delta or operator).matrix), numbers.numpy()
-        found = np.empty_like(models)
-        ctx.given, ctx.kept = (kernel, _csr(operator.transposed), edges, of_model, steps), kept
-
-        def one(s: int) -> None:
-            kernel.forward(models[s], smooth, edges, width, of_model[s], steps, kept[s], found[s])
-
-        _for_each_model(one, len(models))
-        return _unpadded(found, h)
+        nodes, models, classes = h.shape
+        rows = {APPNP_STEPS: 0, AIR_STEPS: nodes, ELASTIC_STEPS: delta.shape[0] if delta else 0}[kernel]
+        kept = np.empty((models, steps if ctx.needs_input_grad[0] else 0, rows * _width(classes)), np.float32)
+        edges, given = _csr((delta or operator).matrix), (numbers.numpy(), steps, kept)
+        ctx.kernel, ctx.given = kernel.backward, (_csr(operator.transposed), edges, *given)
+        return _each_model(kernel.forward, h, _csr(operator.matrix), edges, *given)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Any, ...]:
-        gradient, width = _padded(grads[0])
-        found = np.empty_like(gradient)
-        kernel, smooth, edges, of_model, steps = ctx.given
-
-        def one(s: int) -> None:
-            kernel.backward(gradient[s], smooth, edges, width, of_model[s], steps, ctx.kept[s], found[s])
-
-        _for_each_model(one, len(found))
-        return _unpadded(found, grads[0]), None, None, None, None, None
+        return _each_model(ctx.kernel, grads[0], *ctx.given), None, None, None, None, None
 
 
 def run(
@@ -250,31 +237,32 @@ def run(
     return found
 
 
-def _for_each_model(work: Callable[[int], None], models: int) -> None:
-    """Several models at a time, each on one thread, where torch would use several."""
+def _each_model(
+    work: Callable[..., None], h: Tensor, smooth: Csr, edges: Csr, numbers: Floats, steps: int, kept: Floats
+) -> Tensor:
+    """A kernel on ``h`` ``[n, S, classes]``, the classes padded with zeros to whole vectors: several models at a time,
+    each on one thread, where torch would use several."""
+    nodes, models, classes = h.shape
+    width = _width(classes)
+    padded = np.zeros((models, nodes, width), np.float32)
+    padded[:, :, :classes] = h.detach().numpy().transpose(1, 0, 2)
+    found = np.empty((models, nodes * width), np.float32)
+
+    def one(s: int) -> None:
+        work(padded[s].ravel(), smooth, edges, width, numbers[s], steps, kept[s], found[s])
+
     threads = min(torch.get_num_threads(), models)
     if threads == 1:
-        for s in range(models):
-            work(s)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, range(models)))
+        list(map(one, range(models)))
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(one, range(models)))
+    return torch.from_numpy(found.reshape(models, nodes, width)[:, :, :classes]).transpose(0, 1)
+
+
+def _width(classes: int) -> int:
+    return -(-classes // LANES) * LANES
 
 
 def _csr(matrix: Tensor) -> Csr:
     return matrix.crow_indices().numpy(), matrix.col_indices().numpy(), matrix.values().numpy()
-
-
-def _padded(h: Tensor) -> tuple[Floats, int]:
-    """``[n, S, classes]`` as ``[S, n * width]``, the classes padded with zeros to a multiple of ``LANES``, and that
-    width."""
-    nodes, models, classes = h.shape
-    width = -(-classes // LANES) * LANES
-    padded = np.zeros((models, nodes, width), np.float32)
-    padded[:, :, :classes] = h.detach().numpy().transpose(1, 0, 2)
-    return padded.reshape(models, -1), width
-
-
-def _unpadded(found: Floats, like: Tensor) -> Tensor:
-    nodes, models, classes = like.shape
-    return torch.from_numpy(found.reshape(models, nodes, -1)[:, :, :classes]).transpose(0, 1)

@@ -121,8 +121,8 @@ def fit(
     # the largest arrays of an epoch: the features, and the hidden layer of all models
     cells = features.stored + graph.num_nodes * model.hidden * count
     with memory.explained(model, count), threads_for(cells):
-        train = _Part.of("train", model, features, graph, y, train_mask, training=True)
-        val = _Part.of("val", model, features, graph, y, val_mask, training=False, same=train)
+        train = _Part.of("train", model, features, graph, y, train_mask)
+        val = _Part.of("val", model, features, graph, y, val_mask, same=train)
         run = _Training(model, optimizer, train, val, _Best(model, limits), max(limits))
         with run.quickly():
             for epoch in _epochs(max(limits), progress):
@@ -170,7 +170,6 @@ class _Part:
         graph: Graph,
         y: Tensor,
         mask: Tensor,
-        training: bool,
         same: _Part | None = None,
     ) -> _Part:
         masks = mask.cpu().bool()
@@ -184,7 +183,7 @@ class _Part:
         # If the models have different splits, every node is computed, so that the draws for dropout do not depend
         # on the splits of the other models.
         nodes = masks.nonzero().ravel().numpy() if masks.dim() == 1 else None
-        model.train(training)
+        model.train(same is None)
         shared = same is not None and nodes is None and same.whole and not any(model.p_input)
         inputs = same.inputs if same is not None and shared else model.prepare(features, graph, nodes)
         weight = masks[masks].float().unsqueeze(1) if masks.dim() == 1 else masks.T.float()
