@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
+import torch
 from torch import Tensor, nn
 
 from magnet.graph import Graph
 from magnet.nn.features import Features
 from magnet.nn.layers import BatchNorm
 from magnet.nn.model import Inputs, Model, Nodes
+from magnet.nn.sparse import Sparse
 
 
 class GCN(Model):
@@ -43,7 +48,24 @@ class GCN(Model):
         self.norms = nn.ModuleList(norms)
 
     def prepare(self, features: Features, graph: Graph, nodes: Nodes | None = None, once: bool = False) -> Inputs:
-        return self.hop_inputs(features, graph, nodes, len(self.layers), once, whole=len(self.norms) > 0)
+        """Each layer only where the next one looks. The first propagation is put into the features where that saves
+        work, which needs that they are not dropped."""
+        matrix, keep = graph.self_looped, None
+        if len(self.norms) and nodes is not None:  # the norms are over all nodes
+            keep, nodes = torch.as_tensor(nodes, device=self.like.device), None
+        fields: list[Nodes | None] = [nodes]
+        for _ in self.layers:
+            last = fields[-1]
+            fields.append(None if last is None else np.unique(matrix[last].indices))
+        parts = [_submatrix(matrix, to, source) for to, source in pairwise(fields)][::-1]
+        taken, propagated = features.take(fields[-1]), False
+        trained = features.dense is not None and features.dense.requires_grad
+        if not once and not trained and not self.dropout(input=True).active:
+            early = features.propagated(matrix if fields[-2] is None else matrix[fields[-2]])
+            if early.stored <= taken.stored + parts[0].nnz * features.count:
+                taken, propagated = early, True
+        operators = [Sparse.of(part, self.like, symmetric=nodes is None) for part in parts[int(propagated) :]]
+        return Inputs(taken, operators, propagated, keep)
 
     def compute(self, inputs: Inputs) -> Tensor:
         first = self.layers[0]
@@ -56,3 +78,8 @@ class GCN(Model):
         for layer, norm, operator in zip(list(self.layers)[1:], norms, operators, strict=True):
             h = layer.shifted(operator @ layer.product(self.dropout()(norm(h).relu())))
         return inputs.kept(h)
+
+
+def _submatrix(matrix: sp.csr_matrix, rows: Nodes | None, columns: Nodes | None) -> sp.csr_matrix:
+    part = matrix if rows is None else matrix[rows]
+    return part if columns is None else part[:, columns].tocsr()

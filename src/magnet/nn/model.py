@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
@@ -17,7 +16,7 @@ from magnet.checks import at_least
 from magnet.graph import Graph
 from magnet.nn.features import Features
 from magnet.nn.layers import Dropout, Linear
-from magnet.nn.sparse import Sparse, receptive_field
+from magnet.nn.sparse import Sparse
 
 Numbers = float | Sequence[float]
 Nodes = np.ndarray[Any, Any]
@@ -28,21 +27,13 @@ DROPOUT_SEED = 1 << 31
 
 @dataclass(eq=False)
 class Inputs:
-    """What a model computes from, made once and used in every epoch.
+    """What a model computes from, made once and used in every epoch."""
 
-    Args:
-        features: the features of the nodes that are needed.
-        operators: one propagation for each hop, the first to be applied in front.
-        propagated: whether the first propagation is already in the features.
-        keep: which rows of the output were asked for (None: all of them).
-        extra: what else a model prepares.
-    """
-
-    features: Features
-    operators: list[Sparse] = field(default_factory=list)
-    propagated: bool = False
-    keep: Tensor | None = None
-    extra: Any = None
+    features: Features  # of the nodes that are needed
+    operators: list[Sparse] = field(default_factory=list)  # one propagation for each hop, the first one in front
+    propagated: bool = False  # whether the first propagation is already in the features
+    keep: Tensor | None = None  # which rows of the output were asked for (None: all of them)
+    extra: Any = None  # what else a model prepares
 
     def kept(self, h: Tensor) -> Tensor:
         return h if self.keep is None else h[self.keep]
@@ -159,14 +150,8 @@ class Model(nn.Module):
 
     @abstractmethod
     def prepare(self, features: Features, graph: Graph, nodes: Nodes | None = None, once: bool = False) -> Inputs:
-        """What :meth:`compute` needs for the output of some nodes (None: all).
-
-        Args:
-            features: of all nodes.
-            graph: the graph.
-            nodes: whose output is wanted.
-            once: it will be used once, so that nothing is worth computing in advance.
-        """
+        """What :meth:`compute` needs for the output of some nodes (None: all). Where it will be used ``once``, nothing
+        is worth computing in advance."""
 
     @abstractmethod
     def compute(self, inputs: Inputs) -> Tensor:
@@ -190,33 +175,6 @@ class Model(nn.Module):
 
     # -- helpers of the models --------------------------------------------------------------------------------
 
-    def hop_inputs(
-        self, features: Features, graph: Graph, nodes: Nodes | None, hops: int, once: bool, whole: bool = False
-    ) -> Inputs:
-        """Inputs of a model with one propagation a layer: each layer only where the next one looks.
-
-        The first propagation is put into the features where that saves work, which needs that they are not dropped.
-        """
-        matrix = graph.self_looped
-        keep = None
-        if whole and nodes is not None:
-            keep, nodes = torch.as_tensor(nodes, device=self.like.device), None
-        fields: list[Nodes | None] = [nodes]
-        for _ in range(hops):
-            last = fields[-1]
-            fields.append(None if last is None else receptive_field(matrix, last))
-        parts = [_submatrix(matrix, to, source) for to, source in pairwise(fields)][::-1]
-        taken = features.take(fields[-1])
-        propagated = False
-        trained = features.dense is not None and features.dense.requires_grad
-        if hops and not once and not trained and not self.dropout(input=True).active:
-            early = features.propagated(matrix if fields[-2] is None else matrix[fields[-2]])
-            if early.stored <= taken.stored + parts[0].nnz * features.count:
-                taken, propagated = early, True
-        symmetric = nodes is None
-        operators = [Sparse.of(part, self.like, symmetric) for part in parts[int(propagated) :]]
-        return Inputs(taken, operators, propagated, keep)
-
     def whole_inputs(self, features: Features, graph: Graph, nodes: Nodes | None, extra: Any = None) -> Inputs:
         """Inputs of a model that looks far: the whole graph, and of its output the nodes that are wanted."""
         key = ("operator", self.like.dtype, self.like.device)
@@ -224,8 +182,3 @@ class Model(nn.Module):
             graph.cache[key] = Sparse.of(graph.self_looped, self.like, symmetric=True)
         keep = None if nodes is None else torch.as_tensor(nodes, device=self.like.device)
         return Inputs(features, [graph.cache[key]], keep=keep, extra=extra)
-
-
-def _submatrix(matrix: sp.csr_matrix, rows: Nodes | None, columns: Nodes | None) -> sp.csr_matrix:
-    part = matrix if rows is None else matrix[rows]
-    return part if columns is None else part[:, columns].tocsr()

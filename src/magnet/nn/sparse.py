@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -63,8 +62,3 @@ def incidence(graph: Graph) -> sp.csr_matrix:
     values = np.concatenate([root * scale[upper.row], -root * scale[upper.col]])
     places = (np.concatenate([edge, edge]), np.concatenate([upper.row, upper.col]))
     return sp.csr_matrix((values, places), shape=(upper.nnz, graph.num_nodes))
-
-
-def receptive_field(matrix: sp.csr_matrix, nodes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The nodes, in order, whose values ``(matrix @ h)[nodes]`` depends on."""
-    return np.unique(matrix[nodes].indices)
