@@ -98,12 +98,7 @@ def results_in_order(
     work: Callable[..., Any], shared: Any, arguments: Sequence[tuple[Any, ...]], address: str | None, threads: int = 1
 ) -> Iterator[Any]:
     """``work(shared, *arguments)`` of every piece, in the order of the pieces; without a cluster, on some threads, or
-    on one thread each when it is requested.
-
-    Example:
-        >>> list(results_in_order(pow, 2, [(3,), (5,)], None))
-        [8, 32]
-    """
+    on one thread each when it is requested."""
     if address is None:
         yield from in_threads(lambda piece: work(shared, *piece), arguments, threads)
         return

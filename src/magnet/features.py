@@ -27,26 +27,16 @@ Recovery = Literal["auto", "propagate", "framelet"]
 
 @dataclass(frozen=True, eq=False)
 class FeatureVerdict:
-    """Result of a detector, or of a given trust matrix, for the features of a graph.
+    """Result of a detector, or of a given trust matrix, for the features ``[n, d]`` of a graph."""
 
-    Args:
-        detector: the fitted detector; None where the trust was given.
-        columns: what the features are; None where that was not asked.
-        scores, probability: ``[n, d]``, how suspicious each cell is.
-        flagged: bool ``[n, d]``, the cells judged wrong.
-        trust: ``[n, d]``, 1 where the observed value is trusted.
-        share: estimated share of rows with something wrong.
-        gate: whether the graph carries information about the rows; None if not tested.
-    """
-
-    detector: Any
-    columns: Any
-    scores: Tensor
+    detector: Any  # fitted; None where the trust was given
+    columns: Any  # what the features are; None where that was not asked
+    scores: Tensor  # how suspicious each cell is, as the next
     probability: Tensor
-    flagged: Tensor
-    trust: Tensor
-    share: float
-    gate: Any
+    flagged: Tensor  # bool, the cells judged wrong
+    trust: Tensor  # 1 where the observed value is trusted
+    share: float  # estimated share of rows with something wrong
+    gate: Any  # whether the graph carries information about the rows; None if not tested
 
 
 def check_features(data: Any) -> Data:
@@ -152,16 +142,10 @@ def recover_features(
     options: dict[str, Any] | None = None,
     cluster: str | None = None,
 ) -> Tensor:
-    """``x`` with untrusted cells replaced by values recovered from the trusted ones.
+    """``x`` (NaN where a value is missing) with untrusted cells replaced by values recovered from the trusted ones.
 
-    Args:
-        x: features ``[n, d]``; NaN where a value is missing.
-        trust: ``[n, d]``, 1 = trusted.
-        graph: the graph.
-        recovery: ``"propagate"`` extends the trusted values harmonically over the graph, ``"framelet"`` is the paper's
-            sparse recovery. (default: ``"auto"``, which propagates)
-        options: further arguments of :func:`magnet.propagate` or :func:`magnet.recover`.
-        cluster: work on ranges of features as tasks of this Ray cluster. (default: none)
+    ``recovery="propagate"`` (or ``"auto"``) extends the trusted values harmonically over the graph, ``"framelet"`` is
+    the paper's sparse recovery; ``options`` are further arguments of the one or the other.
     """
     if bool((trust >= 1).all()):
         return x

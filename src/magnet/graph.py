@@ -95,12 +95,7 @@ class Graph:
 
     @classmethod
     def of(cls, graph: Any) -> Graph:
-        """Convert a graph in any form that :func:`edge_list` takes.
-
-        Example:
-            >>> Graph.of(sp.coo_matrix(([1.0], ([0], [2])), shape=(3, 3)))
-            Graph(num_nodes=3, num_edges=1, lambda_max=2)
-        """
+        """Convert a graph in any form that :func:`edge_list` takes."""
         if isinstance(graph, Graph):
             return graph
         edges, weights, names = edge_list(graph)

@@ -72,11 +72,8 @@ def corrupt_once(
     holds a digest of the clean features, the split and the options, so that different graphs never share a file.
 
     Args:
-        data: a graph; it is not modified.
-        kind: one of :data:`magnet.corruption.KINDS`.
-        seed: random seed. (default: ``0``)
+        data, kind, seed, options: as for :func:`corrupt`; ``device`` and ``progress`` do not change the result.
         folder: where the files are kept. (default: ``corrupted`` in the user's cache folder)
-        options: as for :func:`magnet.corruption.corrupt`; ``device`` and ``progress`` do not change the result.
     """
     check_options(kind, options)
     settings = {key: value for key, value in options.items() if key not in ("device", "progress") and value is not None}

@@ -61,8 +61,10 @@ class Corruption:
 
 
 def finish(data: Data, x: torch.Tensor, tolerance: float | None, **info: Any) -> Corruption:
-    """The result for new features ``x`` of ``data``."""
-    margin = tolerance_of(data) if tolerance is None else float(tolerance)
+    """The result for new features ``x``. A cell that moved by more than the tolerance is wrong (default: the paper's
+    tolerance for a known dataset, else 0)."""
+    entry = DATASETS.get(getattr(data, "name", None) or "")
+    margin = (0.0 if entry is None else entry.tolerance) if tolerance is None else float(tolerance)
     if not margin >= 0:
         raise ValueError(f"tolerance is {tolerance}; it must be 0 or more")
     cells = changed(data.x, x, margin)
@@ -94,12 +96,6 @@ def changed(old: torch.Tensor, new: torch.Tensor, tolerance: float = 0.0) -> tor
     return cells
 
 
-def tolerance_of(data: Data) -> float:
-    """By how much a cell must move to count as wrong: the paper's value for a known dataset, else 0."""
-    entry = DATASETS.get(getattr(data, "name", None) or "")
-    return entry.tolerance if entry is not None else 0.0
-
-
 def check_features(data: Data) -> tuple[int, int]:
     """``(nodes, features)`` of a graph whose features can be corrupted."""
     x = getattr(data, "x", None)
@@ -113,8 +109,6 @@ def check_features(data: Data) -> tuple[int, int]:
     return nodes, columns
 
 
-def check_share(name: str, value: float) -> float:
-    """``value`` if it is a share in (0, 1]."""
+def check_share(name: str, value: float) -> None:
     if not (isinstance(value, int | float | np.number) and 0 < value <= 1):
         raise ValueError(f"{name} is {value!r}; it must be above 0 and at most 1")
-    return float(value)

@@ -29,19 +29,12 @@ Weights = tuple[torch.Tensor, torch.Tensor]
 
 @dataclass(frozen=True, eq=False)
 class Surrogate:
-    """A linear GCN on a fixed graph.
+    """A linear GCN on a fixed graph."""
 
-    Args:
-        propagation: sparse ``A_hat``, ``[nodes, nodes]``.
-        train_rows: the rows of ``A_hat^2`` that belong to the training nodes, sparse.
-        train_columns: their transpose, sparse.
-        train: indices of the training nodes.
-    """
-
-    propagation: torch.Tensor
-    train_rows: torch.Tensor
-    train_columns: torch.Tensor
-    train: torch.Tensor
+    propagation: torch.Tensor  # A_hat, sparse
+    train_rows: torch.Tensor  # the rows of A_hat^2 that belong to the training nodes, sparse
+    train_columns: torch.Tensor  # their transpose, sparse
+    train: torch.Tensor  # indices of the training nodes
     classes: int
     hidden: int = 16
     steps: int = 100

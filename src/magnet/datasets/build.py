@@ -64,15 +64,8 @@ def random_split(
     Where that is more than half of a class, or more nodes than are left, the numbers shrink: at most half
     of each class trains, and validation gets a third of the rest.
 
-    Args:
-        y: class of every node ``[n]``.
-        per_class: training nodes of each class. (default: ``20``)
-        val: validation nodes. (default: ``500``)
-        test: test nodes. (default: ``1000``)
-        seed: of the draw. (default: ``0``)
-        in_order: take the validation nodes from the beginning of the order that the training nodes were drawn from.
-            The nodes of small classes are then used up: validation nodes have fewer of them than test nodes, or none.
-            (default: ``False``)
+    With ``in_order`` the validation nodes come from the beginning of the order that the training nodes were drawn from.
+    The nodes of small classes are then used up: validation nodes have fewer of them than test nodes, or none.
 
     Example:
         >>> train, val, test = random_split([0, 0, 0, 1, 1, 1] * 10, per_class=2, val=6, test=50)

@@ -23,42 +23,25 @@ DNCNN = "https://github.com/cszn/DnCNN/raw/master/testsets/BSD68"
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """Metadata of a dataset.
+    """Metadata of a dataset."""
 
-    Args:
-        name: what :func:`load` takes.
-        reader: the module of :mod:`magnet.datasets` that reads it.
-        nodes, features, classes: how many there are.
-        edges: how many, undirected, distinct and without self-loops.
-        kind: ``"binary"`` or ``"continuous"``.
-        low, high: the range of the features.
-        homophily: share of edges within a class (None where there are no classes).
-        splits: the splits in words.
-        num_splits: how many there are (None: one for every seed).
-        source: its raw files (None for embedded data).
-        tolerance: a changed cell counts as corrupted when it moved by more than this (the paper's figures).
-        candidates: size of the candidate set of attribute injection in the paper.
-        sparse: whether ``Data.x`` is a sparse CSR tensor by default.
-        stands_for: the dataset of the paper that this one replaces, if any.
-    """
-
-    name: str
-    reader: str
+    name: str  # what load() takes
+    reader: str  # the module of magnet.datasets that reads it
     nodes: int
-    edges: int
+    edges: int  # undirected, distinct and without self-loops
     features: int
-    classes: int
-    kind: str
-    low: float
+    classes: int  # 0 without labels
+    kind: str  # "binary" or "continuous"
+    low: float  # the range of the features
     high: float
-    homophily: float | None
-    splits: str
-    num_splits: int | None = 1
-    source: Source | None = None
-    tolerance: float = 0.0
-    candidates: int = 100
-    sparse: bool = False
-    stands_for: str = ""
+    homophily: float | None  # share of edges within a class (None where there are no classes)
+    splits: str  # in words
+    num_splits: int | None = 1  # None: one for every seed
+    source: Source | None = None  # its raw files (None for embedded data)
+    tolerance: float = 0.0  # a cell counts as corrupted when it moved by more than this (the paper's figures)
+    candidates: int = 100  # from which attribute injection chooses each row in the paper
+    sparse: bool = False  # whether x is a sparse CSR tensor by default
+    stands_for: str = ""  # the dataset of the paper that this one replaces, if any
 
     def found(self, root: str | os.PathLike[str] | None = None) -> Path | None:
         """The folder in which the raw files lie, or None."""

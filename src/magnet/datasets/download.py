@@ -27,19 +27,12 @@ TIMEOUT = 20.0  # seconds without an answer before a download gives up
 
 @dataclass(frozen=True)
 class Source:
-    """The raw files of one dataset.
+    """The raw files of one dataset."""
 
-    Args:
-        folders: locations of the files below a base folder; downloads go to the first.
-        files: file name -> address (empty where it cannot be downloaded alone).
-        archive: address of a zip file that holds all files, with the folder inside it that they are in.
-        remark: instructions for getting the files if they cannot be downloaded.
-    """
-
-    folders: tuple[str, ...]
-    files: Mapping[str, str]
-    archive: tuple[str, str] | None = None
-    remark: str = ""
+    folders: tuple[str, ...]  # where they may lie below a base folder; downloads go to the first
+    files: Mapping[str, str]  # file name -> address (empty where it cannot be downloaded alone)
+    archive: tuple[str, str] | None = None  # address of a zip file that holds all files, and their folder inside it
+    remark: str = ""  # how to get the files if they cannot be downloaded
 
     @property
     def can_download(self) -> bool:

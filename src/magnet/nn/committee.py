@@ -62,19 +62,15 @@ class _CandidateFeatures:
 
 @dataclass(eq=False)
 class Committee:
-    """Trains the members of one or several problems, as many at once as fit.
+    """Trains the members of one or several problems on graphs of one size, as many at once as fit.
 
     Args:
-        problems: problems on graphs of one size; shared values are computed once.
-        device: where to compute.
         initializations: networks of each kind on each candidate, with different random numbers. (default: ``1``)
         prune: the first kind of network tries every candidate, the others only the first and the best one.
             (default: ``True``)
         teach: train every network on the two best candidates once more, with the most confident predictions as labels
             (:func:`magnet.nn.voting.self_taught`), or cross-validate where that is not worth it and validation nodes
             are few; only where there are several kinds. (default: ``True``)
-        keep_models: keep the networks.
-        progress: show a progress bar over the members.
 
     After :meth:`train`: ``members[problem]``, and ``make_seconds[problem]``, the time spent on features.
     """

@@ -33,21 +33,16 @@ COLUMNS_AT_ONCE = 64  # of a matrix that is sorted or copied in double precision
 class Features:
     r"""``R`` feature matrices for ``S`` models, matrix r serving the models ``r S/R`` to ``(r + 1) S/R - 1``.
 
-    Args:
-        dense: ``[R, n, d]``, or None.
-        sparse: the R matrices woven into one of shape ``[n R, d R]``, row ``i R + r`` being row i of matrix r, so
-            that its product with weights ``[d, R, ...]`` is the layer's output ``[n, R, ...]`` as it lies in memory.
-        count: R.
-        shared: keep ``x @ weight`` of an evaluation for the training step that follows with the same weight.
-        known: cached values; None before the first evaluation.
+    Sparse ones are woven into one of shape ``[n R, d R]``, row ``i R + r`` being row i of matrix r, so that its product
+    with weights ``[d, R, ...]`` is the layer's output ``[n, R, ...]`` as it lies in memory.
     """
 
-    dense: Tensor | None
+    dense: Tensor | None  # [R, n, d]
     sparse: sp.csr_matrix | None
-    count: int
+    count: int  # R
     like: Tensor
-    shared: bool = False
-    known: Tensor | None = field(default=None, repr=False)
+    shared: bool = False  # keep x @ weight of an evaluation for the training step that follows with the same weight
+    known: Tensor | None = field(default=None, repr=False)  # what was kept; None before the first evaluation
     cache: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod

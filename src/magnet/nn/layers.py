@@ -14,13 +14,10 @@ LEVELS = 1 << 16
 
 
 class Linear(nn.Module):
-    r"""S linear layers, :math:`H_s W_s + b_s`.
+    r"""S linear layers, :math:`H_s W_s + b_s`, each drawn from its own generator.
 
-    Args:
-        inputs, outputs: widths.
-        generators: the models' random numbers.
-        kind: ``"glorot"`` (:math:`U(\pm\sqrt{6 / (in + out)})`, bias 0, as in GCN), or ``"uniform"``
-            (:math:`U(\pm 1/\sqrt{in})` for weight and bias, as in ``torch.nn.Linear``).
+    ``kind`` is ``"glorot"`` (:math:`U(\pm\sqrt{6 / (in + out)})`, bias 0, as in GCN), or ``"uniform"``
+    (:math:`U(\pm 1/\sqrt{in})` for weight and bias, as in ``torch.nn.Linear``).
     """
 
     def __init__(self, inputs: int, outputs: int, generators: Sequence[torch.Generator], kind: str = "uniform") -> None:
@@ -74,11 +71,8 @@ class Dropout:
     """Dropout of S models. Model s drops with probability ``p[s]`` by the numbers of its own generator, so that it
     drops the same units as if it were trained alone.
 
-    Args:
-        p: one probability for each model.
-        generators: one generator for each model.
-        shared: ``(models, which)`` where some models drop the same in every layer: only ``models`` draw, and model s
-            takes what the ``which[s]``-th of them drew. (default: each model has its own draw)
+    Where some models drop the same in every layer, ``shared`` is ``(models, which)``: only ``models`` draw, and model s
+    takes what the ``which[s]``-th of them drew.
     """
 
     def __init__(

@@ -58,26 +58,18 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Nodes to classify: one graph, its labels, and what may be tried.
-
-    Args:
-        inputs, outputs: numbers of features and of classes.
-        seed: seed of the networks.
-        candidates: features to choose from; the first are those that were observed.
-        recipes: networks to choose from; those of the first kind try every candidate.
-        own_split: whether other problems that are trained side by side have other masks.
-    """
+    """Nodes to classify: one graph, its labels, and what may be tried."""
 
     graph: Graph
     y: Tensor
     train_mask: Tensor
     val_mask: Tensor
-    inputs: int
-    outputs: int
+    inputs: int  # number of features
+    outputs: int  # number of classes
     seed: int
-    candidates: Sequence[Candidate]
-    recipes: Sequence[Recipe]
-    own_split: bool = False
+    candidates: Sequence[Candidate]  # features to choose from; the first are those that were observed
+    recipes: Sequence[Recipe]  # networks to choose from; those of the first kind try every candidate
+    own_split: bool = False  # whether other problems that are trained side by side have other masks
 
     @property
     def unlabeled(self) -> Tensor:
@@ -87,32 +79,21 @@ class Problem:
 
 @dataclass(eq=False)
 class Member:
-    """A trained network of a committee.
+    """A trained network of a committee."""
 
-    Attributes:
-        candidate, recipe: names of its features and of its network.
-        epoch, val_accuracy, val_loss: the best epoch on validation nodes, and the values there.
-        logits: class scores ``[n, classes]``.
-        seconds: its share of the time of its batch.
-        kind: the class of its network.
-        model: the network, if networks are kept.
-        temperature: calibrates its probabilities on validation nodes (:func:`magnet.nn.voting.calibration`).
-        held_out: labeled nodes, and its class scores for them when it was trained without them.
-    """
-
-    candidate: str
-    recipe: str
+    candidate: str  # the name of its features
+    recipe: str  # the name of its network
     seed: int
-    val_accuracy: float
+    val_accuracy: float  # on validation nodes at its best epoch, as the next
     val_loss: float
     epoch: int
-    logits: Tensor
-    seconds: float
-    kind: str = ""
+    logits: Tensor  # class scores [n, classes]
+    seconds: float  # its share of the time of its batch
+    kind: str = ""  # the class of its network
     settings: Mapping[str, Any] = field(default_factory=dict)
-    model: Model | None = None
-    temperature: float = 1.0
-    held_out: tuple[Tensor, Tensor] | None = None
+    model: Model | None = None  # if networks are kept
+    temperature: float = 1.0  # calibrates its probabilities on validation nodes
+    held_out: tuple[Tensor, Tensor] | None = None  # labeled nodes, and its scores for them when trained without them
 
     @property
     def name(self) -> str:

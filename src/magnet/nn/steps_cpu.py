@@ -194,11 +194,9 @@ def _elastic_gradient(
 class Kernel(NamedTuple):
     """The steps of one model and their gradient. Values are flat, ``[n * width]``.
 
-    Args:
-        forward: called with H, the operator, the incidence matrix, the width, the numbers of the model, how many steps
-            there are, the array ``[steps or 0, kept]`` for what the gradient needs, and the one for the result.
-        backward: the same with the gradient in the place of H, the transposed operator, and the array for the gradient
-            for H at the end.
+    Both are called with H (or the gradient), the operator (or its transpose), the incidence matrix, the width, the
+    numbers of the model, how many steps there are, the array ``[steps or 0, kept]`` for what the gradient needs, and
+    the array for the result (or the gradient for H).
     """
 
     forward: Callable[..., None]

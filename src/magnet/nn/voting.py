@@ -107,14 +107,9 @@ def label_shift(probability: Tensor, y: Tensor, targets: Tensor) -> tuple[Tensor
     (Amazon-Computers, whose validation nodes lack 3 of 10 classes: accuracy 80.8 instead of 79.3 % with random rows,
     82.0 instead of 81.1 with far ones.)
 
-    Args:
-        probability: class probabilities of the validation nodes ``[nodes, classes]``.
-        y: their classes ``[nodes]``.
-        targets: class probabilities of the nodes to classify ``[others, classes]``.
-
-    Returns:
-        Weights ``[nodes]`` that sum to 1, and the share of the nodes to classify whose class has a validation node;
-        None where the predicted classes of the two differ no more than by chance.
+    From class probabilities of the validation nodes, their classes, and class probabilities of the nodes to classify
+    (``targets``) follow weights ``[nodes]`` that sum to 1, and the share of the nodes to classify whose class has a
+    validation node; None where the predicted classes of the two differ no more than by chance.
     """
     classes = probability.shape[1]
     counts = torch.stack([torch.bincount(p.argmax(dim=1), minlength=classes) for p in (probability, targets)])
@@ -190,9 +185,9 @@ def standard_error(score: Tensor, weight: Tensor | None = None, covered: float =
 
     Args:
         score: ``[members, validation nodes]``, such as 1 where a member is right.
-        weight: weights of the nodes, summing to 1. (default: equal)
+        weight: of the nodes, summing to 1 (None: equal).
         covered: share of the nodes to classify that the validation nodes stand for; for the others the mean difference
-            may be as large as the difference at a node. (default: ``1``)
+            may be as large as the difference at a node.
     """
     weight = torch.full(score.shape[1:], 1 / score.shape[1], dtype=score.dtype) if weight is None else weight
     leader = score[(score @ weight).argmax()]

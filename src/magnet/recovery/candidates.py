@@ -28,17 +28,11 @@ PIECES, MIN_WIDTH = 24, 64
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """Features that may be used, computed when they are needed.
-
-    Args:
-        name: what they are called.
-        make: computes them.
-        is_new: whether nobody else holds what ``make`` returns, so that it may be changed. (default: ``False``)
-    """
+    """Features that may be used, computed when they are needed."""
 
     name: str
     make: Callable[[], Any]
-    is_new: bool = False
+    is_new: bool = False  # whether nobody else holds what make() returns, so that it may be changed
 
 
 def framelets(graph: Graph) -> FrameletTransform:
@@ -67,12 +61,9 @@ def repair_candidates(
     Args:
         x: features ``[n, d]``, dense.
         graph: the graph.
-        trust: 0 or 1, or bool, for each cell.
-        soft_trust: :math:`(1 - P)^2` for each cell.
-        lambdas: amounts of smoothing by propagation to offer. (default: ``(1, 3, 10, 30)``)
-        strengths: amounts of smoothing by the framelet recovery to offer. (default: ``(1,)``)
-        max_iter: iterations of the framelet recovery. (default: ``20``)
-        penalty: of the framelet recovery. (default: ``"element"``)
+        trust, soft_trust: 0 or 1, and :math:`(1 - P)^2`, for each cell.
+        lambdas, strengths: amounts of smoothing by propagation and by the framelet recovery to offer.
+        max_iter, penalty: of the framelet recovery.
 
     Example:
         >>> import torch

@@ -36,14 +36,6 @@ def conjugate_gradients(
 
     Returns:
         ``U``, the steps that each column took, and its relative residual.
-
-    Example:
-        >>> B = torch.tensor([[2.0, 1.0], [1.0, 3.0]])
-        >>> U, steps, left = conjugate_gradients(
-        ...     lambda u: B @ u, torch.tensor([[3.0], [4.0]]), torch.zeros(2, 1), torch.ones(2, 1), max_iter=2
-        ... )
-        >>> [round(float(u), 5) for u in U]
-        [1.0, 1.0]
     """
     tiny = torch.finfo(right.dtype).tiny
     U = start

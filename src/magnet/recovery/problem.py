@@ -93,22 +93,15 @@ class Problem:
         \min_U \; \sum_b \sum_{i,j} \nu_{b,j}\, d_i\, |(W_b U)_{ij}|^p
                  + \tfrac12 \sum_{i,j} \omega_{ij} |U_{ij} - X_{ij}|^q,
         \qquad \omega_{ij} = d_i M_{ij}^q.
-
-    Attributes:
-        X: ``[n, d]`` observations; any finite number where the trust is 0.
-        M: ``[n, d]`` trust.
-        d: ``[n, 1]`` degree weights (ones when they are off).
-        nu: ``[bands, d]`` or ``[bands, 1]`` penalty weights.
-        gamma: ``[d]`` or ``[1]`` step parameter of each column.
     """
 
     transform: FrameletTransform
     settings: Settings
-    X: Tensor
-    M: Tensor
-    d: Tensor
-    nu: Tensor
-    gamma: Tensor
+    X: Tensor  # [n, d] observations; any finite number where the trust is 0
+    M: Tensor  # [n, d] trust
+    d: Tensor  # [n, 1] degree weights (ones when they are off)
+    nu: Tensor  # [bands, d] or [bands, 1] penalty weights
+    gamma: Tensor  # [d] or [1] step parameter of each column
 
     @property
     def omega(self) -> Tensor:
@@ -149,7 +142,6 @@ class Prepared:
     problem: Problem
     start: Tensor
     observed: Tensor
-    trust: Tensor
     center: Tensor | None
     root: Tensor | None
 
@@ -166,7 +158,7 @@ class Prepared:
         if isolated.any():
             U = torch.where(torch.as_tensor(isolated, device=U.device).unsqueeze(1), self.observed, U)
         if self.problem.settings.keep_trusted:
-            U = torch.where(self.trust == 1, self.observed, U)
+            U = torch.where(self.problem.M == 1, self.observed, U)
         return U
 
 
@@ -199,7 +191,7 @@ def prepare(x: Tensor, trust: Tensor, transform: FrameletTransform, settings: Se
         gamma=step_parameter(settings, d, X, trust),
     )
     kept_values = observed if median is None else torch.where(torch.isfinite(x), x, observed)
-    return Prepared(problem, start, kept_values, trust, center, root)
+    return Prepared(problem, start, kept_values, center, root)
 
 
 def _within_trusted(x: Tensor, trust: Tensor) -> Tensor:

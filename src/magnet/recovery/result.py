@@ -17,19 +17,13 @@ SUMS = 6
 
 @dataclass(frozen=True)
 class Record:
-    """How some columns were solved.
+    """How some columns were solved. ``sums`` are ``[6, iterations]``, added over the columns after each iteration:
+    objective and the squared norms of primal, dual, WU, Z, Y. A column that has stopped keeps its last values."""
 
-    Attributes:
-        iterations, converged: of each column.
-        sums: ``[6, iterations]``, sums over the columns after each iteration: objective and the squared norms of
-            primal, dual, WU, Z, Y. A column that has stopped keeps its last values.
-        residual: the final relative residual of each column, without a history.
-    """
-
-    iterations: NDArray[np.int64]
+    iterations: NDArray[np.int64]  # of each column, as the next
     converged: NDArray[np.bool_]
     sums: NDArray[np.float64] = field(default_factory=lambda: np.zeros((SUMS, 0)))
-    residual: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    residual: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))  # final and relative, without a history
 
 
 @dataclass(frozen=True)

@@ -36,20 +36,12 @@ ORDINARY_BITS = {torch.float32: 40, torch.float64: 400}
 
 @dataclass(frozen=True)
 class Columns:
-    """A matrix ``[n, d]`` that hands out dense column ranges.
-
-    Attributes:
-        shape: ``(n, d)``.
-        dtype: the dtype in which it is handed out.
-        device: where the results are wanted.
-        is_tensor: whether the user gave a tensor (and expects one back).
-        read: ``read(first, last)`` gives ``[n, last - first]``.
-    """
+    """A matrix ``[n, d]`` that hands out dense column ranges: ``read(first, last)`` gives ``[n, last - first]``."""
 
     shape: tuple[int, int]
-    dtype: torch.dtype
-    device: torch.device
-    is_tensor: bool
+    dtype: torch.dtype  # in which it is handed out
+    device: torch.device  # where the results are wanted
+    is_tensor: bool  # whether the user gave a tensor (and expects one back)
     read: Callable[[int, int], Tensor]
 
 
@@ -130,11 +122,7 @@ def column_scales(x: Tensor, trust: Tensor, together: bool = False) -> Tensor | 
     """A power of two for each column ``[d]`` by which to divide it, or ``None`` where all are of an ordinary size.
 
     Norms are sums of squares: beyond about 1e18 (float32) they overflow, below 1e-19 they vanish. Dividing by a power
-    of two is exact. What counts is the largest trusted number of a column.
-
-    Args:
-        x, trust: some columns ``[n, d]``.
-        together: one scale for all columns. (default: ``False``)
+    of two is exact. What counts is the largest trusted number of a column (of all columns ``together``).
     """
     with torch.no_grad():
         usable = torch.where(torch.isfinite(x) & (trust > 0), x, torch.zeros((), dtype=x.dtype, device=x.device))

@@ -20,17 +20,11 @@ ENTRIES_AT_ONCE = 1 << 18
 
 @dataclass(frozen=True)
 class SparseFile:
-    """The entries of a sparse matrix column after column, in files that are mapped into memory.
+    """The entries of a sparse matrix ``[n, d]`` column after column, in files that are mapped into memory."""
 
-    Args:
-        values, rows: of the entries ``[nnz]``.
-        starts: where each column begins ``[d + 1]``.
-        shape: ``(n, d)``.
-    """
-
-    values: NDArray[Any]
+    values: NDArray[Any]  # [nnz], as the rows
     rows: NDArray[Any]
-    starts: NDArray[np.int64]
+    starts: NDArray[np.int64]  # [d + 1], where each column begins
     shape: tuple[int, int]
 
     @property

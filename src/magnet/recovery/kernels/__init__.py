@@ -27,13 +27,8 @@ KEEP = 1e30
 
 
 def choose_backend(backend: str, device: str, torch_only: Mapping[str, bool]) -> str:
-    """The implementation that runs.
-
-    Args:
-        backend: the requested backend: ``"auto"``, ``"torch"``, ``"numba"`` or ``"triton"``.
-        device: the type of the device that the features are on.
-        torch_only: what the kernels cannot do, in words, and whether it is asked for.
-    """
+    """The implementation that runs for features on a type of device; ``torch_only`` says in words what the kernels
+    cannot do, and whether it is asked for."""
     one_of("backend", backend, get_args(Backend))
     fused = "triton" if device == "cuda" else "numba"
     if backend not in ("auto", "torch", fused):

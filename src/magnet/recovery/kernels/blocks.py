@@ -45,13 +45,12 @@ class Matrix(NamedTuple):
 def run_blocks(
     columns: int, make_space: Callable[[], Space], work: Callable[[int, Space], Done], *, threads: int | None, cost: int
 ) -> list[Done]:
-    """``work(first, space)`` for every block, several at a time.
+    """``work(first, space)`` for every block (multiples of ``LANES``), several at a time.
 
     Args:
-        columns: how many columns there are; blocks start at multiples of ``LANES``.
         make_space: makes the arrays of one thread, which are used again for every block that it takes.
         work: handles one block; it must release the interpreter lock.
-        threads: (default: as many as torch uses and at most one per core; one where the work is small)
+        threads: None for as many as torch uses and at most one per core; one where the work is small.
         cost: cells times iterations.
     """
     starts = range(0, columns, LANES)

@@ -35,38 +35,23 @@ from magnet.recovery.kernels.simd import LANES, bits_of, jit, load, store
 
 
 class Limits(NamedTuple):
-    """The penalty of a block: at row i the threshold of a band is ``threshold * multiplier[i]``.
+    """The penalty of a block: at row i the threshold of a band is ``threshold * multiplier[i]``."""
 
-    Attributes:
-        multiplier: ``[n]``, the degree weight, or what the prox makes of it.
-        threshold: ``[bands, LANES]`` flat.
-        d: ``[n]``, the degree weight.
-        cost: ``[bands, LANES]`` flat, nu / gamma.
-    """
-
-    multiplier: NDArray[Any]
-    threshold: NDArray[Any]
-    d: NDArray[Any]
-    cost: NDArray[Any]
+    multiplier: NDArray[Any]  # [n], the degree weight, or what the prox makes of it
+    threshold: NDArray[Any]  # [bands, LANES] flat
+    d: NDArray[Any]  # [n], the degree weight
+    cost: NDArray[Any]  # [bands, LANES] flat, nu / gamma
 
 
 class Block(NamedTuple):
-    """Some columns: what they are fitted to, the iterate, and two blocks to work in.
+    """Some columns: what they are fitted to, the iterate, and blocks to work in."""
 
-    Attributes:
-        X: the observations.
-        weight: of the fidelity; see :func:`~magnet.recovery.kernels.maps.move`.
-        U: the start, and then the iterate.
-        spare: the U before (:func:`solve_fast` with inertia), or U as it was when a column stopped
-            (:func:`solve_tracked`).
-    """
-
-    X: NDArray[Any]
-    weight: NDArray[Any]
-    U: NDArray[Any]
+    X: NDArray[Any]  # the observations
+    weight: NDArray[Any]  # of the fidelity, see move in magnet.recovery.kernels.maps
+    U: NDArray[Any]  # the start, and then the iterate
     source: NDArray[Any]
     target: NDArray[Any]
-    spare: NDArray[Any]
+    spare: NDArray[Any]  # U before the step (solve_fast with inertia), or when a column stopped (solve_tracked)
 
 
 @jit

@@ -37,25 +37,19 @@ class _Nodes(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """The arrays of one thread, ``[n, LANES]`` flat; see the equations above.
+    """The arrays of one thread, ``[n, LANES]`` flat unless noted; see the equations above."""
 
-    Attributes:
-        known: the features, with medians where there are none; ``X`` the same as the system takes it.
-        evidence: ``[components, LANES]`` flat, the weight that each component has in each column.
-        median, scale: ``[LANES]``.
-    """
-
-    known: NDArray[Any]
+    known: NDArray[Any]  # the features, with medians where there are none
     w: NDArray[Any]
-    X: NDArray[Any]
+    X: NDArray[Any]  # the known features as the system takes them
     d: NDArray[Any]
     inverse: NDArray[Any]
     U: NDArray[Any]
     r: NDArray[Any]
     s: NDArray[Any]
     q: NDArray[Any]
-    evidence: NDArray[Any]
-    median: NDArray[Any]
+    evidence: NDArray[Any]  # [components, LANES], the weight that each component has in each column
+    median: NDArray[Any]  # [LANES], as the scale
     scale: NDArray[Any]
 
 

@@ -39,28 +39,19 @@ TABLED_Q = (1.05, 1.8)
 
 
 class Map(NamedTuple):
-    """How a scalar map is computed, as the kernels take it.
+    """How a scalar map is computed, as the kernels take it."""
 
-    Attributes:
-        how: ``SOFT``, ``HARD``, ``GENERAL``, ``QUADRATIC`` or ``TABLE``.
-        exponent: p or q.
-        cubics: ``[pieces, 4]`` flat, constant term first, for a place in [0, 1).
-        base, shift: piece = (bits of y >> shift) - base.
-        jump: the y up to which the prox is 0 (0 without a jump).
-        polish, below, above: Newton steps that follow within the table, below its first piece and above its last one.
-        simple: ``(0,)`` where p = 1 and q = 2: the length of a tuple is part of its type, so that the kernels of this
-            pair are compiled without the others' branches.
-    """
-
-    how: int
-    exponent: Any
-    cubics: NDArray[Any]
-    base: int
+    how: int  # SOFT, HARD, GENERAL, QUADRATIC or TABLE
+    exponent: Any  # p or q
+    cubics: NDArray[Any]  # [pieces, 4] flat, constant term first, for a place in [0, 1)
+    base: int  # piece = (bits of y >> shift) - base
     shift: int
-    jump: Any
-    polish: int = 0
+    jump: Any  # the y up to which the prox is 0 (0 without a jump)
+    polish: int = 0  # Newton steps that follow within the table, and below its first and above its last piece
     below: int = 0
     above: int = 0
+    # (0,) where p = 1 and q = 2: the length of a tuple is part of its type, so that the kernels of this pair are
+    # compiled without the others' branches
     simple: tuple[int, ...] = ()
 
 
