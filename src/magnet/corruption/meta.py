@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import torch
 from rich.console import Console
 from rich.progress import track
+from torch import Generator, Tensor
 from torch_geometric.data import Data
 
 from magnet.arrays import CELLS_PER_BLOCK, dense_x, is_binary, is_sparse, like
@@ -18,6 +20,8 @@ from magnet.corruption.surrogate import Surrogate
 # results/meta_attack.md has the measurement.
 CALIBRATED = {"cora": (575, 25), "citeseer": (4000, 10), "pubmed": (75, 2)}
 STEPS = 50  # number of meta-gradients where neither is given
+
+Ends = tuple[Tensor, Tensor]  # the least and the largest value of each column
 
 
 def meta_attack(
@@ -84,14 +88,15 @@ def meta_attack(
         )
 
     x = dense_x(data).detach().to(device).clone()
-    binary = is_binary(data.x)
-    low, high = (torch.zeros_like(x[0]), torch.ones_like(x[0])) if binary else (x.amin(dim=0), x.amax(dim=0))
-    generator = torch.Generator().manual_seed(seed)
+    ends = (torch.zeros_like(x[0]), torch.ones_like(x[0])) if is_binary(data.x) else (x.amin(dim=0), x.amax(dim=0))
+    generator = Generator().manual_seed(seed)
     if strategy == "random":
-        _change_at_random(x, low, high, budget, per_row, generator)
+        _change_at_random(x, ends, budget, per_row, generator)
     else:
         _check_labels(data)
-        _attack(data, x, low, high, budget, per_step, per_row, generator, progress, hidden=hidden, steps=train_steps)
+        counts = [per_step] * (budget // per_step) + [budget % per_step] * (budget % per_step > 0)
+        shown = track(counts, description="meta attack", disable=not progress, console=Console(stderr=True))
+        _attack(data, x, ends, shown, per_row, generator, hidden=hidden, steps=train_steps)
     new = like(x.cpu().numpy(), data.x) if is_sparse(data.x) else x.to(data.x.device)
     settings = {"flips_per_step": per_step, "train_steps": train_steps, "hidden": hidden}
     return finish(
@@ -107,45 +112,25 @@ def meta_attack(
 
 
 def _attack(
-    data: Data,
-    x: torch.Tensor,
-    low: torch.Tensor,
-    high: torch.Tensor,
-    budget: int,
-    per_step: int,
-    per_row: int | None,
-    generator: torch.Generator,
-    progress: bool,
-    **options: int,
+    data: Data, x: Tensor, ends: Ends, counts: Iterable[int], per_row: int | None, generator: Generator, **options: int
 ) -> None:
-    """Change ``budget`` cells of ``x`` in place."""
+    """Change so many cells of ``x`` in place in each step."""
     y = data.y.to(x.device)
     surrogate = Surrogate.build(data.edge_index, data.train_mask, int(y.max()) + 1, x, **options)
     labels = surrogate.predict(x, y, generator)
     touched = torch.zeros_like(x, dtype=torch.bool)
-    batches = [per_step] * (budget // per_step) + [budget % per_step] * (budget % per_step > 0)
-    console = Console(stderr=True)
-    for count in track(batches, description="meta attack", disable=not progress, console=console):
+    for count in counts:
         gradient = surrogate.meta_gradient(x, labels, surrogate.initial(x.shape[1], generator))
-        cells = _best_cells(x, gradient, low, high, touched, count, per_row)
-        column = cells % x.shape[1]
-        rising = gradient.view(-1)[cells] > 0
-        x.view(-1)[cells] = torch.where(rising, high[column], low[column])
+        cells = _best_cells(x, gradient, ends, touched, count, per_row)
+        low, high = (end[cells % x.shape[1]] for end in ends)
+        x.view(-1)[cells] = torch.where(gradient.view(-1)[cells] > 0, high, low)
         touched.view(-1)[cells] = True
 
 
-def _best_cells(
-    x: torch.Tensor,
-    gradient: torch.Tensor,
-    low: torch.Tensor,
-    high: torch.Tensor,
-    touched: torch.Tensor,
-    count: int,
-    per_row: int | None = None,
-) -> torch.Tensor:
+def _best_cells(x: Tensor, gradient: Tensor, ends: Ends, touched: Tensor, count: int, per_row: int | None) -> Tensor:
     """Flat places of the untouched cells with the largest first-order gain ``gradient * (end - x)``, at most as many of
     a row as its cap leaves."""
-    gains, places = [], []
+    (low, high), gains, places = ends, [], []
     rows = max(1, CELLS_PER_BLOCK // x.shape[1])
     for start in range(0, x.shape[0], rows):
         block = slice(start, start + rows)
@@ -165,9 +150,7 @@ def _best_cells(
     return torch.cat(places)[order]
 
 
-def _change_at_random(
-    x: torch.Tensor, low: torch.Tensor, high: torch.Tensor, budget: int, per_row: int | None, generator: torch.Generator
-) -> None:
+def _change_at_random(x: Tensor, ends: Ends, budget: int, per_row: int | None, generator: Generator) -> None:
     """Move ``budget`` random cells to the end of their column's range that is farther away."""
     cells = torch.randperm(x.numel(), generator=generator)
     if per_row is not None:  # the first ``per_row`` cells of each row, in the order of the draw
@@ -178,13 +161,15 @@ def _change_at_random(
         rank[order] = torch.arange(cells.numel()) - start[row[order]]
         cells = cells[rank < per_row]
     cells = cells[:budget].to(x.device)
-    column, value = cells % x.shape[1], x.view(-1)[cells]
-    x.view(-1)[cells] = torch.where(high[column] - value >= value - low[column], high[column], low[column])
+    value, (low, high) = x.view(-1)[cells], (end[cells % x.shape[1]] for end in ends)
+    x.view(-1)[cells] = torch.where(high - value >= value - low, high, low)
 
 
 def _check_budget(budget: int | None, cells: int) -> int:
     if budget is None:
-        raise ValueError(f"only {', '.join(CALIBRATED)} have a calibrated budget: say how many cells may change")
+        raise ValueError(
+            f"only {', '.join(CALIBRATED)} have a calibrated budget; give budget, the number of cells to change"
+        )
     if isinstance(budget, bool) or int(budget) != budget or budget < 1:
         raise ValueError(f"budget is {budget!r}; it must be a number of cells, at least 1")
     if budget > cells:
