@@ -14,6 +14,7 @@ from magnet.graph import Graph
 from magnet.nn.features import Features
 from magnet.nn.mlp import MLP
 from magnet.nn.model import Inputs, Nodes, Numbers
+from magnet.nn.sparse import Sparse
 
 #: The kernels for a CPU use one thread for each model. With one thread a training of ElasticGNN takes a third of the
 #: time that it takes with array operations (Cora, two models). More threads were not compared.
@@ -85,13 +86,17 @@ class APPNP(Propagating):
             raise ValueError(f"alpha is {alpha}; it must be in [0, 1]")
 
     def propagate(self, h: Tensor, inputs: Inputs) -> Tensor:
-        operator, alpha = inputs.operators[0], self.vector(self.alpha)
-        if cpu := steps_on_cpu(h):
-            return cpu.run(h, cpu.APPNP_STEPS, operator, alpha[0], self.steps)
-        start, z = alpha * h, h
-        for _ in range(self.steps):
-            z = (1 - alpha) * (operator @ z) + start
-        return z
+        return personalized(h, inputs.operators[0], self.vector(self.alpha), self.steps)
+
+
+def personalized(h: Tensor, operator: Sparse, alpha: Tensor, steps: int) -> Tensor:
+    """The steps of :class:`APPNP`."""
+    if cpu := steps_on_cpu(h):
+        return cpu.run(h, cpu.APPNP_STEPS, operator, alpha[0], steps)
+    start, z = alpha * h, h
+    for _ in range(steps):
+        z = (1 - alpha) * (operator @ z) + start
+    return z
 
 
 def steps_on_cpu(h: Tensor) -> Any:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from magnet.checks import one_of
 from magnet.graph import Graph
-from magnet.nn.appnp import Propagating, steps_on_cpu
+from magnet.nn.appnp import Propagating, personalized, steps_on_cpu
 from magnet.nn.features import Features
 from magnet.nn.model import Inputs, Nodes, Numbers
 from magnet.nn.sparse import Sparse, incidence
@@ -73,13 +73,10 @@ class ElasticGNN(Propagating):
     def propagate(self, h: Tensor, inputs: Inputs) -> Tensor:
         operator, delta = inputs.operators[0], inputs.extra
         gamma = self.vector([1 / (1 + value) for value in self.lambda2])
+        if not any(self.lambda1) or delta.shape[0] == 0:
+            return personalized(h, operator, gamma, self.steps)
         beta, radius = 1 / (2 * gamma), self.vector(self.lambda1)
         start, smooth = gamma * h, 1 - gamma
-        if not any(self.lambda1) or delta.shape[0] == 0:
-            for_l2 = h
-            for _ in range(self.steps):
-                for_l2 = start + smooth * (operator @ for_l2)
-            return for_l2
         if self.norm == "l21" and (cpu := steps_on_cpu(h)):
             return cpu.run(h, cpu.ELASTIC_STEPS, operator, torch.cat([gamma, radius], dim=2)[0], self.steps, delta)
         f, z, pulled = h, None, None  # pulled = gamma * delta^T Z
@@ -95,7 +92,7 @@ class ElasticGNN(Propagating):
         """Projection onto the ball of the dual norm: the proximal map of the conjugate penalty."""
         if self.norm == "l1":
             return torch.minimum(torch.maximum(z, -radius), radius)
-        # A length of zero has no direction; its gradient must not become NaN.
+        # a length of zero has no direction; its gradient must not become NaN
         square = z.square().sum(dim=2, keepdim=True)
         length = torch.where(square > 0, square, torch.ones_like(square)).sqrt()
         # not clamped afterwards: the gradient of radius / length overflows for the shortest differences
