@@ -128,8 +128,6 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.device = device
         self.progress = progress
 
-    # -- fitting ---------------------------------------------------------------------------------------------
-
     def fit(self, data: Data, y: Any = None) -> Self:
         """Clean the features of a graph and train on its labeled nodes.
 
@@ -151,7 +149,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         train, val = self._parts(data, codes >= 0)
         settings = self._settings()
         with return_memory_at_once(4 * data.x.numel()):
-            x, candidates = self._candidates(data, graph)
+            x, candidates, self.detector_, self.remark_ = self._candidates(data, graph)
             if self.scaling is None and has_dominant_column(x):
                 settings["scaling"] = "columns"
         recipes = recipes_of(self.model, settings, self.model_options, int(train.sum()))
@@ -192,7 +190,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _settings(self) -> dict[str, Any]:
         """The settings of the networks that were given."""
-        return {name: getattr(self, name) for name in SETTINGS if getattr(self, name) is not None}
+        return {name: value for name in SETTINGS if (value := getattr(self, name)) is not None}
 
     def _parts(self, data: Data, labeled: Tensor) -> tuple[Tensor, Tensor]:
         """Masks of the training and validation nodes."""
@@ -215,49 +213,43 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return train, val
 
-    def _candidates(self, data: Data, graph: Graph, repair: bool = True) -> tuple[Tensor, list[Candidate]]:
-        """The observed features and the candidate repairs."""
+    def _candidates(self, data: Data, graph: Graph, repair: bool = True) -> tuple[Tensor, list[Candidate], Any, str]:
+        """The observed features, the candidate repairs, the fitted detector, and why nothing is repaired."""
         x = dense_x(data).to(self._place())
         if x.dim() != 2 or x.shape[0] != graph.num_nodes:
             raise ValueError(f"x has shape {tuple(x.shape)}; it must be [{graph.num_nodes}, features]")
         complete = not any(bool(x[rows].isnan().any()) for rows in row_ranges(*x.shape))
         if not complete:
             x = propagate(x, (~x.isnan()).to(x), graph, lam=0.0).x
-        self.detector_, self.remark_ = None, ""
+        detector: Any = None
         sparse = data.x.layout != torch.strided and complete
         untouched = [Candidate(AS_IT_IS, lambda: data.x if sparse else x)]  # networks are faster on a sparse matrix
         if not repair or (isinstance(self.detector, str) and self.detector == "none"):
-            return x, untouched
+            return x, untouched, None, ""
         if isinstance(self.detector, Tensor | np.ndarray):
             trust = soft = torch.as_tensor(self.detector).to(x)
             if trust.shape != x.shape:
                 raise ValueError(f"detector is a trust matrix {tuple(trust.shape)}; it must be {tuple(x.shape)}")
         else:
-            self.detector_ = self._detector().fit(data)
-            gate = getattr(self.detector_, "gate_", None)
-            if gate is not None and not gate.open:
-                self.remark_ = f"left as it is: {gate.reason}"
-                return x, untouched
-            if isinstance(self.detector_, detection.Detector):
-                trust, soft = (part.to(x.device) for part in self.detector_.verdict_.trust_and_soft_trust())
-                self.detector_.verdict_.free_memory()
+            if isinstance(self.detector, str):
+                options = self.detector_options or {}
+                detector = detection.make(self.detector, seed=self.seed, device=self._place(), **options)
             else:
-                trust, soft = (
-                    torch.as_tensor(part).to(x) for part in (self.detector_.trust_, self.detector_.soft_trust_)
-                )
+                detector = clone(self.detector)
+            gate = getattr(detector.fit(data), "gate_", None)
+            if gate is not None and not gate.open:
+                return x, untouched, detector, f"left as it is: {gate.reason}"
+            if isinstance(detector, detection.Detector):
+                trust, soft = (part.to(x.device) for part in detector.verdict_.trust_and_soft_trust())
+                detector.verdict_.free_memory()
+            else:
+                trust, soft = (torch.as_tensor(part).to(x) for part in (detector.trust_, detector.soft_trust_))
             return_freed_memory()
-        return x, [*untouched, *repair_candidates(x, graph, trust, soft, self.lambdas, self.strengths)[1:]]
-
-    def _detector(self) -> Any:
-        if not isinstance(self.detector, str):
-            return clone(self.detector)
-        options = dict(self.detector_options or {})
-        return detection.make(self.detector, seed=self.seed, device=self._place(), **options)
+        repairs = repair_candidates(x, graph, trust, soft, self.lambdas, self.strengths)[1:]
+        return x, [*untouched, *repairs], detector, ""
 
     def _place(self) -> torch.device:
         return torch.device(self.device or ("cuda" if torch.cuda.is_available() else "cpu"))
-
-    # -- predicting ------------------------------------------------------------------------------------------
 
     def predict_proba(self, data: Data | None = None) -> NDArray[np.float64]:
         """Probabilities ``[n, classes]``, in the order of ``classes_``.
@@ -274,11 +266,9 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         graph = _graph(data)
         if dense_x(data).shape[1] != self.n_features_in_:
             raise ValueError(f"x has {data.x.shape[1]} columns; the classifier was fitted on {self.n_features_in_}")
-        fitted_state = self.detector_, self.remark_
         needed = any(member.candidate != AS_IT_IS for member in self.members_)
-        _, candidates = self._candidates(data, graph, needed and not isinstance(self.detector, Tensor | np.ndarray))
-        self.detector_, self.remark_ = fitted_state
-        makes = {candidate.name: candidate.make for candidate in candidates}
+        repair = needed and not isinstance(self.detector, Tensor | np.ndarray)
+        makes = {candidate.name: candidate.make for candidate in self._candidates(data, graph, repair)[1]}
         total = torch.zeros((graph.num_nodes, len(self.classes_)), dtype=torch.float64)
         for name in dict.fromkeys(member.candidate for member in self.members_):
             x = makes.get(name, makes[AS_IT_IS])()
@@ -289,8 +279,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, data: Data | None = None) -> NDArray[Any]:
         """The most probable class of every node."""
-        most = self.predict_proba(data).argmax(axis=1)
-        return np.asarray(self.classes_[most])
+        return np.asarray(self.classes_[self.predict_proba(data).argmax(axis=1)])
 
     def score(self, data: Data, y: Any = None) -> float:
         """Accuracy on the nodes of ``test_mask``, or on all labeled nodes if there is none."""
@@ -321,8 +310,6 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if name.endswith("_") and not name.startswith("_"):
                 self._check_fitted()
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-
-    # -- files -----------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted classifier to an ``.npz`` file of plain arrays (no pickles)."""
@@ -371,9 +358,8 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.members_ = []
             for number, description in enumerate(described):
                 prefix = f"member.{number}."
-                state = {
-                    name[len(prefix) :]: torch.from_numpy(arrays[name]) for name in arrays if name.startswith(prefix)
-                }
+                own = [name for name in arrays if name.startswith(prefix)]
+                state = {name.removeprefix(prefix): torch.from_numpy(arrays[name]) for name in own}
                 self.members_.append(restored(description, state, MODELS, self.n_features_in_, len(self.classes_)))
         return self
 
@@ -410,5 +396,4 @@ def _labels(data: Data, y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         labeled &= labels != -1
         return labels, labeled
     labeled = np.array([label is not None and label == label for label in labels])
-    words = np.where(labeled, labels, "").astype(str)
-    return words, labeled
+    return np.where(labeled, labels, "").astype(str), labeled
