@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_type_hints
 
 import torch
 from torch import Tensor
@@ -57,12 +57,9 @@ class Settings:
     def __post_init__(self) -> None:
         prox.check_p(self.p)
         prox.check_q(self.q)
-        one_of("penalty", self.penalty, ("element", "group"))
-        one_of("coordinates", self.coordinates, ("plain", "degree"))
-        one_of("start", self.start, ("observed", "propagated"))
-        one_of("hard", self.hard, ("exact", "paper"))
-        one_of("inner", self.inner, ("closed", "cg", "gd"))
-        one_of("variant", self.variant, ("exact", "released"))
+        for name, kind in get_type_hints(Settings).items():
+            if words := get_args(kind):  # of a Literal
+                one_of(name, getattr(self, name), words)
         if isinstance(self.nu0, str):
             one_of("nu0", self.nu0, ("auto",))
         elif not isinstance(self.nu0, Tensor):

@@ -90,11 +90,7 @@ def trust_columns(value: Any, x: Columns) -> Columns:
     """The trust that belongs to ``x``; ``None`` is all ones, ``[n]`` and ``[n, 1]`` hold for whole rows."""
     n, d = x.shape
     if value is None:
-
-        def ones(first: int, last: int) -> Tensor:
-            return torch.ones(1, 1, dtype=x.dtype, device=x.device).expand(n, last - first)
-
-        return Columns(x.shape, x.dtype, x.device, x.is_tensor, ones)
+        value = torch.ones(1, 1, dtype=x.dtype, device=x.device).expand(n, 1)
     if isinstance(value, Tensor | np.ndarray) and value.ndim == 1:
         value = value[:, None]
     wrapped = columns(value, "trust")

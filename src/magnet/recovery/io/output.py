@@ -18,7 +18,7 @@ from torch import Tensor
 from magnet.framelets import FrameletTransform
 from magnet.graph import Graph
 from magnet.recovery.io.columns import Columns, is_path
-from magnet.recovery.result import SUMS, Record
+from magnet.recovery.result import Record
 
 #: Bytes hashed at a time: a memory map is never read as a whole.
 HASHED_AT_ONCE = 1 << 24
@@ -135,13 +135,8 @@ class FileOutput(ArrayOutput):
         for line in lines[1:]:
             try:
                 entry = json.loads(line if line.endswith(b"\n") else b"")
-                record = Record(
-                    np.array(entry["iterations"], dtype=np.int64),
-                    np.array(entry["converged"], dtype=bool),
-                    np.array(entry["sums"], dtype=np.float64).reshape(SUMS, -1),
-                    np.array(entry["residual"], dtype=np.float64),
-                )
-                self.records[int(entry["first"])] = record
+                first = int(entry.pop("first"))
+                self.records[first] = Record(**{name: np.array(value) for name, value in entry.items()})
             except (ValueError, KeyError, TypeError):
                 break
             whole += len(line)
