@@ -91,12 +91,8 @@ def judge_features(
     """Which cells of ``data.x`` are wrong.
 
     Args:
-        data: a PyG ``Data`` with ``x`` and ``edge_index``, or an object with these attributes.
         detector: a detector, or a given trust matrix ``[n, d]`` or ``[n]`` (1 = trusted).
-        columns: description of the features. (default: inferred from them)
-        trusted: cells, or rows, known to be right.
-        reference: a fitted detector whose column scales and thresholds are used.
-        cluster: work on ranges of features as tasks of this Ray cluster. (default: none)
+        columns, trusted, reference, cluster: see :meth:`magnet.detection.Detector.fit`.
     """
     if not hasattr(detector, "fit"):
         return _given(data, detector, columns)

@@ -69,14 +69,7 @@ def open_npz(path: str | os.PathLike[str]) -> Iterator[Any]:
 
 def map_npz(path: str | os.PathLike[str], names: Sequence[str]) -> dict[str, NDArray[Any]]:
     """Arrays of an ``.npz`` file as memory maps, which may be larger than memory. Compressed ones are unpacked to
-    temporary files (in ``TMPDIR``), which are gone when the arrays are.
-
-    Example:
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     np.savez(Path(folder) / "a.npz", x=np.arange(3))
-        ...     map_npz(Path(folder) / "a.npz", ["x"])["x"].tolist()
-        [0, 1, 2]
-    """
+    temporary files (in ``TMPDIR``), which are gone when the arrays are."""
     with zipfile.ZipFile(path) as archive:
         return {name: _map_member(Path(path), archive, archive.getinfo(f"{name}.npy")) for name in names}
 
@@ -124,14 +117,7 @@ def read_object(text: str | bytes) -> dict[str, Any]:
 
 
 def read_csr(values: Any, indices: Any, indptr: Any, shape: Any) -> sp.csr_matrix:
-    """A CSR matrix of arrays from a file, every index of it checked.
-
-    Example:
-        >>> read_csr(np.ones(1), np.array([7]), np.array([0, 1]), (1, 3))
-        Traceback (most recent call last):
-        ...
-        ValueError: a sparse matrix of shape [1, 3] has column indices from 7 to 7
-    """
+    """A CSR matrix of arrays from a file, every index of it checked."""
     values, indices, indptr, shape = (np.asarray(part) for part in (values, indices, indptr, shape))
     size = check_csr(values, indices, indptr, shape)
     return sp.csr_matrix((values, indices.astype(np.int64), indptr.astype(np.int64)), shape=size)

@@ -78,7 +78,7 @@ def test_a_million_nodes_in_under_a_minute() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"nodes": 1}, "2, 1 and 1 are the smallest"),
+        ({"nodes": 1}, "at least 2, 1 and 1 are needed"),
         ({"homophily": 1.2}, "homophily is 1.2"),
         ({"average_degree": 900}, "average_degree is 900"),
         ({"kind": "words"}, "kind is 'words'"),

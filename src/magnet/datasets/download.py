@@ -69,7 +69,8 @@ def find_or_download(name: str, source: Source, root: str | os.PathLike[str] | N
             _download_archive(*source.archive, target, missing)
         else:
             for file in missing:
-                download(source.files[file], target / file, known_checksums().get(_key(source, file)))
+                known = known_checksums().get(f"{source.folders[0]}/{file}")
+                download(source.files[file], target / file, known)
     except OSError as error:
         reason = getattr(error, "reason", None) or error
         raise FileNotFoundError(f"{name}: download failed ({reason}); {_where(source, root, missing)}") from None
@@ -125,10 +126,6 @@ def known_checksums() -> dict[str, str]:
     """Published SHA-256 sums of raw files, by their path below a base folder."""
     lines = Path(__file__).with_name("checksums.txt").read_text(encoding="ascii").splitlines()
     return {path: digest for digest, path in (line.split(maxsplit=1) for line in lines)}
-
-
-def _key(source: Source, file: str) -> str:
-    return f"{source.folders[0]}/{file}"
 
 
 def _where(source: Source, root: str | os.PathLike[str] | None, missing: list[str]) -> str:

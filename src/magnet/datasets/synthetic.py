@@ -66,7 +66,7 @@ def synthetic(
         (500, 30, 2500)
     """
     if nodes < 2 or features < 1 or not 1 <= classes <= nodes:
-        raise ValueError(f"{nodes} nodes, {features} features, {classes} classes: 2, 1 and 1 are the smallest")
+        raise ValueError(f"{nodes} nodes, {features} features, {classes} classes; at least 2, 1 and 1 are needed")
     if not 0 <= homophily <= 1 or (classes == 1 and homophily < 1):
         raise ValueError(f"homophily is {homophily}; it must be in [0, 1], and 1 where there is one class")
     if not 0 <= average_degree <= (nodes - 1) / 4:

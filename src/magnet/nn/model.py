@@ -65,11 +65,8 @@ class Model(nn.Module):
         seeds: int | Sequence[int] = 0,
     ) -> None:
         super().__init__()
-        if min(in_channels, out_channels, hidden) < 1:
-            raise ValueError(
-                f"in_channels, out_channels and hidden are {in_channels}, {out_channels} and {hidden}; "
-                "each must be at least 1"
-            )
+        for name, width in (("in_channels", in_channels), ("out_channels", out_channels), ("hidden", hidden)):
+            at_least(name, width, 1)
         self.single = isinstance(seeds, int)
         self.seeds = [seeds] if isinstance(seeds, int) else [int(seed) for seed in seeds]
         if not self.seeds:
@@ -111,8 +108,6 @@ class Model(nn.Module):
         """Copies and pickles omit caches and random generators, which cannot be copied and are created anew."""
         return {**self.__dict__, "_start": [], "_running": [], "_vectors": {}}
 
-    # -- random numbers --------------------------------------------------------------------------------------
-
     @property
     def generators(self) -> list[torch.Generator]:
         """One stream of random numbers for each model, on the model's device."""
@@ -146,8 +141,6 @@ class Model(nn.Module):
             self._kinds = torch.tensor([kinds.index(stream) for stream in streams], device=self.like.device)
         return [streams.index(kind) for kind in kinds], self._kinds
 
-    # -- what a model says ------------------------------------------------------------------------------------
-
     @abstractmethod
     def prepare(self, features: Features, graph: Graph, nodes: Nodes | None = None, once: bool = False) -> Inputs:
         """What :meth:`compute` needs for the output of some nodes (None: all). Where it will be used ``once``, nothing
@@ -172,8 +165,6 @@ class Model(nn.Module):
         inputs = self.prepare(features, Graph.from_edges(edge_index, features.nodes, edge_weight), once=True)
         scores = self.compute(inputs).transpose(0, 1)
         return scores[0] if self.single else scores
-
-    # -- helpers of the models --------------------------------------------------------------------------------
 
     def whole_inputs(self, features: Features, graph: Graph, nodes: Nodes | None, extra: Any = None) -> Inputs:
         """Inputs of a model that looks far: the whole graph, and of its output the nodes that are wanted."""

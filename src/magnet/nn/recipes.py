@@ -1,14 +1,11 @@
 """Default settings of the networks, made to hold for features of any kind and density.
 
-The published settings of APPNP, ElasticGNN and AirGNN are for bags of about twenty words whose rows are divided by
-their sum. On Amazon-Computers, with 267 words in a row, the rows become so short that weight decay keeps the network
-from fitting (test accuracy 39 % after 200 epochs with APPNP's published settings, on untouched data). Here the
-features are scaled by one factor to a total variance of 1 (:func:`magnet.nn.features.unit_scaled`), so that one
-weight decay suits all of them.
+Features are scaled by one factor to a total variance of 1 (:func:`magnet.nn.features.unit_scaled`), so that one weight
+decay suits all of them. With rows divided by their sum, as published, weight decay keeps APPNP from fitting
+Amazon-Computers, whose rows have 267 words (test accuracy 39 %).
 
-ElasticGNN's published penalties of 3 smooth the small scores of an untrained network into one constant on dense
-graphs, and it never learns (synthetic graph of 240 nodes with mean degree 8: accuracy 30 % with 3 and 3, 99 % with 1
-and 1, at every weight decay): hence 1 and 1.
+ElasticGNN's penalties are 1 and 1: the published 3 and 3 smooth the small scores of an untrained network into one
+constant on dense graphs (synthetic graph of 240 nodes with mean degree 8: accuracy 30 % instead of 99 %).
 """
 
 from __future__ import annotations
@@ -71,11 +68,10 @@ _OWN: dict[str, dict[str, Any]] = {
     "airgnn": {"amplitude": 0.5, "steps": 10, "blocks": None},
 }
 
-#: What a network by itself tries on validation, each with every weight decay. How much to smooth depends on the graph
-#: and on how many rows are wrong: with random rows, ElasticGNN's penalties of 1 alone are 7 (CiteSeer) to 15 points
-#: (Coauthor-CS) below tuned ones, AirGNN's amplitude of 0.5 alone 6 on CiteSeer and 9 on PubMed; with these at most 4
-#: (APPNP on Amazon-Computers; ``results/defaults.md``). Chosen on repetitions 20 to 22 of seven graphs. The members of
-#: a committee have the settings above: the repairs differ in smoothing already.
+#: What a network by itself tries on validation, each with every weight decay: how much to smooth depends on the graph
+#: and on how many rows are wrong. (With random rows, ElasticGNN and AirGNN are 6 to 15 points below tuned ones with the
+#: settings above alone, at most 4 with these; ``results/defaults.md``. Chosen on repetitions 20 to 22 of seven graphs.)
+#: The members of a committee have the settings above: the repairs differ in smoothing already.
 _ALONE: dict[str, tuple[dict[str, Any], ...]] = {
     "appnp": ({"alpha": 0.05}, {"alpha": 0.1}, {"alpha": 0.2}),
     "elasticgnn": tuple({"lambda1": a, "lambda2": b} for a, b in ((1.0, 1.0), (9.0, 3.0), (0.0, 9.0))),
