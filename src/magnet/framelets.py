@@ -208,7 +208,7 @@ class FrameletTransform:
 
     def analysis(self, x: torch.Tensor) -> torch.Tensor:
         """Framelet coefficients ``W x`` of ``x`` ``[n, d]``: ``[bands, n, d]``."""
-        self._check(x, (self.num_nodes,), "x", "[nodes, features]")
+        _check(x, "x", "[nodes, features]", self.num_nodes)
         if self.method == "exact":
             g, vectors = self._exact_operators(x)
             return vectors @ (g.unsqueeze(-1) * (vectors.T @ x))
@@ -227,8 +227,7 @@ class FrameletTransform:
 
     def synthesis(self, coefficients: torch.Tensor) -> torch.Tensor:
         """The adjoint ``W^T v`` of ``v`` ``[bands, n, d]``: ``[n, d]``; it inverts :meth:`analysis`."""
-        shape = (self.num_bands, self.num_nodes)
-        self._check(coefficients, shape, "coefficients", "[bands, nodes, features]")
+        _check(coefficients, "coefficients", "[bands, nodes, features]", self.num_bands, self.num_nodes)
         if self.method == "exact":
             g, vectors = self._exact_operators(coefficients)
             return vectors @ (g.unsqueeze(-1) * (vectors.T @ coefficients)).sum(0)
@@ -270,18 +269,19 @@ class FrameletTransform:
         g = torch.as_tensor(self.kernels(eigenvalues), dtype=like.dtype, device=like.device)
         return g, torch.as_tensor(vectors, dtype=like.dtype, device=like.device)
 
-    def _check(self, value: torch.Tensor, leading: tuple[int, ...], name: str, axes: str) -> None:
-        if not isinstance(value, torch.Tensor) or not value.is_floating_point():
-            raise ValueError(f"{name} must be a floating-point tensor {axes}")
-        if value.dim() != len(leading) + 1 or tuple(value.shape[:-1]) != leading:
-            found, wanted = list(value.shape), ", ".join(map(str, leading))
-            raise ValueError(f"{name} has shape {found}; it must be {axes} = [{wanted}, features]")
-
     def __repr__(self) -> str:
         return (
             f"FrameletTransform({self.graph!r}, bank={self.bank.name!r}, levels={self.levels}, "
             f"degree={self.degree}, method={self.method!r})"
         )
+
+
+def _check(value: torch.Tensor, name: str, axes: str, *leading: int) -> None:
+    if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+        raise ValueError(f"{name} must be a floating-point tensor {axes}")
+    if tuple(value.shape[:-1]) != leading:
+        found, wanted = list(value.shape), ", ".join(map(str, leading))
+        raise ValueError(f"{name} has shape {found}; it must be {axes} = [{wanted}, features]")
 
 
 class _Product(torch.autograd.Function):

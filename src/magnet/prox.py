@@ -4,8 +4,12 @@ Each function returns, elementwise,
 
 .. math:: \mathrm{prox}(z) = \arg\min_x \; \tfrac12 (x - z)^2 + \phi(x),
 
-states its :math:`\phi`, takes per-element weights ``t >= 0`` that broadcast against ``z``, and is tested
-against brute-force minimization on a grid. All are differentiable wherever the map itself is.
+states its :math:`\phi`, and is tested against brute-force minimization on a grid. All are differentiable wherever the
+map itself is.
+
+Args:
+    z: where the map is taken.
+    t: the weight, at least 0; broadcasts against ``z``.
 """
 
 from __future__ import annotations
@@ -26,10 +30,6 @@ Hard = Literal["exact", "paper"]
 def soft(z: Tensor, t: Tensor | float) -> Tensor:
     r""":math:`\phi(x) = t |x|`: :math:`\mathrm{sign}(z) \max(|z| - t, 0)`.
 
-    Args:
-        z: where the map is taken.
-        t: the weight, at least 0; broadcasts against ``z``.
-
     Example:
         >>> soft(torch.tensor([-3.0, 0.5, 2.0]), 1.0).tolist()
         [-2.0, 0.0, 1.0]
@@ -44,8 +44,6 @@ def hard(z: Tensor, t: Tensor | float, convention: Hard = "exact") -> Tensor:
     not the prox of this :math:`\phi` (it is the one of :math:`t^2/2\,[x \ne 0]`).
 
     Args:
-        z: where the map is taken.
-        t: the weight, at least 0; broadcasts against ``z``.
         convention: ``"exact"`` or ``"paper"``. (default: ``"exact"``)
     """
     t = torch.as_tensor(t, dtype=z.dtype, device=z.device)
@@ -58,10 +56,6 @@ def half(z: Tensor, t: Tensor | float) -> Tensor:
 
     .. math:: \tfrac23 z \Bigl(1 + \cos\bigl(\tfrac{2\pi}3 - \tfrac23 \arccos(\tfrac t4 (|z|/3)^{-3/2})\bigr)\Bigr)
         \quad\text{for } |z| > \tfrac32 t^{2/3}, \text{ else } 0.
-
-    Args:
-        z: where the map is taken.
-        t: the weight, at least 0; broadcasts against ``z``.
     """
     t = torch.as_tensor(t, dtype=z.dtype, device=z.device)
     size = z.abs()
@@ -77,10 +71,6 @@ def two_thirds(z: Tensor, t: Tensor | float) -> Tensor:
 
     With :math:`y = x^{1/3}` the stationarity :math:`x + \tfrac23 t x^{-1/3} = |z|` is the quartic
     :math:`y^4 - |z| y + \tfrac23 t = 0`, whose largest root Ferrari's formula gives.
-
-    Args:
-        z: where the map is taken.
-        t: the weight, at least 0; broadcasts against ``z``.
     """
     t = torch.as_tensor(t, dtype=z.dtype, device=z.device)
     size = z.abs()
@@ -108,8 +98,6 @@ def lp(z: Tensor, t: Tensor | float, p: float, convention: Hard = "exact") -> Te
     Zuo et al., ICCV 2013).
 
     Args:
-        z: where the map is taken.
-        t: the weight, at least 0; broadcasts against ``z``.
         p: the exponent, in [0, 1].
         convention: threshold of p = 0, as for :func:`hard`. (default: ``"exact"``)
     """
@@ -150,8 +138,6 @@ def lq(z: Tensor, t: Tensor | float, q: float) -> Tensor:
     :math:`|z|/\tau` (convex, so from the right): both are monotone and need no safeguard.
 
     Args:
-        z: where the map is taken.
-        t: the weight, at least 0; broadcasts against ``z``.
         q: the exponent, in [1, 2].
     """
     check_q(q)

@@ -54,11 +54,11 @@ def entries(text: str) -> list[str]:
 
 
 def documented(kind: Any) -> list[str]:
-    """Entries of a callable; a class may leave what it inherits to its parents."""
-    parents = inspect.getmro(kind) if inspect.isclass(kind) else (kind,)
-    return [
-        name for parent in parents if parent.__module__.startswith("magnet") for name in entries(parent.__doc__ or "")
-    ]
+    """Entries of a callable; a class may leave what it inherits to its parents, a function what all of them take to
+    its module."""
+    parents = inspect.getmro(kind) if inspect.isclass(kind) else (kind, inspect.getmodule(kind))
+    ours = [parent for parent in parents if inspect.ismodule(parent) or parent.__module__.startswith("magnet")]
+    return [name for parent in ours for name in entries(parent.__doc__ or "")]
 
 
 @pytest.mark.parametrize(("name", "found"), list(listed()), ids=lambda value: value if isinstance(value, str) else "")

@@ -82,7 +82,8 @@ def inject_attributes(
         donors = _farthest(data.x, targets, pool)
     source = np.arange(nodes)
     source[targets] = donors
-    x = _take_rows(data.x, source)
+    x = data.x
+    x = like(to_scipy(x)[source], x) if is_sparse(x) else x[torch.from_numpy(source).to(x.device)]
     if broken:
         x = _broken(x, targets, broken, rng)
     return finish(
@@ -112,12 +113,6 @@ def _broken(x: torch.Tensor, rows: IntArray, share: float, rng: np.random.Genera
 def _others(targets: IntArray, draws: IntArray) -> IntArray:
     """Map draws from ``nodes - 1`` values to nodes other than the target of their row."""
     return draws + (draws >= targets[:, None])
-
-
-def _take_rows(x: torch.Tensor, rows: IntArray) -> torch.Tensor:
-    if is_sparse(x):
-        return like(to_scipy(x)[rows], x)
-    return x[torch.from_numpy(rows).to(x.device)]
 
 
 def _farthest(x: torch.Tensor, targets: IntArray, pool: IntArray) -> IntArray:

@@ -178,8 +178,7 @@ class Committee:
         with _bar(len(jobs), self.progress) as advance:
             for group in shapes.values():
                 matrices = list(dict.fromkeys(job.candidate for job in group))
-                limit = self._most({id(self.problems[job.problem].candidates) for job in group}, self._width(group[0]))
-                limit = self._within_memory(limit, group)
+                limit = self._matrices_at_once(group)
                 for start in range(0, len(matrices), limit):
                     some = set(matrices[start : start + limit])
                     part = [job for job in group if job.candidate in some]
@@ -190,27 +189,25 @@ class Committee:
         """The number of columns of a job's features. Repaired features are dense: they are reduced where that saves
         most of the work."""
         problem = self.problems[job.problem]
-        components = job.recipe.components
+        components = int(job.recipe.settings.get("components") or 0)
         small = MIN_REDUCTION * components > min(problem.inputs, problem.graph.num_nodes)
         as_it_is = job.candidate.name == AS_IT_IS
         return problem.inputs if not components or small or as_it_is else components
 
-    def _most(self, problems: set[int], width: int) -> int:
-        """How many feature matrices to hold at once: as many as fit on a GPU, where launching kernels takes the time,
-        and of reduced ones everywhere; otherwise one for each problem."""
-        first = self.problems[0]
-        if self.device.type == "cpu" and width == first.inputs:
-            return len(problems)
-        size = 4 * first.graph.num_nodes * width
-        return max(min(len(problems), MIN_MATRICES), available(self.device) // FEATURE_SHARE // size)
-
-    def _within_memory(self, limit: int, jobs: Sequence[_Job]) -> int:
-        """How many feature matrices to train on at once, so that what the networks keep is not far larger than the
-        features of one problem."""
-        if self.device.type != "cpu" or len({id(problem.candidates) for problem in self.problems}) > 1:
+    def _matrices_at_once(self, jobs: Sequence[_Job]) -> int:
+        """How many feature matrices to train on at once: as many as fit on a GPU, where launching kernels takes the
+        time, and of reduced ones everywhere; otherwise one for each list of candidates. On a CPU, what the networks of
+        one problem keep should not be far larger than its features."""
+        first, width, on_cpu = self.problems[0], self._width(jobs[0]), self.device.type == "cpu"
+        lists = len({id(self.problems[job.problem].candidates) for job in jobs})
+        limit = lists
+        if not on_cpu or width != first.inputs:
+            size = 4 * first.graph.num_nodes * width
+            limit = max(min(lists, MIN_MATRICES), available(self.device) // FEATURE_SHARE // size)
+        if not on_cpu or len({id(problem.candidates) for problem in self.problems}) > 1:
             return limit
         hidden = max(job.recipe.settings.get("hidden") or 1 for job in jobs)
-        networks = TRAINING_SHARE * self.problems[0].inputs / (ACTIVATIONS * hidden)
+        networks = TRAINING_SHARE * first.inputs / (ACTIVATIONS * hidden)
         return max(1, min(limit, int(networks * len({job.candidate for job in jobs}) / len(jobs))))
 
     def _until_it_fits(self, jobs: Sequence[_Job]) -> None:

@@ -44,11 +44,6 @@ class Recipe:
     settings: Mapping[str, Any]
 
     @property
-    def components(self) -> int:
-        """To how many components repaired features are reduced; 0 where they are not."""
-        return int(self.settings.get("components") or 0)
-
-    @property
     def shape(self) -> tuple[Any, str]:
         """What must be the same for models to be trained side by side. (So is the number of epochs, though it need
         not: all would go on as long as the longest.)"""

@@ -124,8 +124,14 @@ def fit(
         train = _Part.of("train", model, features, graph, y, train_mask)
         val = _Part.of("val", model, features, graph, y, val_mask, same=train)
         run = _Training(model, optimizer, train, val, _Best(model, limits), max(limits))
+        numbers: Iterable[int] = range(1, max(limits) + 1)
+        if progress:
+            from rich.console import Console
+            from rich.progress import track
+
+            numbers = track(numbers, description="training", console=Console(stderr=True))
         with run.quickly():
-            for epoch in _epochs(max(limits), progress):
+            for epoch in numbers:
                 run.epoch()
                 if patience is not None and run.best.idle(epoch, patience):
                     break
@@ -350,13 +356,3 @@ def _complete(features: Features) -> Features:
     if not finite.all():
         raise ValueError("x holds NaN or infinity; fill the gaps first, for example with magnet.propagate")
     return features
-
-
-def _epochs(count: int, show: bool) -> Iterable[int]:
-    numbers = range(1, count + 1)
-    if not show:
-        return numbers
-    from rich.console import Console
-    from rich.progress import track
-
-    return track(numbers, description="training", console=Console(stderr=True))

@@ -64,7 +64,10 @@ def run_ranges(
     else:
         solved = solve_on_cluster(job, x, trust, pending, width, cluster)
     if out is not None and sys.stderr.isatty() if progress is None else progress:
-        solved = _with_bar(solved, len(pending))
+        from rich.console import Console
+        from rich.progress import track
+
+        solved = track(solved, total=len(pending), description="recovering columns", console=Console(stderr=True))
     for first, parts in solved:
         for output, (values, record) in zip(outputs, parts, strict=True):
             output.write(first, values, record)
@@ -99,10 +102,3 @@ def _solve_range(
 
 def _array(values: Tensor) -> NDArray[Any]:
     return np.ascontiguousarray(values.detach().numpy())
-
-
-def _with_bar(solved: Iterable[tuple[int, Solved]], count: int) -> Iterable[tuple[int, Solved]]:
-    from rich.console import Console
-    from rich.progress import track
-
-    return track(solved, total=count, description="recovering columns", console=Console(stderr=True))
