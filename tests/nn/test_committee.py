@@ -194,10 +194,9 @@ def test_networks_in_small_batches_are_those_of_one_batch(small: Any, monkeypatc
     scaled = [small.x * factor for factor in (1.0, 0.7, 0.4)]
     candidates = [Candidate(f"scaled {k}", lambda x=x: x.clone(), is_new=True) for k, x in enumerate(scaled)]
     wide = problem(small, candidates, default_recipes(("gcn",), {"epochs": 15, "hidden": 8}))
-    monkeypatch.setattr(Committee, "_most", lambda *_: 10)
     found = []
-    for share in (0.0, 1e9):
-        monkeypatch.setattr(committee, "TRAINING_SHARE", share)
+    for at_once in (1, 3):
+        monkeypatch.setattr(Committee, "_matrices_at_once", lambda *_, at_once=at_once: at_once)
         found.append(Committee([wide], torch.device("cpu"), teach=False).train().members[0])
     assert [each.key for each in found[0]] == [each.key for each in found[1]]
     for one, other in zip(*found, strict=True):
@@ -210,6 +209,18 @@ def test_scaling_in_place_is_the_scaling_of_a_copy(scale: Any) -> None:
     expected = scale(x.clone())
     assert torch.equal(scale(x, in_place=True), expected)
     assert torch.equal(x, expected)
+
+
+def test_little_memory_makes_small_batches_of_reduced_features(small: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipes = default_recipes(("gcn",), {"components": 2, "hidden": 8})
+    candidates = [Candidate(f"scaled {k}", lambda: small.x) for k in range(3)]
+    one = Committee([problem(small, candidates, recipes)], torch.device("cpu"))
+    jobs = one._jobs(0, candidates, first=True)
+    monkeypatch.setattr(committee, "available", lambda device: 1 << 40)
+    monkeypatch.setattr(committee, "TRAINING_SHARE", 0.0)
+    assert one._matrices_at_once(jobs) == 1
+    monkeypatch.setattr(committee, "TRAINING_SHARE", 1e9)
+    assert one._matrices_at_once(jobs) > 3
 
 
 def test_features_with_few_filled_cells_are_kept_sparse_without_loss_and_others_as_they_are() -> None:

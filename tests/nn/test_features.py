@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import scipy.sparse as sp
 import torch
 
 from magnet import nn
@@ -14,6 +15,7 @@ def test_row_normalized_rows_sum_to_one_in_either_layout() -> None:
     expected = torch.tensor([[0.25, 0.75, 0.0], [0.0, 0.0, 0.0], [0.2, 0.3, 0.0]])
     assert torch.allclose(nn.row_normalized(x), expected)
     assert torch.allclose(nn.row_normalized(x.to_sparse_csr()).to_dense(), expected)
+    assert nn.row_normalized(sp.csr_matrix([[1, 3, 0], [0, 0, 0]])).toarray().tolist() == expected[:2].tolist()
 
 
 def test_columns_in_different_units_get_scales_of_their_own() -> None:

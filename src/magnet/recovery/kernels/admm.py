@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from magnet.recovery.kernels import HARD, KEEP, QUADRATIC, TABLE
 from magnet.recovery.kernels.blocks import aligned, kernel_matrix, run_blocks
@@ -20,9 +21,7 @@ from magnet.recovery.result import Record
 Space = tuple[Block, list[tuple[NDArray[Any], ...]]]
 
 
-def solve(
-    problem: Problem, start: torch.Tensor, *, history: bool, threads: int | None = None
-) -> tuple[torch.Tensor, Record]:
+def solve(problem: Problem, start: Tensor, *, history: bool, threads: int | None) -> tuple[Tensor, Record]:
     """The CPU counterpart of :func:`magnet.recovery.driver.solve`, elementwise penalty only."""
     settings = problem.settings
     run = _Run(problem, start, history or settings.tol > 0 or not problem.low_pass_is_implicit)
@@ -36,7 +35,7 @@ def solve(
 class _Run:
     """Everything the blocks of one solve share, as arrays the kernels take."""
 
-    def __init__(self, problem: Problem, start: torch.Tensor, tracked: bool) -> None:
+    def __init__(self, problem: Problem, start: Tensor, tracked: bool) -> None:
         settings = self.settings = problem.settings
         self.tracked = tracked
         self.x, self.trust, self.start = (

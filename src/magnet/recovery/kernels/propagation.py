@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from magnet.graph import Graph
 from magnet.recovery.io.columns import FAR_OUT, ORDINARY_BITS
@@ -55,14 +56,14 @@ class _Block(NamedTuple):
 
 def solve(
     graph: Graph,
-    x: torch.Tensor,
-    trust: torch.Tensor,
+    x: Tensor,
+    trust: Tensor,
     lams: Sequence[float],
     degree: bool,
     max_iter: int,
     tol: float,
     threads: int | None = None,
-) -> list[tuple[torch.Tensor, NDArray[np.int64], NDArray[np.float64]]] | None:
+) -> list[tuple[Tensor, NDArray[np.int64], NDArray[np.float64]]] | None:
     """The CPU counterpart of ``propagation._System.cg``: for each lambda the columns, their steps and their residuals.
 
     ``degree`` asks for degree coordinates. ``None`` if a cell is invalid: the caller then finds the cell and reports
