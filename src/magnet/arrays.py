@@ -27,10 +27,10 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
-# Dense rows are looked at in pieces of this many cells, so that temporaries stay small.
+# Dense rows are read in pieces of this many cells, so that temporaries stay small.
 CELLS_PER_BLOCK = 1 << 22
 
-# Parameters of glibc's mallopt, and the size beyond which it maps every array anew (its own upper limit).
+# Parameters of glibc's mallopt, and the size beyond which each array gets new memory (its own upper limit).
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 MAPPED_BYTES = 32 << 20
 PAGE = 4096  # bytes by which an array may exceed its size
@@ -193,10 +193,10 @@ def return_freed_memory() -> None:
 
 @contextmanager
 def reuse_freed_memory(size: int, smallest: int = MAPPED_BYTES) -> Iterator[None]:
-    """Keep the memory of deleted arrays of up to so many bytes for the next ones, as long as the block runs.
+    """Keep the memory of deleted arrays of up to ``size`` bytes for the next ones, as long as the block runs.
 
-    glibc maps arrays beyond 32 MB anew each time, and the system clears every page of them: that takes five times as
-    long as adding two of them. Of smaller ones it keeps two. No effect on other systems.
+    glibc asks the system for new memory for each array beyond 32 MB, and the system clears every page: that takes five
+    times as long as adding two such arrays. Of smaller ones it keeps two. No effect on other systems.
 
     Args:
         size: of the largest arrays.
@@ -224,7 +224,7 @@ def return_memory_at_once(features: int) -> Iterator[None]:
 
 @contextmanager
 def _mapping_beyond(size: int, kept: int) -> Iterator[None]:
-    """Let glibc map arrays of more than so many bytes, and keep so much freed memory at the end of its heap."""
+    """Let glibc map arrays of more than ``size`` bytes, and keep ``kept`` freed bytes at the end of its heap."""
     _glibc("mallopt", M_MMAP_THRESHOLD, min(size, MAX_INT))
     _glibc("mallopt", M_TRIM_THRESHOLD, min(kept, MAX_INT))
     try:

@@ -35,7 +35,7 @@ from magnet.recovery.candidates import AS_IT_IS, LAMBDAS, Candidate, repair_cand
 from magnet.untrusted import open_npz, read_object
 
 FORMAT = "magnet-classifier-5"
-#: Of the training nodes, one in so many validates where the data have no validation nodes.
+#: One in this many training nodes is used for validation if the data have no validation nodes.
 HELD_OUT = 5
 #: Members of smaller weight do not change a probability in its third digit; they are not kept.
 MIN_WEIGHT = 1e-3

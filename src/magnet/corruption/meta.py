@@ -114,7 +114,7 @@ def meta_attack(
 def _attack(
     data: Data, x: Tensor, ends: Ends, counts: Iterable[int], per_row: int | None, generator: Generator, **options: int
 ) -> None:
-    """Change so many cells of ``x`` in place in each step."""
+    """Change cells of ``x`` in place, ``counts`` of them step by step."""
     y = data.y.to(x.device)
     surrogate = Surrogate.build(data.edge_index, data.train_mask, int(y.max()) + 1, x, **options)
     labels = surrogate.predict(x, y, generator)

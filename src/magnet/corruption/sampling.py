@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
 
-DENSE = 4  # where more than one in so many is drawn, all are sorted at random (not swept)
+DENSE = 4  # where more than one in this many is drawn, all are sorted at random (not swept)
 DRAWS_AT_ONCE = 1 << 22  # random numbers of that; bounds memory
 
 
@@ -28,7 +28,7 @@ def distinct(rng: np.random.Generator, rows: int, size: int, population: int) ->
             for start in range(0, rows, step)
         ]
         return np.concatenate(pieces) if pieces else np.empty((0, size), dtype=np.int64)
-    # Repeats are rare here: draw freely, then draw the repeats anew until there are none.
+    # Repeats are rare here: draw freely, then draw the repeats again until there are none.
     draws = rng.integers(population, size=(rows, size))
     pending = np.arange(rows)
     while pending.size:

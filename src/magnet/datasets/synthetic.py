@@ -16,8 +16,8 @@ from magnet.datasets.build import make_data, random_split, sorted_unique
 
 DEGREE_TAIL = 1.5  # of Pareto propensities: degrees fall with the power 2.5
 ZIPF_SHIFT = 10.0  # words of rank k are as frequent as 1 / (k + this) (Mandelbrot)
-TOPICS = 10  # a class prefers one word in so many
-MAX_ROUNDS = 100  # of drawing repeated edges anew
+TOPICS = 10  # a class prefers one word in this many
+MAX_ROUNDS = 100  # of drawing repeated edges again
 
 Kind = Literal["binary", "counts", "continuous", "mixed"]
 
@@ -38,7 +38,7 @@ def synthetic(
     r"""A random graph with planted classes whose features depend on the class.
 
     Edges: one end is drawn by its propensity among all nodes, the other among the nodes of the same class
-    (with probability ``homophily``) or of the other classes. Repeated edges are drawn anew, so that the graph
+    (with probability ``homophily``) or of the other classes. Repeated edges are drawn again, so that the graph
     has ``round(nodes * average_degree / 2)`` distinct edges.
 
     Features by ``kind``: ``"counts"`` draws about ``words`` words per node, each from the topic of the node's

@@ -1,4 +1,5 @@
-"""The training of a committee: as many members at once as fit, and few on features that promise little."""
+"""The training of a committee: as many members at once as fit into memory, and few on repairs that did not help the
+first kind of network."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ FEATURE_SHARE = 48
 ACTIVATIONS, TRAINING_SHARE = 12, 1.5
 #: Features are kept from one batch of networks to the next while they take less than this part of the free memory.
 KEPT_SHARE = 6
-#: Repaired features are reduced where that leaves no more than one in so many columns. (Reducing PubMed's 500 columns
+#: Repaired features are reduced if that leaves at most one column in this many. (Reducing PubMed's 500 columns
 #: to 128 costs a GCN 0.7 points.)
 MIN_REDUCTION = 8
 #: Feature matrices that are held at once on a GPU, if there are as many problems, however little memory is free.

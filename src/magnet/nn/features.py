@@ -23,7 +23,7 @@ SPARSE_BELOW = {"cpu": 0.2, "cuda": 0.05}
 OVERSAMPLING, POWER_ROUNDS = 8, 3
 #: One column with a larger part of the variance hides the others (of the datasets of table 1 none has more than .05).
 MAX_VARIANCE_SHARE = 0.5
-#: Columns on a scale of their own are cut off at so many spreads, so that outliers and heavy tails do not decide.
+#: Columns on a scale of their own are clipped at this many spreads, so that outliers and heavy tails do not dominate.
 MAX_SPREADS = 5.0
 NORMAL_RANGE = 2.563  # between the 10 % and 90 % points of a normal distribution, in deviations
 COLUMNS_AT_ONCE = 64  # of a matrix that is sorted or copied in double precision. Set by memory

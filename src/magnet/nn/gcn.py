@@ -59,8 +59,8 @@ class GCN(Model):
             fields.append(None if last is None else np.unique(matrix[last].indices))
         parts = [_submatrix(matrix, to, source) for to, source in pairwise(fields)][::-1]
         taken, propagated = features.take(fields[-1]), False
-        trained = features.dense is not None and features.dense.requires_grad
-        if not once and not trained and not self.dropout(input=True).active:
+        has_gradient = features.dense is not None and features.dense.requires_grad
+        if not once and not has_gradient and not self.dropout(input=True).active:
             early = features.propagated(matrix if fields[-2] is None else matrix[fields[-2]])
             if early.stored <= taken.stored + parts[0].nnz * features.count:
                 taken, propagated = early, True

@@ -46,7 +46,7 @@ class Recipe:
     @property
     def shape(self) -> tuple[Any, str]:
         """What must be the same for models to be trained side by side. (So is the number of epochs, though it need
-        not: all would go on as long as the longest.)"""
+        not be: all would run as long as the longest.)"""
         free = {*SIDE_BY_SIDE, "scaling"} - {"epochs"}
         return self.model, json.dumps({k: v for k, v in self.settings.items() if k not in free}, sort_keys=True)
 

@@ -68,7 +68,7 @@ _OWN: dict[str, dict[str, Any]] = {
     "airgnn": {"amplitude": 0.5, "steps": 10, "blocks": None},
 }
 
-#: What a network by itself tries on validation, each with every weight decay: how much to smooth depends on the graph
+#: What a network alone tries on validation nodes, each with every weight decay: how much to smooth depends on the graph
 #: and on how many rows are wrong. (With random rows, ElasticGNN and AirGNN are 6 to 15 points below tuned ones with the
 #: settings above alone, at most 4 with these; ``results/defaults.md``. Chosen on repetitions 20 to 22 of seven graphs.)
 #: The members of a committee have the settings above: the repairs differ in smoothing already.

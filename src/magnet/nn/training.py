@@ -265,7 +265,7 @@ class _Training:
         self.replay = None
 
     def _capture(self) -> None:
-        """Record an epoch; where that is not possible the epochs go on one by one."""
+        """Record an epoch; where that is not possible, epochs are computed as before."""
         states = [generator.get_state() for generator in self.model.generators]
         try:
             graph = torch.cuda.CUDAGraph()

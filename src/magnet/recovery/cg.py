@@ -17,7 +17,7 @@ def conjugate_gradients(
     max_iter: int,
     tol: float = 0.0,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    r"""Solve :math:`B U = R` for every column by itself, :math:`B` symmetric positive semidefinite.
+    r"""Solve :math:`B U = R` for every column separately, :math:`B` symmetric positive semidefinite.
 
     Jacobi-preconditioned (Hestenes and Stiefel, 1952), with :math:`\langle a, b \rangle` over the rows of a column:
 

@@ -1,4 +1,4 @@
-"""The torch driver: repeats the ADMM step, stops each column by itself, and keeps the history."""
+"""The torch driver: repeats the ADMM step, stops each column separately, and keeps the history."""
 
 from __future__ import annotations
 

@@ -226,7 +226,7 @@ class _System:
         return torch.where(self.free > 0, U / self.root + self.center, self.user)
 
     def cg(self, max_iter: int, tol: float, fused: bool = False) -> Solved:
-        """Conjugate gradients on the free cells, every column by itself."""
+        """Conjugate gradients on the free cells, every column separately."""
         fixed = self.x * (1 - self.free)
         right = self.free * (self.w * self.x + self.lam * (self.operator @ fixed))
         start, diagonal = self.free * self.x, self.w + self.lam

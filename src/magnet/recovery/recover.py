@@ -273,7 +273,7 @@ def _scaled(settings: Settings, scale: float) -> Settings:
     r"""The settings with which ``x / scale`` gives the result divided by ``scale``.
 
     Dividing the objective by :math:`s^q` leaves :math:`\nu s^{p-q}`, and :math:`\gamma s^{2-q}` in the augmented term;
-    ``"auto"`` follows the data by itself.
+    ``"auto"`` follows the data anyway.
     """
     nu0 = settings.nu0 if isinstance(settings.nu0, str) else settings.nu0 * scale ** (settings.p - settings.q)
     gamma = settings.gamma if isinstance(settings.gamma, str) else settings.gamma * scale ** (2 - settings.q)

@@ -123,7 +123,7 @@ class FileOutput(ArrayOutput):
         self._partial.unlink(missing_ok=True)
 
     def _continued(self, fingerprint: str) -> NDArray[Any] | None:
-        """The array of an earlier run with the same fingerprint, and its records; ``None`` to start anew."""
+        """The array of an earlier run with the same fingerprint, and its records; ``None`` to start again."""
         lines = self._journal.read_bytes().splitlines(keepends=True) if self._journal.exists() else []
         if lines[:1] != [_line({"fingerprint": fingerprint})]:
             return None

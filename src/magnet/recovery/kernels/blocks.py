@@ -24,7 +24,7 @@ from magnet.recovery.kernels.simd import LANES, jit, load, prefetch
 #: How many edges ahead rows are prefetched; the index array is padded by as many entries.
 AHEAD = 24
 
-#: Below so many cells times iterations one thread is enough: about 2 ms of work, against 0.2 ms for starting threads.
+#: Below this number of cells times iterations one thread is enough: 2 ms of work, against 0.2 ms for starting threads.
 WORTH_A_THREAD = 1 << 20
 
 #: Rows summed in the working precision before they are added to float64 totals.
