@@ -113,21 +113,21 @@ def judge_features(
 
 def _given(data: Any, trust: Any, columns: Any) -> FeatureVerdict:
     """The verdict of a given trust matrix."""
-    believed = torch.as_tensor(trust, dtype=torch.float32, device=data.x.device)
+    matrix = torch.as_tensor(trust, dtype=torch.float32, device=data.x.device)
     shape = (data.x.shape[0], data.x.shape[1])
-    if believed.dim() == 1:
-        believed = believed[:, None]
-    if believed.shape not in (shape, (shape[0], 1)):
-        raise ValueError(f"the given trust has shape {list(believed.shape)}; x has {list(shape)}")
-    if not bool(((believed >= 0) & (believed <= 1)).all()):
+    if matrix.dim() == 1:
+        matrix = matrix[:, None]
+    if matrix.shape not in (shape, (shape[0], 1)):
+        raise ValueError(f"the given trust has shape {list(matrix.shape)}; x has {list(shape)}")
+    if not bool(((matrix >= 0) & (matrix <= 1)).all()):
         raise ValueError("the given trust holds values outside 0 to 1, or missing ones")
-    believed = believed.expand(shape)
+    matrix = matrix.expand(shape)
     if not is_sparse(data.x):
-        believed = torch.where(data.x.isnan(), believed.new_zeros(()), believed)
-    distrust = 1 - believed
+        matrix = torch.where(data.x.isnan(), matrix.new_zeros(()), matrix)
+    distrust = 1 - matrix
     flagged = distrust > 0.5
     share = float(flagged.any(dim=1).float().mean())
-    return FeatureVerdict(None, columns, distrust, distrust, flagged, believed, share, None)
+    return FeatureVerdict(None, columns, distrust, distrust, flagged, matrix, share, None)
 
 
 def recover_features(

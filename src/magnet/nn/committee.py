@@ -159,8 +159,8 @@ class Committee:
             nodes = torch.cat([fold.val_mask.nonzero().ravel() for fold, _ in parts])
             for member in self.members[p]:
                 same = [next(each for each in members if each.key == member.key) for _, members in parts]
-                said = [each.logits[fold.val_mask] for (fold, _), each in zip(parts, same, strict=True)]
-                member.held_out = nodes, torch.cat(said)
+                logits = [each.logits[fold.val_mask] for (fold, _), each in zip(parts, same, strict=True)]
+                member.held_out = nodes, torch.cat(logits)
                 member.seconds += sum(each.seconds for each in same)
 
     def _jobs_again(self, number: int, p: int) -> list[_Job]:

@@ -11,7 +11,7 @@ import torch
 from magnet.nn.model import Model
 
 GIB = 1 << 30  # bytes
-#: How torch and its libraries say that memory is not enough.
+#: Parts of the messages with which torch and its libraries report too little memory.
 SIGNS = ("out of memory", "allocate memory", "not enough memory", "alloc_failed")
 
 

@@ -167,7 +167,7 @@ class Model(nn.Module):
         return scores[0] if self.single else scores
 
     def whole_inputs(self, features: Features, graph: Graph, nodes: Nodes | None, extra: Any = None) -> Inputs:
-        """Inputs of a model that looks far: the whole graph, and of its output the nodes that are wanted."""
+        """Inputs of a model with many propagations: the whole graph, and which nodes of its output are wanted."""
         key = ("operator", self.like.dtype, self.like.device)
         if key not in graph.cache:
             graph.cache[key] = Sparse.of(graph.self_looped, self.like, symmetric=True)

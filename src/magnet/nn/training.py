@@ -253,7 +253,7 @@ class _Training:
 
     @contextmanager
     def quickly(self) -> Iterator[None]:
-        """On a GPU epochs run on a stream of their own, as the recording of a CUDA graph wants it."""
+        """On a GPU epochs run on a stream of their own, as the recording of a CUDA graph requires."""
         if not self.graphs:
             yield
             return

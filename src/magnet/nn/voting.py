@@ -84,13 +84,13 @@ def weights(
     """The weight of each member; they sum to 1. ``targets`` are the nodes to classify, bool ``[n]``. (default: nodes
     like those of the validation)"""
     labels, nodes = y.cpu(), val_mask.cpu().nonzero().ravel()
-    said = [member.probability_of(member.logits[nodes]) for member in members]
-    evidence = _evidence(said, labels[nodes])
+    probabilities = [member.probability_of(member.logits[nodes]) for member in members]
+    evidence = _evidence(probabilities, labels[nodes])
     for _ in range(SHIFT_ROUNDS if targets is not None and bool(targets.any()) else 0):
         vote = average(members, torch.softmax(evidence, dim=0).numpy())
         if (shift := label_shift(vote[nodes], labels[nodes], vote[targets])) is None:
             break
-        evidence = _evidence(said, labels[nodes], *shift)
+        evidence = _evidence(probabilities, labels[nodes], *shift)
     held_out = [member.held_out for member in members if member.held_out is not None]
     if len(held_out) == len(members):
         pairs = zip(members, held_out, strict=True)
@@ -125,10 +125,12 @@ def _evidence(probability: Sequence[Tensor], y: Tensor, weight: Tensor | None = 
     """Evidence for each member from its predictions on nodes with known classes; see :func:`label_shift`."""
     target = y.unsqueeze(1)
     right = torch.stack([each.argmax(dim=1) == y for each in probability]).double()
-    said = torch.stack([each.gather(1, target)[:, 0].clamp(min=MIN_PROBABILITY).log() for each in probability])
+    log_probability = torch.stack(
+        [each.gather(1, target)[:, 0].clamp(min=MIN_PROBABILITY).log() for each in probability]
+    )
     weight = torch.full(y.shape, 1 / y.numel(), dtype=torch.float64) if weight is None else weight
     terms = []
-    for score in (right, said):
+    for score in (right, log_probability):
         mean = score @ weight
         terms.append(covered * (mean - mean.max()) / standard_error(score, weight, covered))
     return terms[0] + terms[1]
