@@ -48,6 +48,8 @@ class Features:
     @classmethod
     def of(cls, x: Any, like: Tensor) -> Features:
         """From one matrix ``[n, d]`` of any layout, a sequence of them, or a tensor ``[R, n, d]``."""
+        if isinstance(x, Features):
+            return x
         if isinstance(x, Tensor) and x.layout == torch.strided and (x.requires_grad or x.dim() == 3):
             return cls((x if x.dim() == 3 else x.unsqueeze(0)).to(like), None, x.shape[0] if x.dim() == 3 else 1, like)
         parts: Sequence[Any] = x if isinstance(x, list | tuple) else [x]

@@ -115,7 +115,7 @@ def fit(
     )
     y, train_mask, val_mask = (torch.as_tensor(each) for each in (y, train_mask, val_mask))
     with memory.explained(model, count):
-        features = x if isinstance(x, Features) else _complete(Features.of(x, model.like))
+        features = Features.of(x, model.like)
         graph = Graph.of(graph)
         _check(model, features, graph, y)
     # the largest arrays of an epoch: the features, and the hidden layer of all models
@@ -153,9 +153,9 @@ def fit(
 @torch.no_grad()
 def predict(model: Model, x: Any, graph: Any) -> Tensor:
     """Class scores ``[S, n, classes]`` of all nodes, without dropout, on the CPU."""
-    features = x if isinstance(x, Features) else Features.of(x, model.like)
     model.eval()
-    return model.compute(model.prepare(features, Graph.of(graph), once=True)).transpose(0, 1).cpu().contiguous()
+    inputs = model.prepare(Features.of(x, model.like), Graph.of(graph), once=True)
+    return model.compute(inputs).transpose(0, 1).cpu().contiguous()
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,11 +348,6 @@ def _check(model: Model, features: Features, graph: Graph, y: Tensor) -> None:
         )
     if y.is_floating_point() or y.is_complex():
         raise ValueError(f"y holds {y.dtype}; it must hold the numbers of the classes, as integers")
-
-
-def _complete(features: Features) -> Features:
-    """The features, or an error where a number is missing: the networks would be trained on nothing but NaN."""
     finite = np.isfinite(features.sparse.data) if features.dense is None else features.dense.isfinite()  # type: ignore[union-attr]
-    if not finite.all():
+    if not finite.all():  # the networks would be trained on nothing but NaN
         raise ValueError("x holds NaN or infinity; fill the gaps first, for example with magnet.propagate")
-    return features
