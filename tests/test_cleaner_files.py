@@ -23,6 +23,7 @@ def test_a_fitted_table_is_saved_and_loaded(misspelled: tuple[pd.DataFrame, pd.D
     assert again.get_params() == model.get_params()
     other = tables.from_frames(nodes)
     pd.testing.assert_frame_equal(again.transform(other).frame, model.transform(other).frame)
+    assert (again.verdict_, again.findings_) == (model.verdict_, model.findings_)
     with np.load(tmp_path / "model.npz", allow_pickle=False) as arrays:
         assert all(arrays[key].dtype != object for key in arrays.files)
     (tmp_path / "model.npz").write_bytes(b"torn")

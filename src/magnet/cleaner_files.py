@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 
 from magnet.files import OtherContent, damaged
+from magnet.tables.findings import CellFinding, TableVerdict
+from magnet.tables.roles.base import Role
 from magnet.untrusted import open_npz, read_object
 
 if TYPE_CHECKING:
@@ -39,6 +41,8 @@ def save(model: Cleaner, path: Path) -> None:
     }
     arrays: dict[str, Any] = {}
     if hasattr(model, "reference_"):
+        assert model.verdict_ is not None
+        facts["verdict"] = asdict(replace(model.verdict_, cells=model.findings_))
         arrays["reference"] = _bytes(model.reference_)
     else:
         _save_features(model, facts, arrays)
@@ -77,11 +81,17 @@ def load(path: Path, kind: type[_Model]) -> _Model:
             model.reference_ = {
                 str(name): [str(t) for t in column] for name, column in _content(arrays["reference"]).items()
             }
-            model.verdict_, model.findings_ = None, []
+            model.verdict_ = _verdict(facts["verdict"])
+            model.findings_ = model.verdict_.cells
             model.detector_ = model.gate_ = None
         else:
             _load_features(model, facts, arrays)
     return model
+
+
+def _verdict(stored: dict[str, Any]) -> TableVerdict:
+    cells = [CellFinding(**cell) for cell in stored["cells"]]
+    return TableVerdict(**{**stored, "cells": cells, "roles": {n: Role(**r) for n, r in stored["roles"].items()}})
 
 
 def _load_features(model: Cleaner, facts: dict[str, Any], arrays: Any) -> None:

@@ -123,6 +123,28 @@ def test_a_column_that_the_model_does_not_know_is_named(days: Path, tmp_path: Pa
     assert content["columns"]["reading"]["drift"] == 0
 
 
+def test_every_way_to_write_numbers_can_drift(tmp_path: Path) -> None:
+    model = tmp_path / "model.npz"
+
+    def judge(scale: float, name: str, *options: str | Path) -> dict[str, Any]:
+        rng = np.random.default_rng(3)
+        values = (100 * scale * (1 + rng.random(200))).round(2)
+        written = {"comma": [str(v).replace(".", ",") for v in values], "unit": [f"{v} kg" for v in values]}
+        written |= {"thousands": [f"{100 * v:,.2f}" for v in values]}
+        written |= {"blank": [str(v) if name == "a.csv" or k % 5 == 0 else "" for k, v in enumerate(values)]}
+        pd.DataFrame(written).to_csv(tmp_path / name, index=False, sep=";")
+        return json.loads(run("check", tmp_path / name, "--json", *options)[1])
+
+    first = judge(1, "a.csv", "--save-model", model)
+    same = judge(1, "a.csv", "--model", model)
+    assert {**same, "columns": 0, "model": None} == {**first, "columns": 0, "max_drift": 0.5, "drifted": []}
+    assert [same["columns"][n]["judged"] for n in first["columns"]] == [True] * 4
+    assert judge(3, "b.csv", "--model", model)["drifted"] == ["blank", "comma", "thousands", "unit"]
+    blanks = judge(1, "b.csv", "--model", model)
+    assert blanks["drifted"] == ["blank"]
+    assert blanks["columns"]["blank"]["drift"] == pytest.approx(0.8)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Sized
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +14,7 @@ from magnet.cli.errors import TOO_MUCH, USAGE, fail
 from magnet.cli.options import SHOWN_CELLS, Output, TableOptions, command
 
 if TYPE_CHECKING:
+    from magnet.arrays import Floats
     from magnet.clean_result import CleanResult
 
 KOLMOGOROV = 1.63  # critical value of the two-sample Kolmogorov-Smirnov test at the level .01
@@ -97,31 +100,50 @@ def drift(
     bound of that distance.
 
     The distance is that of Kolmogorov and Smirnov for numbers and the total variation for categories, both between 0
-    and 1. The second number is smaller by the two-sample 1 % point of Kolmogorov's distribution, ``1.63 sqrt(1/n +
-    1/m)``: it allows for the chance differences of small batches.
+    and 1; for numbers, at least the change of the share of cells that hold none. The second number is smaller by the
+    two-sample 1 % point of Kolmogorov's distribution, ``1.63 sqrt(1/n + 1/m)``: it allows for the chance differences
+    of small batches.
     """
     import numpy as np
     import pandas as pd
     from scipy.stats import ks_2samp
 
-    from magnet.tables.fields import numbers
-
     moved = {}
     for name, described in columns.items():
-        old, new = (pd.Series(texts[name], dtype="str") for texts in (before, now))
+        cells = before[name], now[name]
+        if not cells[0]:
+            continue  # every row of the saved table has a listed cell
         if described["kind"] in ("quantity", "unit"):
-            old, new = (values[np.isfinite(values)] for values in (numbers(old), numbers(new)))
-            if not len(old) or not len(new):
-                continue
-            distance = float(ks_2samp(old, new, method="asymp").statistic)
+            read = [_numbers(name, texts) for texts in cells]
+            old, new = (values[np.isfinite(values)] for values in read)
+            found = [_bounded(abs(len(old) / len(read[0]) - len(new) / len(read[1])), *read)]
+            if len(old) and len(new):
+                found.append(_bounded(float(ks_2samp(old, new, method="asymp").statistic), old, new))
         elif described["kind"] in ("category", "constant"):
-            shares = [values.value_counts(normalize=True) for values in (old, new)]
-            distance = 0.5 * float(shares[0].subtract(shares[1], fill_value=0.0).abs().sum())
+            shares = [pd.Series(texts, dtype="str").value_counts(normalize=True) for texts in cells]
+            total = float(shares[0].subtract(shares[1], fill_value=0.0).abs().sum())
+            found = [_bounded(0.5 * total, *cells)]
         else:
             continue
-        chance = KOLMOGOROV * float(np.sqrt(1 / len(old) + 1 / len(new)))
-        moved[name] = (distance, max(0.0, distance - chance))
+        moved[name] = (max(distance for distance, _ in found), max(least for _, least in found))
     return moved
+
+
+def _bounded(distance: float, old: Sized, new: Sized) -> tuple[float, float]:
+    """A distance between two samples, and what is left of it beyond chance."""
+    return distance, max(0.0, distance - KOLMOGOROV * math.sqrt(1 / len(old) + 1 / len(new)))
+
+
+def _numbers(name: str, texts: list[str]) -> Floats:
+    """The numbers of a column as the cleaner reads them: with decimal commas, thousands and units."""
+    from magnet.tables.coded import CodedColumn
+    from magnet.tables.numbers.writing import read_numbers
+    from magnet.tables.roles.patterns import UNIT_NUMBER
+
+    column = CodedColumn.of(name, texts)
+    matches = [UNIT_NUMBER.fullmatch(value) for value in column.values]
+    words = [m["number"] if m else value for m, value in zip(matches, column.values, strict=True)]
+    return read_numbers(words)[column.read]
 
 
 def report_of(result: CleanResult, path: Path, max_wrong: float) -> dict[str, Any]:
