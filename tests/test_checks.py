@@ -33,7 +33,11 @@ def test_whole_numbers_are_those_of_python_and_numpy():
 
 def test_thresholds_are_numbers_between_0_and_1_of_any_type():
     thresholds("posterior", None, None)
-    thresholds(0.5, np.float32(0.1), np.float64(0.1))
+    thresholds(0.5, None, None)
+    thresholds("posterior", np.float32(0.1), None)
+    thresholds(None, None, np.float64(0.1))
+    with pytest.raises(ValueError, match="give only one of threshold, fdr and contamination"):
+        thresholds(0.5, 0.1, None)
     for wrong in (
         (0, None, None),
         ("all", None, None),

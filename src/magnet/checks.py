@@ -7,7 +7,9 @@ import math
 import numbers
 import operator
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 def one_of(name: str, value: object, accepted: Iterable[str]) -> None:
@@ -36,6 +38,8 @@ def thresholds(threshold: Any, fdr: Any, contamination: Any) -> None:
         given = value is not None and not (name == "threshold" and value == "posterior")
         if given and not (isinstance(value, numbers.Real) and 0 < float(value) < 1):
             raise ValueError(f"{name} is {value!r}; it must lie between 0 and 1")
+    if (threshold not in (None, "posterior")) + (fdr is not None) + (contamination is not None) > 1:
+        raise ValueError("give only one of threshold, fdr and contamination")
 
 
 def whole(name: str, value: Any) -> None:
@@ -58,6 +62,16 @@ def device_exists(device: Any) -> None:
     found = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if int(number or 0) >= found:
         raise ValueError(f"device is {str(device)!r}, but there is no {'such' if found else 'CUDA'} device")
+
+
+def several(given: T) -> T | tuple[str]:
+    """A single text as one of one, not as a sequence of letters.
+
+    Example:
+        >>> several("city"), several(["city", "zip"]), several(None)
+        (('city',), ['city', 'zip'], None)
+    """
+    return (given,) if isinstance(given, str) else given
 
 
 def unknown(what: str, name: object, known: Iterable[str], more: str = "") -> ValueError:

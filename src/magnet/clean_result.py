@@ -108,6 +108,8 @@ def clean(
     fill: bool = False,
     link_by: str | Sequence[str] = (),
     rules: str | Sequence[Any] = (),
+    columns: str | Sequence[str] | None = None,
+    exclude: str | Sequence[str] | None = None,
     seed: int = 0,
     reading: dict[str, Any] | None = None,
     **settings: Any,
@@ -127,8 +129,10 @@ def clean(
         fill: write suggestions into blanks. (default: ``False``)
         link_by: a column, or columns, whose equal values link rows. (default: none; dependencies are discovered)
         rules: known dependencies, one or several, such as ``"zip -> city"``. (default: none)
+        columns: judge only this column, or these. (default: all that can be)
+        exclude: a column, or columns, that are not judged. (default: none)
         seed: random seed. (default: ``0``)
-        reading: further arguments of :func:`magnet.tables.from_frames` (``exclude``, ``override`` ...).
+        reading: further arguments of :func:`magnet.tables.from_frames` (``source``, ``override`` ...).
         settings: further arguments of :class:`MAGnet`.
 
     Example:
@@ -140,6 +144,7 @@ def clean(
     from magnet.estimator import MAGnet  # with scikit-learn, which the command line does not wait for
 
     frame = to_pandas(nodes)
-    table = tables.from_frames(frame, to_edges(edges), id=id, label=label, **(reading or {}))
+    chosen: dict[str, Any] = {"columns": columns, "exclude": exclude}
+    table = tables.from_frames(frame, to_edges(edges), id=id, label=label, **chosen, **(reading or {}))
     model = MAGnet(detector, fix=fix, fill=fill, link_by=link_by, rules=rules, seed=seed, **settings)
     return CleanResult(table, model.fit(table, trusted=trusted), None if frame is nodes else nodes)

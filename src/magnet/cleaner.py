@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import numbers
 import os
 import warnings
 from collections.abc import Callable, Sequence
@@ -16,8 +17,9 @@ from numpy.typing import NDArray
 
 from magnet import tables
 from magnet.arrays import is_tensor
-from magnet.checks import device_exists, one_of, thresholds, whole
+from magnet.checks import device_exists, one_of, several, thresholds, whole
 from magnet.cluster import connected
+from magnet.tables.errors import TableWarning
 from magnet.tables.findings import CellFinding, TableVerdict
 from magnet.tables.readers.trusted import trusted_cells
 from magnet.tables.review import FIXES, Fix, changes_of, list_cells
@@ -144,8 +146,8 @@ class Cleaner:
         """Raise a ``ValueError`` for invalid parameters, before any data are read."""
         one_of("recovery", self.recovery, RECOVERIES)
         one_of("fix", self.fix, FIXES)
-        if not 0 <= self.max_share <= 1:
-            raise ValueError(f"max_share is {self.max_share}; it must lie between 0 and 1")
+        if not (isinstance(self.max_share, numbers.Real) and 0 <= float(self.max_share) <= 1):
+            raise ValueError(f"max_share is {self.max_share!r}; it must lie between 0 and 1")
         thresholds(self.threshold, self.fdr, self.contamination)
         if isinstance(self.detector, str) and self.detector not in ("none", "auto"):
             self._make_detector(1)
@@ -246,8 +248,8 @@ class Cleaner:
             table,
             trusted=trusted,
             reference={} if reference is None else reference.reference_,
-            link_by=_several(self.link_by),
-            rules=_several(self.rules),
+            link_by=several(self.link_by),
+            rules=several(self.rules),
             decisions=self.decisions or (),
             fill=self.fill,
             seed=self.seed,
@@ -312,12 +314,7 @@ def _fingerprint(data: Data | tables.Table) -> str:
 
 def _warn_without_effect(names: Sequence[str], on: str) -> None:
     if names:
-        warnings.warn(f"{', '.join(names)} without effect on {on}", stacklevel=5)
-
-
-def _several(given: Sequence[Any]) -> Sequence[Any]:
-    """A single column or rule that was given as such is one of one, not a sequence of letters."""
-    return (given,) if isinstance(given, str) else given
+        warnings.warn(f"{', '.join(names)} without effect on {on}", TableWarning, stacklevel=5)
 
 
 def _hashable(column: pd.Series) -> NDArray[Any]:

@@ -48,6 +48,8 @@ def test_accepted_suggestions_are_written_and_nothing_else(decisions: Path, tmp_
     assert "2 cells changed, 1 left as they were" in text
     expected = TABLE.replace("4100", "41").replace('"Rome"', '"Cork"').encode()
     assert (tmp_path / "new.csv").read_bytes() == expected
+    assert run("apply", tmp_path, "-o", tmp_path / "again.csv")[0] == 0
+    assert (tmp_path / "again.csv").read_bytes() == expected
     assert (tmp_path / "nodes.csv").read_bytes() == TABLE.encode()
 
 

@@ -107,6 +107,8 @@ def test_dry_run_shows_and_writes_nothing(files: tuple[Path, Path], tmp_path: Pa
     assert "category" in text
     assert "edges used" in text
     assert not (tmp_path / "out").exists()
+    code, text, _ = run("clean", files[0], "--dry-run", "--columns", "city", "--json")
+    assert [name for name, column in json.loads(text)["columns"].items() if column["judged"]] == ["city"]
 
 
 def test_without_an_output_the_folder_is_named_after_the_table(
@@ -147,6 +149,12 @@ def test_trusted_cells_are_not_touched(files: tuple[Path, Path], tmp_path: Path)
     assert "node 'nobody' is not in the table" in error
 
 
+def test_an_option_without_effect_is_said(files: tuple[Path, Path], tmp_path: Path) -> None:
+    code, _, error = run("clean", files[0], "-o", tmp_path / "out", "--recovery", "framelet")
+    assert code == 0
+    assert error.startswith("magnet: warning: recovery without effect on a table judged by 'auto'")
+
+
 def test_force_is_needed_to_write_again(files: tuple[Path, Path], tmp_path: Path) -> None:
     arguments = ("clean", files[0], "-e", files[1], "-o", tmp_path / "out", "--detector", "none")
     assert run(*arguments)[0] == 0
@@ -167,6 +175,8 @@ def test_force_is_needed_to_write_again(files: tuple[Path, Path], tmp_path: Path
         (("NODES", "--fix", "some"), 2, "fix is 'some'"),
         (("NODES", "--max-share", "7"), 2, "max_share is 7"),
         (("NODES", "--threshold", "7"), 2, "threshold is 7"),
+        (("NODES", "--threshold", ".5", "--fdr", ".1"), 2, "only one of threshold, fdr"),
+        (("NODES", "--decisions", "."), 2, ". is a folder"),
         (("NODES", "--detector", "magic"), 2, "unknown detector 'magic'"),
         (("NODES", "--exclude", "nothing"), 2, "exclude names 'nothing'"),
         (("NODES", "--link-by", "nothing"), 2, "link_by names 'nothing'"),

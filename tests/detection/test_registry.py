@@ -13,7 +13,7 @@ from magnet import detection
         ("nothing", {}, "unknown detector 'nothing'"),
         ("context", {"depth": 3}, "depth"),
         ("auto", {"fdr": 2.0}, "fdr is 2.0"),
-        ("auto", {"fdr": 0.1, "contamination": 0.1}, "not both"),
+        ("auto", {"fdr": 0.1, "contamination": 0.1}, "only one of"),
         ("gae", {"loss": "huber"}, "loss is 'huber'"),
     ],
 )

@@ -124,6 +124,7 @@ def test_decisions_follow_the_threshold_where_nobody_decided(folder: Path) -> No
 def test_a_wrong_folder_or_foreign_decisions_are_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="name the folder that magnet clean wrote"):
         Review(tmp_path)
+    assert Review(folder / "report.html").path == folder / "decisions.json"
     (folder / "decisions.json").write_text('{"cells": [], "sha256": "other"}')
     with pytest.raises(ValueError, match="belongs to another table"):
         Review(folder)

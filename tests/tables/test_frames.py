@@ -29,6 +29,10 @@ def test_a_polars_frame_keeps_its_types_and_values():
 def test_pandas_frames_are_not_copied_and_other_things_are_refused():
     frame = pd.DataFrame({"a": [1]})
     assert to_pandas(frame) is frame
+    with pytest.raises(ValueError, match="has no columns"):
+        magnet.clean(pd.DataFrame(index=range(3)))
+    with pytest.raises(ValueError, match="networkx graphs and scipy sparse matrices"):
+        magnet.clean(frame, edges=[(0, 1)])
     for other in (None, pd.Series([1, 2]), pa.array([1])):
         with pytest.raises(ValueError, match="is not a data frame"):
             magnet.clean(other)

@@ -22,7 +22,9 @@ FORMAT = "magnet decisions"
 @command
 def apply(
     out: Output,
-    decisions: Annotated[Path, typer.Argument(help="The decisions.json of a review or an exported report.")],
+    decisions: Annotated[
+        Path, typer.Argument(help="The decisions.json of a review or an exported report, or the folder with it.")
+    ],
     nodes: Annotated[
         Path | None, typer.Argument(help="The table that was cleaned; by default the recorded path.")
     ] = None,
@@ -49,6 +51,7 @@ def _apply(
     from magnet.tables.readers.read import find_files, read_nodes
 
     stage("reading")
+    decisions = decisions / "decisions.json" if decisions.is_dir() else decisions
     content = read_decisions(decisions)
     path = find_files(nodes if nodes is not None else _recorded(content, decisions), None)[0]
     file = file_of(path)
@@ -89,6 +92,8 @@ def _recorded(content: dict[str, Any], decisions: Path) -> Path:
 
 def read_decisions(path: Path) -> dict[str, Any]:
     """The content of a decisions file, checked."""
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; name the decisions.json in it")
     if not path.is_file():
         hint = f"; magnet review {path.parent} writes it" if (path.parent / "report.html").is_file() else ""
         raise FileNotFoundError(f"{path} does not exist{hint}")

@@ -175,14 +175,18 @@ def _show_table(table: Table, out: Output) -> None:
 
     roles = infer_roles(table.text_columns(), table.roles)
     facts = table.shown_facts
-    columns = {name: {"role": role.name, "judged": name not in table.left_alone} for name, role in roles.items()}
+    alone = {**table.left_alone, **table.skipped}
+    columns: dict[str, dict[str, Any]] = {
+        name: {"role": roles[name].name if name in roles else "other", "judged": name not in alone}
+        for name in table.frame.columns
+    }
     out.result({"columns": columns, "links": table.links.kind, **facts})
     grid = Grid(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for title in ("column", "role", "judged", "reason"):
         grid.add_column(title)
-    for name, role in roles.items():
-        alone = name in table.left_alone
-        grid.add_row(Text(name), role.name, "no" if alone else "yes", Text("excluded" if alone else role.note))
+    for name, known in columns.items():
+        reason = alone[name] if name in alone else roles[name].note
+        grid.add_row(Text(name), known["role"], "yes" if known["judged"] else "no", Text(reason))
     out.console().print(grid)
     for name, value in facts.items():
         out.line(f"{name}: {value}")

@@ -14,7 +14,7 @@ from magnet.cli.options import Output, command
 @command
 def review(
     out: Output,
-    folder: Annotated[Path, typer.Argument(help="The folder that magnet clean wrote.")],
+    folder: Annotated[Path, typer.Argument(help="The folder that magnet clean wrote, or its report.html.")],
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 chooses a free one.")] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the report in the browser.")] = True,
 ) -> None:

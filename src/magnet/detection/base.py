@@ -58,8 +58,6 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
     def check_parameters(self) -> None:
         """Raise a ``ValueError`` for parameters that :meth:`fit` would not accept."""
         thresholds(self.threshold, self.fdr, self.contamination)
-        if self.fdr is not None and self.contamination is not None:
-            raise ValueError("give either fdr or contamination, not both")
         whole("seed", self.seed)
         device_exists(self.device)
 

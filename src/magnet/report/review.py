@@ -29,14 +29,14 @@ class Review:
     """The decisions about one report, kept in ``decisions.json`` beside it.
 
     Args:
-        folder: what ``magnet clean`` wrote, with ``report.html``.
+        folder: what ``magnet clean`` wrote, with ``report.html``; or that page itself.
     """
 
     def __init__(self, folder: Path) -> None:
-        report = folder / "report.html"
+        report = folder if folder.suffix == ".html" else folder / "report.html"
         if not report.is_file():
             raise FileNotFoundError(f"{report} does not exist; name the folder that magnet clean wrote")
-        self.path = folder / "decisions.json"
+        self.path = report.with_name("decisions.json")
         self.data = data_of(report)
         self.count = len(self.data["cells"]["row"])
         self.threshold: float | None = None  # None: as the table was cleaned

@@ -15,7 +15,7 @@ from magnet.tables.readers.parquet import ArrowTable
 from magnet.tables.values import Change, is_null
 
 
-def to_pandas(frame: Any) -> Any:
+def to_pandas(frame: Any, hint: str = "(collect a lazy one and read a file first)") -> Any:
     """A pandas frame unchanged; any other eager frame supported by narwhals, and any Arrow stream (a Hugging Face
     ``Dataset``), as a pandas one."""
     if isinstance(frame, pd.DataFrame):
@@ -28,8 +28,7 @@ def to_pandas(frame: Any) -> Any:
         known = _arrow(frame)
     if known is None:
         raise ValueError(
-            f"a {type(frame).__name__} is not a data frame; pandas, polars and Arrow tables are accepted "
-            "(collect a lazy one first)"
+            f"a {type(frame).__name__} is not a data frame; pandas, polars and Arrow tables are accepted {hint}"
         )
     return known.frame
 
@@ -37,7 +36,7 @@ def to_pandas(frame: Any) -> Any:
 def to_edges(edges: Any) -> pd.DataFrame | Links | None:
     """Edges as a frame of node names; those of a matrix, whose nodes are the rows in their order, as links."""
     if not is_whole_graph(edges):
-        return None if edges is None else to_pandas(edges)
+        return None if edges is None else to_pandas(edges, "as edges, or networkx graphs and scipy sparse matrices")
     ends, weight, names = edge_list(edges)
     if isinstance(edges, Graph) or issparse(edges):
         return finish(ends, weight, len(names), {"edges read": ends.shape[1]})

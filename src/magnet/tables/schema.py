@@ -8,7 +8,7 @@ the other columns. Integers may be counts here and codes there. Either in the pl
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -232,8 +232,8 @@ def infer_fields(
     frame: pd.DataFrame,
     id: str | None = None,
     label: str | None = None,
-    columns: list[str] | None = None,
-    exclude: list[str] | None = None,
+    columns: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
     override: Mapping[str, Any] | None = None,
     left_alone: Mapping[str, str] | None = None,
 ) -> tuple[Field, ...]:
@@ -257,11 +257,12 @@ def infer_fields(
     words = words_of((override or {}).get("missing")) or MISSING
     fields = []
     for name in names:
-        if name in (id, label):
+        left_out = (columns is not None and name not in columns) or name in (exclude or ())
+        if left_out and name != label:
+            field = Field(name, "excluded", note="excluded by the user", text=is_text(frame[name]))
+        elif name in (id, label):
             kind: Kind = "id" if name == id else "label"
             field = Field(name, kind, note="given by the user or detected", text=is_text(frame[name]))
-        elif (columns is not None and name not in columns) or name in (exclude or ()):
-            field = Field(name, "excluded", note="excluded by the user", text=is_text(frame[name]))
         elif name in (left_alone or {}):
             field = Field(name, "text", note=(left_alone or {})[name])
         else:
@@ -283,5 +284,7 @@ def _given_field(series: pd.Series, missing: tuple[str, ...], settings: Mapping[
 
 
 def not_empty(frame: pd.DataFrame, what: str) -> None:
+    if not frame.shape[1]:
+        raise BadTable(f"{what} has no columns; at least one is needed")
     if not len(frame):
         raise BadTable(f"{what} has a header but no rows; at least one is needed")

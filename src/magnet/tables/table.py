@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
+from magnet.checks import several
 from magnet.tables.errors import BadTable, listed, quoted
 from magnet.tables.fields import Field
 from magnet.tables.links import Links, find_edge_columns, finish, ids_as_text, link
@@ -171,8 +172,8 @@ def from_frames(
     source: str | None = None,
     target: str | None = None,
     weight: str | None = None,
-    columns: list[str] | None = None,
-    exclude: list[str] | None = None,
+    columns: str | Sequence[str] | None = None,
+    exclude: str | Sequence[str] | None = None,
     override: Mapping[str, Any] | None = None,
     allow_unknown_ids: bool = False,
     origin: Source | None = None,
@@ -187,8 +188,8 @@ def from_frames(
         source: source column of ``edges``. (default: detected by name, else the first)
         target: target column of ``edges``. (default: detected by name, else the second)
         weight: weight column of ``edges``. (default: detected by name)
-        columns: judge only these columns.
-        exclude: columns that are not judged.
+        columns: judge only this column, or these.
+        exclude: a column, or columns, that are not judged.
         override: column kinds as :func:`magnet.tables.read_override` returns them.
         allow_unknown_ids: accept edges of which more than half have ids that are not in the table.
             (default: ``False``)
@@ -223,7 +224,7 @@ def from_frames(
     else:
         links = finish(np.zeros((2, 0), dtype=np.int64), None, len(frame), {"edges read": 0}, "none")
     shown = ids.where(~nameless, pd.Series([f"(row {k})" for k in range(len(frame))], dtype="str"))
-    fields = infer_fields(frame, id, label, columns, exclude, override, left_alone)
+    fields = infer_fields(frame, id, label, several(columns), several(exclude), override, left_alone)
     rules = tuple((override or {}).get("rules", ()))
     return Table(frame, shown, fields, links, id, label, facts, origin, nodes, left_alone, rules)
 

@@ -33,6 +33,12 @@ def test_unusable_entries_are_refused(tmp_path, entry, message):
         read_override(path)
 
 
+def test_columns_can_be_chosen_in_python():
+    frame = pd.DataFrame({"id": range(9), "age": range(9), "city": list("aab") * 3})
+    assert magnet.clean(frame, columns="age").record.judged == ["age"]
+    assert magnet.clean(frame, exclude=["age", "id"]).record.judged == ["city"]
+
+
 def test_a_cell_outside_its_range_is_listed_with_its_own_reason(tmp_path):
     path = tmp_path / "schema.toml"
     path.write_text("[columns]\nage = { max = 40 }\n")

@@ -29,6 +29,7 @@ def test_a_file_names_cells_or_whole_rows(table: Table, tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("row\n1\n", r"has the columns 'row'; 'node' \(and 'column'\) are needed"),
+        ("node,col\na,age\n", "has a column 'col' and none named 'column'"),
         ("node\nz\n", r"row 1: node 'z' is not in the table \(3 rows read\)"),
         ("node,column\na,weight\n", "row 1: there is no column 'weight'"),
     ],

@@ -27,6 +27,8 @@ def read_trusted(path: Path, table: Table) -> Bools:
         raise ValueError(
             f"{path} has the columns {', '.join(map(repr, listed.columns))}; 'node' (and 'column') are needed"
         )
+    if "column" not in lower and (other := [n for n in listed.columns if n not in (node, *table.frame.columns)]):
+        raise ValueError(f"{path} has a column {other[0]!r} and none named 'column'; whole rows need 'node' alone")
     rows: dict[str, list[int]] = {}
     for row, name in enumerate(table.ids):
         rows.setdefault(str(name), []).append(row)
