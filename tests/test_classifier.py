@@ -103,6 +103,9 @@ def test_without_masks_it_holds_out_its_own_validation_nodes() -> None:
     assert [member.seed for member in clf.members_] == [0, 1000, 2000]
     assert np.allclose(clf.weights_, 1 / 3)
     assert clf.score(data) > 0.6
+    data.test_mask = torch.arange(200) >= 150
+    train, val = clf._parts(data, data.y >= 0)
+    assert int((train | val).sum()) == 30  # those that are labeled and not for the test
 
 
 def test_missing_cells_are_filled(bad: Any, plain: Any) -> None:
@@ -251,6 +254,8 @@ def test_wrong_use_is_named(bad: Any) -> None:
         ({"seed": None}, "seed is None"),
         ({"device": "gpu"}, "device is 'gpu'"),
         ({"epochs": 0}, "epochs is 0"),
+        ({"model": "gcn", "model_options": {"alpha": 0.1}}, "model_options: got an unexpected .* 'alpha'"),
+        ({"model_options": {"alpha": 0.1}}, "model_options are for one network"),
     ],
 )
 def test_wrong_arguments_are_named_before_the_detection(

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import networkx
 import numpy as np
 import pytest
@@ -47,6 +49,7 @@ def test_lanczos_bounds_the_spectrum_from_above_and_closely():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ({"edge_index": SimpleNamespace(edge_index=[[0], [1]])}, "SimpleNamespace; give its edge_index"),
         ({"edge_index": [[0, 1]], "num_nodes": 2}, r"edge_index has shape \(1, 2\)"),
         ({"edge_index": [[0.5], [1.0]], "num_nodes": 2}, "edge_index has dtype float64"),
         ({"edge_index": [[0], [3]], "num_nodes": 3}, "edge_index holds node 3; nodes are 0 to 2"),

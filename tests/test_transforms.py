@@ -50,5 +50,9 @@ def test_what_cannot_be_cleaned_is_said() -> None:
         Clean(detector="contxt")
     with pytest.raises(ValueError, match="fix is 'none', which is for tables"):
         Clean(fix="none")
+    with pytest.raises(ValueError, match="recovery_options: recover got an unexpected keyword argument 'lam'"):
+        Clean(recovery="framelet", recovery_options={"lam": 1.0})
+    with pytest.raises(ValueError, match="use ToSparseTensor afterwards"):
+        Clean()(T.ToSparseTensor()(synthetic(nodes=40, features=4, average_degree=4)))
     assert repr(Clean(recovery="framelet")) == "Clean(recovery='framelet')"
     assert repr(Clean(keep_trust=True, seed=1)) == "Clean(keep_trust=True, seed=1)"

@@ -29,7 +29,7 @@ from magnet.nn import voting
 from magnet.nn.committee import Committee
 from magnet.nn.features import has_dominant_column
 from magnet.nn.members import Problem, restored
-from magnet.nn.recipes import MODELS, check_training, recipes_of
+from magnet.nn.recipes import MODELS, check_options, recipes_of
 from magnet.recovery import propagate
 from magnet.recovery.candidates import AS_IT_IS, LAMBDAS, Candidate, repair_candidates
 from magnet.untrusted import open_npz, read_object
@@ -133,8 +133,8 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Args:
             data: a graph with ``x`` (missing cells NaN), ``edge_index``, optionally ``edge_weight``, ``y``,
-                ``train_mask`` and ``val_mask``. Without masks every labeled node is used; a fifth of the training
-                nodes is held out if there is no ``val_mask``.
+                ``train_mask`` and ``val_mask``. Without ``train_mask`` every labeled node outside ``test_mask`` is
+                used; a fifth of the training nodes is held out if there is no ``val_mask``.
             y: labels of all nodes, of any kind, instead of ``data.y``; -1, None or NaN where unknown.
         """
         self._check_parameters()
@@ -186,7 +186,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 at_least(name, amount, 0)
         whole("seed", self.seed)
         device_exists(self.device)
-        check_training(self._settings())
+        check_options(self.model, self._settings(), self.model_options)
 
     def _settings(self) -> dict[str, Any]:
         """The settings of the networks that were given."""
@@ -195,7 +195,10 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _parts(self, data: Data, labeled: Tensor) -> tuple[Tensor, Tensor]:
         """Masks of the training and validation nodes."""
         train, val = (_mask(data, name) for name in ("train_mask", "val_mask"))
-        train = labeled if train is None else train & labeled
+        if train is None:  # nodes to test on are not trained on
+            test = _mask(data, "test_mask")
+            train = labeled if test is None else ~test
+        train = train & labeled
         if val is None:
             nodes = train.nonzero().ravel()
             if nodes.numel() < 2:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import inspect
 import numbers
 import os
 import warnings
@@ -207,6 +208,13 @@ class Cleaner:
         """Refuse ``fix="none"`` for a ``Data``, whose flagged cells are all changed; warn about unused arguments."""
         if self.fix == "none":
             raise ValueError("fix is 'none', which is for tables: every flagged cell of a Data is changed")
+        from magnet.recovery import propagate, recover
+
+        try:
+            solver = recover if self.recovery == "framelet" else propagate
+            inspect.signature(solver).bind_partial(**(self.recovery_options or {}))
+        except TypeError as error:
+            raise ValueError(f"recovery_options: {solver.__name__} {error}") from None
         for_tables = {
             "fill": self.fill,
             "max_share": self.max_share != MAX_SHARE,

@@ -16,7 +16,7 @@ from magnet import detection
 from magnet.arrays import checksum, csr_tensor, dense, is_sparse
 from magnet.detection.data.columns import feature_matrix
 from magnet.framelets import FrameletTransform
-from magnet.graph import Graph, edge_list, is_whole_graph
+from magnet.graph import Graph, edge_list, is_whole_graph, need_edges
 from magnet.recovery import propagate, recover
 
 if TYPE_CHECKING:
@@ -50,8 +50,7 @@ def check_features(data: Any) -> Data:
     if x is None:
         hint = "; for a data frame use magnet.clean" if hasattr(data, "columns") else ""
         raise ValueError(f"data is a {type(data).__name__} without a feature matrix x [nodes, features]{hint}")
-    if getattr(data, "edge_index", None) is None:
-        raise ValueError("data has no edge_index; a graph without links has an empty one of shape [2, 0]")
+    need_edges(data)
     if isinstance(x, Tensor) and x.dtype in (torch.float32, torch.float64):
         if x.dim() != 2:
             raise ValueError(f"data.x has shape {tuple(x.shape)}; it must be [nodes, features]")

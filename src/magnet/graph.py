@@ -219,7 +219,17 @@ def edge_list(graph: Any) -> tuple[NDArray[np.int64], FloatArray | None, list[An
     return ends, entries.data.astype(np.float64), list(range(matrix.shape[0]))
 
 
+def need_edges(data: Any) -> None:
+    """Raise a ``ValueError`` if a PyG ``Data`` has no ``edge_index``."""
+    if getattr(data, "edge_index", None) is None:
+        hint = "a graph without links has an empty one of shape [2, 0]"
+        hint = "it has an adj_t: use ToSparseTensor afterwards" if hasattr(data, "adj_t") else hint
+        raise ValueError(f"data has no edge_index; {hint}")
+
+
 def _check_edges(edge_index: Any, num_nodes: int | None) -> tuple[NDArray[Any], NDArray[Any], int]:
+    if hasattr(edge_index, "edge_index"):
+        raise ValueError(f"edge_index is a {type(edge_index).__name__}; give its edge_index and num_nodes")
     edges = np.asarray(edge_index.cpu() if is_tensor(edge_index) else edge_index)
     if edges.ndim != 2 or edges.shape[0] != 2:
         raise ValueError(f"edge_index has shape {tuple(edges.shape)}; it must be [2, edges]")

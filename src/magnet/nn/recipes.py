@@ -19,7 +19,7 @@ from magnet.nn.appnp import APPNP
 from magnet.nn.elastic import ElasticGNN
 from magnet.nn.gcn import GCN
 from magnet.nn.gnnguard import GNNGuard
-from magnet.nn.members import SCALINGS, Recipe
+from magnet.nn.members import SCALINGS, TRAINING, Recipe
 from magnet.nn.mlp import MLP
 from magnet.nn.model import Model
 
@@ -125,6 +125,16 @@ def recipes_of(
         return default_recipes(COMMITTEE, given, train_nodes)
     one_of("model", model, ("auto", *MODELS))
     return default_recipes((model,), {**given, **(options or {})}, train_nodes)
+
+
+def check_options(model: str, given: Mapping[str, Any], options: Mapping[str, Any] | None) -> None:
+    """Raise a ``ValueError`` for settings and options of :func:`recipes_of` that make no sense."""
+    recipe = recipes_of(model, given, options, 1)[0]
+    own = {name: value for name, value in recipe.settings.items() if name not in TRAINING}
+    try:
+        recipe.model(1, 2, seeds=[0], **own)
+    except TypeError as error:
+        raise ValueError(f"model_options: {str(error).split('() ')[-1]}") from None
 
 
 def check_training(settings: Mapping[str, Any]) -> None:

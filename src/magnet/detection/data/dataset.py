@@ -26,7 +26,7 @@ from magnet.detection.data.scales import Scales, asinh_units, nan_median, robust
 from magnet.detection.data.scratch import columns_on_disk, over_cached_rows, row_ranges, scratch
 from magnet.detection.data.sparse_rows import columns_of, row_pieces, stored_values
 from magnet.detection.options import DATA, ROUNDING
-from magnet.graph import Graph
+from magnet.graph import Graph, need_edges
 from magnet.threads import threads_for
 
 if TYPE_CHECKING:
@@ -94,8 +94,7 @@ class DetectionData:
         row_unit = row_units(x) if bag else None
         if row_unit is not None:
             x = _divided(x, row_unit)
-        if getattr(data, "edge_index", None) is None:
-            raise ValueError("data has no edge_index; a graph without links has an empty one of shape [2, 0]")
+        need_edges(data)
         where = torch.device(device if device is not None else getattr(given, "device", "cpu"))
         weight = getattr(data, "edge_weight", None)
         graph = Graph.from_edges(data.edge_index, num_nodes=int(x.shape[0]), edge_weight=weight)
