@@ -77,11 +77,13 @@ class LikeDataset:
 def states() -> pa.Table:
     names = ["Ohio"] * 30 + ["Iowa"] * 30
     names[3] = "Ohoi"
-    return pa.table({"state": names, "code": pa.array(["OH"] * 30 + ["IA"] * 30).dictionary_encode()})
+    return pa.table(
+        {"state": pa.array(names, pa.large_string()), "code": pa.array(["OH"] * 30 + ["IA"] * 30).dictionary_encode()}
+    )
 
 
 def test_what_hands_over_arrow_is_cleaned_as_arrow():
-    for given in (HandsOverArrow(states()), SimpleNamespace(data=SimpleNamespace(table=states()))):
+    for given in (states(), HandsOverArrow(states()), SimpleNamespace(data=SimpleNamespace(table=states()))):
         cleaned = magnet.clean(given).cleaned
         assert cleaned.schema == states().schema
         assert cleaned["state"].to_pylist() == ["Ohio"] * 30 + ["Iowa"] * 30

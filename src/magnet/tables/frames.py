@@ -20,17 +20,14 @@ def to_pandas(frame: Any, hint: str = "(collect a lazy one and read a file first
     ``Dataset``), as a pandas one."""
     if isinstance(frame, pd.DataFrame):
         return frame
-    import narwhals as nw
-
-    try:
-        return nw.from_native(frame, eager_only=True).to_pandas()
-    except TypeError:
-        known = _arrow(frame)
-    if known is None:
+    if (known := _narwhals(frame)) is not None:
+        return known.to_pandas()
+    handed = _arrow(frame)
+    if handed is None:
         raise ValueError(
             f"a {type(frame).__name__} is not a data frame; pandas, polars and Arrow tables are accepted {hint}"
         )
-    return known.frame
+    return handed.frame
 
 
 def to_edges(edges: Any) -> pd.DataFrame | Links | None:
@@ -42,6 +39,18 @@ def to_edges(edges: Any) -> pd.DataFrame | Links | None:
         return finish(ends, weight, len(names), {"edges read": ends.shape[1]})
     source, target = ([names[k] for k in end] for end in ends.tolist())
     return pd.DataFrame({"source": source, "target": target, "weight": weight})
+
+
+def _narwhals(frame: Any) -> Any:
+    """A frame for narwhals; None if it does not know it, or would change its types, as those of Arrow tables."""
+    import narwhals as nw
+
+    if type(frame).__module__.startswith("pyarrow"):
+        return None
+    try:
+        return nw.from_native(frame, eager_only=True)
+    except TypeError:
+        return None
 
 
 def _arrow(frame: Any) -> ArrowTable | None:
@@ -65,9 +74,8 @@ def native_frame(frame: Any, changes: Mapping[str, Change]) -> Any:
     only provides an Arrow stream, an Arrow table."""
     import narwhals as nw
 
-    try:
-        known = nw.from_native(frame, eager_only=True)
-    except TypeError:
+    known = _narwhals(frame)
+    if known is None:
         handed = _arrow(frame)
         assert handed is not None
         return handed.changed(changes)
