@@ -6,6 +6,7 @@ import pytest
 
 from magnet.tables.channels import unreadable
 from magnet.tables.coded import CodedTable
+from magnet.tables.posterior import judge_table
 from magnet.tables.roles import infer_role
 
 DAYS = [f"{1 + k % 12}/{1 + k % 28}/2017" for k in range(40)]
@@ -21,6 +22,12 @@ def odd(texts: list[str]) -> set[int]:
 @pytest.mark.parametrize("text", ["2/28/217", "13/32/2017", "/28/2017", "soon"])
 def test_what_is_no_date_is_found(text: str) -> None:
     assert odd([*DAYS, text]) == {40}
+
+
+def test_a_date_that_does_not_exist_is_listed_in_a_table_without_other_errors() -> None:
+    days = [*DAYS, "30/2/2017", "12/0/2017", *["31/4/2017"] * 3]
+    verdict = judge_table({"day": days, "n": [str(17 * k % 40) for k in range(45)]})
+    assert [(c.row, c.column, c.suggested, c.kind) for c in verdict.cells] == [(40, "day", None, "format")]
 
 
 @pytest.mark.parametrize("text", ["1o3.5", "4..2", "many"])

@@ -63,6 +63,7 @@ AUDITS: dict[str, ColumnTest] = {
     "semantic_type": semantic_type.audit,
     "checksum": checksum.audit,
     "year": year.audit,
+    "impossible": unreadable.impossible,
     "unreadable": unreadable.audit,
     "outlier": outlier.audit,
     "missing_values": missing_values.audit,

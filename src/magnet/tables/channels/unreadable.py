@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from magnet.tables.channels.base import ODD_FORM, WrongText, text_test
 from magnet.tables.coded import Texts
 from magnet.tables.options import MIN_ROWS, REPEATS
-from magnet.tables.roles.dates import is_moment
+from magnet.tables.roles.dates import impossible_date, is_moment
 from magnet.tables.roles.patterns import UNIT_NUMBER, disguised_blank, number
 
 BOUND = re.compile(
@@ -23,6 +23,15 @@ READERS: dict[str, Callable[[str], bool]] = {
     "quantity": lambda text: number(text) is not None or UNIT_NUMBER.fullmatch(text) is not None,
     "unit": lambda text: number(text) is not None or UNIT_NUMBER.fullmatch(text) is not None,
 }
+
+
+@text_test("format", ("date",), MIN_ROWS)
+def impossible(texts: Texts) -> Iterator[WrongText]:
+    """Dates that do not exist (``2022-02-30``), unless one comes back: a convention. The right date is not known."""
+    known = texts.only(is_moment).total
+    if known >= READ * texts.total:
+        why = f"{known} of {texts.total} cells are dates, there is no such one: format"
+        yield from ((k, None, 0.0, why) for k, text, rows in texts if rows < REPEATS and impossible_date(text))
 
 
 @text_test("typo", READERS, MIN_ROWS, ODD_FORM)

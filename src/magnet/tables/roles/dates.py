@@ -150,6 +150,24 @@ def is_moment(text: str) -> bool:
     return parse_moment(text) is not None or parse_moment(text, True) is not None
 
 
+def impossible_date(text: str) -> bool:
+    """Whether a text is written like a date whose month or day does not exist; zeros stand for unknown parts.
+
+    Example:
+        >>> [impossible_date(t) for t in ("2022-13-45", "30/2/2021 7:10", "2022-05-00", "9999-12-31", "2022-12-31")]
+        [True, True, False, False, False]
+    """
+    bare = text.strip()
+    for layout, pattern in DATES:
+        match = pattern.fullmatch(bare) or pattern.fullmatch(re.split("[ T]", bare)[0])
+        if match:
+            parts = match.groupdict()
+            known = len(parts["year"]) == 2 or FIRST_YEAR <= int(parts["year"]) <= LAST_YEAR
+            known &= all(int(parts.get(name) or 1) for name in ("first", "second", "month", "day"))
+            return known and not (_date(match, layout, False) or _date(match, layout, True))
+    return False
+
+
 def has_day_first(texts: Iterable[str]) -> bool:
     """Whether most of the dates that can be read in one order of day and month only have the day first.
 
