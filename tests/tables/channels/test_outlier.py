@@ -20,6 +20,16 @@ def test_a_slipped_decimal_point_is_put_back_in_the_columns_own_writing() -> Non
     assert "100 times as large" in cells[0].reason
 
 
+@pytest.mark.parametrize(("usual", "far"), [("quantities", "-20"), ("salaries", "450000")])
+def test_what_only_its_column_speaks_against_is_listed_and_not_rewritten(usual: str, far: str) -> None:
+    """A return among sales and the salary of a director look like numbers of the column with another sign or point."""
+    rng = np.random.default_rng(2)
+    usual_numbers = rng.integers(1, 30, 200) if usual == "quantities" else rng.normal(60_000, 12_000, 200).round(-2)
+    cells = judge_table({usual: [far, *(f"{x:.0f}" for x in usual_numbers)]}).cells
+    assert [(c.row, c.suggested) for c in cells] == [(0, far.strip("-").replace("0000", "000"))]
+    assert cells[0].confidence < 0.9
+
+
 def test_identifiers_and_codes_are_never_arithmetic() -> None:
     rng = np.random.default_rng(1)
     codes = [f"{x:05d}" for x in rng.integers(10000, 20000, 200)]
@@ -111,8 +121,8 @@ def test_digits_that_may_be_lost_are_not_made_up() -> None:
     [finding] = [f for f in judge_table({"x": texts}).cells if f.row == 5]
     assert finding.suggested == "57.00"  # or 56.81, divided and rounded
     assert finding.confidence < 0.9
-    whole = [f"{round(value)}.00" for value in rng.normal(50, 5, 300)]
-    whole[5] = "0.57"
+    whole = [f"{round(value)}.00" for value in rng.normal(50, 2, 300)]
+    whole[5] = "0.51"
     [finding] = [f for f in judge_table({"x": whole}).cells if f.row == 5]
     assert finding.confidence > 0.9
 

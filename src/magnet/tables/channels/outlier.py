@@ -26,6 +26,7 @@ EXTRA_DECIMALS = 4  # beyond the usual number; chance and trailing zeros make on
 ODD_IF_WRONG = 0.5  # share of wrong numbers that show so
 MAX_ODDNESS = 3.0  # nats
 MAX_WRONG = 0.25  # share of a column's numbers that are outliers; more are another mode
+CENTRAL = (0.025, 0.975)  # quantiles between which usual numbers lie
 LEVEL = 5  # rows that hold a number which is a level of its column
 Writer = Callable[[float, float], str]  # writes a number, which may be off by so much, as its column does
 STEP_SHARE = 0.9  # share of the numbers that need no more decimals
@@ -132,6 +133,13 @@ class _Writing:
         share = (odd.sum() - odd) / max(int(known.sum()), 1) + 1 / max(int(known.sum()), 1)
         return np.where(odd, np.clip(np.log(ODD_IF_WRONG / share), 0.0, MAX_ODDNESS), 0.0)
 
+    def chance(self, factor: float) -> float:
+        """How often a genuine far number looks like one of the column times a power of ten: its first digits may be
+        any, so the share of a decade that the column covers; a negative one always has a positive counterpart."""
+        sizes = np.abs(read_numbers(self.texts)[self.column.read])
+        low, high = np.quantile(sizes[sizes > 0], CENTRAL)
+        return 1.0 if factor < 0 else min(1.0, float(np.log10(high / low)))
+
     def writer(self) -> Writer:
         def write(value: float, width: float) -> str:
             return self.before + self.style.write(Decimal(repr(float(value))), width=width) + self.after
@@ -201,6 +209,8 @@ def _finding(writing: _Writing, verdict: ColumnVerdict, row: int, write: Writer,
             confidence = min(confidence, float(counts[known] / counts.sum()))
     else:
         likely, right = writing.divided(int(column.read[row]), FACTORS[kind])
+        if not verdict.blocks:  # nothing but the column is known
+            right *= 1 - writing.chance(FACTORS[kind])
         confidence = min(confidence, max(right, UNSURE))  # 0.57 is a hundredth of 57.00, and of 56.81 if rounded
         evidence = f"expected about {likely} from {_context(verdict.blocks)}"
         observed += " (sign changed)" if FACTORS[kind] < 0 else f" ({FACTORS[kind]:g} times as large)"
