@@ -30,6 +30,17 @@ def test_what_only_its_column_speaks_against_is_listed_and_not_rewritten(usual: 
     assert cells[0].confidence < 0.9
 
 
+def test_a_refund_is_listed_and_not_rewritten() -> None:
+    rng = np.random.default_rng(1)
+    price = {"Mug": 7.5, "Lamp": 39.9, "Chair": 89.0, "Desk": 249.0, "Pen": 1.2}
+    product, quantity = rng.choice(list(price), 250), rng.integers(1, 6, 250)
+    quantity[[151, 114]] *= -1
+    total = [f"{price[name] * number:.2f}" for name, number in zip(product, quantity, strict=True)]
+    cells = judge_table({"product": product.tolist(), "qty": [str(k) for k in quantity], "total": total}).cells
+    assert {(c.row, c.column) for c in cells} == {(row, name) for row in (151, 114) for name in ("qty", "total")}
+    assert max(c.confidence for c in cells) < 0.9
+
+
 def test_identifiers_and_codes_are_never_arithmetic() -> None:
     rng = np.random.default_rng(1)
     codes = [f"{x:05d}" for x in rng.integers(10000, 20000, 200)]

@@ -14,7 +14,7 @@ from magnet.arrays import Bools, Floats, Ints, return_freed_memory
 from magnet.cluster import results_in_order
 from magnet.tables.numbers.columns import ColumnVerdict, NumberColumn
 from magnet.tables.numbers.context import CUT, Category, Context
-from magnet.tables.numbers.errors import FACTORS, ROUNDING, WrongDensity, is_slip, kind_shares, wrong_density
+from magnet.tables.numbers.errors import FACTORS, FAR, ROUNDING, WrongDensity, is_slip, kind_shares, wrong_density
 from magnet.tables.numbers.predict import predict
 from magnet.tables.numbers.relations import Relation, find_relations, localize_errors
 from magnet.tables.numbers.rows import DOUBTED, FAR_OUT, doubted, improbably_many, in_unusual_rows, localize_in_rows
@@ -246,6 +246,7 @@ class _Passes:
                 wrong, center, spread = (part[:, k].copy() for part in (self.wrong, self.center, self.spread))
                 out.append(column.verdict(wrong, center, spread, density, self.blocks[k] or ()))
         self._reject_false_factors(out)
+        self._reject_shared_factors(out)
         return out
 
     def _reject_false_factors(self, verdicts: Sequence[ColumnVerdict]) -> None:
@@ -281,6 +282,15 @@ class _Passes:
         refuted = (beyond - count / 2 > limit) | (np.abs(above - count / 2) > limit)
         for verdict in verdicts:
             verdict.confidence[refuted[verdict.kind]] = 0.0
+
+    def _reject_shared_factors(self, verdicts: Sequence[ColumnVerdict]) -> None:
+        """No value is suggested with confidence where one factor explains several cells of a row: they agree with one
+        another, as the quantity and the total of a refund do."""
+        for factor in range(FAR):
+            explained = [(v.wrong > DOUBTED) & (v.kind == factor) for v in verdicts]
+            shared = sum(explained, np.zeros(1, dtype=np.int64)) > 1
+            for verdict, cells in zip(verdicts, explained, strict=True):
+                verdict.confidence[shared & cells] = 0.0
 
 
 def _solution(relation: Relation, row: Floats, steps: Sequence[float], member: int) -> tuple[float, float | None]:
