@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
+import pytest
+
 from magnet.tables.channels.date_format import rewrite
 from magnet.tables.options import DEFAULT
+from magnet.tables.posterior import judge_table
 
 DAYS = [f"{1 + k % 12}/{13 + k % 15}/2015" for k in range(18)]
 HOURS = [f"{k % 24}:{10 + k % 50}" for k in range(72)]
@@ -56,6 +60,17 @@ def test_a_repeated_date_before_times_is_dropped_and_one_that_differs_is_kept(co
     assert one_day["12/02/2011 7:15 a.m."] == ("7:15 a.m.", 0.95)
     days = confidences(coded, [*times, *(f"12/{k + 1:02d}/2011 7:{10 + k} a.m." for k in range(20))])
     assert days["12/06/2011 7:15 a.m."][1] < DEFAULT.change_from
+
+
+@pytest.mark.parametrize("more", ["+1", " (+1)", " +1 day", " UTC", ".4"])
+def test_what_belongs_to_a_time_is_not_dropped(more: str) -> None:
+    times = [f"{k % 24:02d}:{7 * k % 60:02d}{more if k % 4 == 0 else ''}" for k in range(60)]
+    assert judge_table({"arrival": times}).cells == []
+
+
+def test_time_zones_are_not_exchanged() -> None:
+    hours = pd.date_range("2023-01-01", periods=60, freq="146h", tz="Europe/Zurich")
+    assert judge_table({"at": hours.astype(str).tolist(), "iso": [at.isoformat() for at in hours]}).cells == []
 
 
 def test_no_seconds_are_made_up(coded: Any) -> None:

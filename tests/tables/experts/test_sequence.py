@@ -29,3 +29,8 @@ def test_days_are_a_sequence_across_months(coded: Any) -> None:
 def test_a_column_that_does_not_count_has_no_sequence(coded: Any) -> None:
     texts = [str(k) for k in np.random.default_rng(0).permutation(30)]
     assert fit(ColumnContext(coded({"key": texts}), 0)) == []
+
+
+def test_moments_of_different_times_of_day_are_no_sequence_of_days(coded: Any) -> None:
+    at = np.datetime64("2021-01-20T05:00") + 25 * np.arange(30) * np.timedelta64(1, "h")
+    assert fit(ColumnContext(coded({"at": np.datetime_as_string(at, unit="s").tolist()}), 0)) == []

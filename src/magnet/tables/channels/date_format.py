@@ -6,13 +6,14 @@ import datetime as dt
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from magnet.tables.channels.base import WrongText, text_test
 from magnet.tables.coded import Texts
 from magnet.tables.options import FEW_ROWS, REPEATS, SURE, UNSURE
-from magnet.tables.roles.dates import Moment, Style, parse_moment, write_moment
+from magnet.tables.roles.dates import Moment, Style, has_more, parse_moment, write_moment
 
 TUKEY = 1.5  # interquartile ranges beyond the quartiles within which dates lie (Tukey 1977)
 DIGITS = re.compile(r"\d+")
@@ -28,10 +29,13 @@ def rewrite(texts: Texts) -> Iterator[WrongText]:
 
     Which of two numbers is the day follows from the values that allow one reading only, and from those of which one
     reading only lies among the other dates. The suggestion is as certain as these agree (rule of succession). It is
-    uncertain where it drops a date that differs from row to row, or adds seconds that do.
+    uncertain where it drops a date that differs from row to row, or adds seconds that do. Time zones, fractions of
+    seconds and days to add (``05:10+1``) belong to the value and stay as they are.
     """
     order = _Order(texts)
-    parsed = [(k, text, rows, *both) for k, text, rows in texts if (both := order.parse(text))]
+    parsed = [
+        (k, text, rows, *both) for k, text, rows in texts if (both := order.parse(text)) and not has_more(both[1])
+    ]
     total = sum(rows for _, _, rows, _, _ in parsed)
     if total < FEW_ROWS:
         return
@@ -40,15 +44,15 @@ def rewrite(texts: Texts) -> Iterator[WrongText]:
         styles[own] += rows
         writings[_writing(own)] += rows
     fits = {
-        style: sum(rows for _, text, rows, moment, _ in parsed if write_moment(moment, style) == text)
+        style: sum(rows for _, text, rows, moment, own in parsed if _write(moment, own, style) == text)
         for style, _ in styles.most_common(MAX_STYLES)
     }
     style, share = max(fits.items(), key=lambda item: item[1])
     if share < LEADING * total:
         return
-    usual = [each for each in parsed if write_moment(each[3], style) == each[1]]
+    usual = [each for each in parsed if _write(*each[3:], style) == each[1]]
     seconds = {moment.time[2] for _, _, _, moment, _ in usual if moment.time}
-    odd = [each for each in parsed if write_moment(each[3], style) not in (None, each[1])]
+    odd = [each for each in parsed if _write(*each[3:], style) not in (None, each[1])]
     dropped: dict[tuple[str, ...], set[object]] = defaultdict(set)
     for _, _, _, moment, own in odd:
         dropped[_writing(own)].add(_dropped(moment, own, style))
@@ -58,7 +62,12 @@ def rewrite(texts: Texts) -> Iterator[WrongText]:
         sure &= own.seconds or not style.seconds or len(seconds) == 1
         confidence = min(SURE, order.certainty(moment, own, style)) if sure else UNSURE
         why = f"{share} of {total} are written like {usual[0][1]!r}, this one is not: format"
-        yield k, write_moment(moment, style), confidence, why
+        yield k, _write(moment, own, style), confidence, why
+
+
+def _write(moment: Moment, own: Style, style: Style) -> str | None:
+    """A moment in another style, with its own time zone and fraction of a second."""
+    return write_moment(moment, replace(style, tail=own.tail))
 
 
 def _writing(style: Style) -> tuple[str, ...]:

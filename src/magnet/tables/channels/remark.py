@@ -13,7 +13,7 @@ from magnet.tables.channels.base import WrongText, text_test
 from magnet.tables.coded import Texts
 from magnet.tables.experts.groups import UNEVEN, dispersion
 from magnet.tables.options import FORMAT_SHARE, REPEATS, SURE
-from magnet.tables.roles.dates import is_moment
+from magnet.tables.roles.dates import belongs_to_time, has_more, parse_moment
 from magnet.tables.roles.patterns import number
 
 BEHIND = re.compile(
@@ -43,6 +43,8 @@ def rewrite(texts: Texts) -> Iterator[WrongText]:
     found: dict[str, dict[int, str]] = defaultdict(dict)
     for k, match in texts.matching(BEHIND, WORD).items():
         kind = _kind(match["core"])
+        if kind == "moment" and belongs_to_time(match["remark"].strip(" ()")):
+            continue
         if kind != "words" or match.re is BEHIND:
             remark = LETTER if match.groupdict().get("letter") else match["remark"].strip()
             found[remark if kind == "words" else kind][k] = match["core"]
@@ -106,7 +108,12 @@ def _kind_of(character: str) -> str:
 
 def _kind(text: str) -> str:
     """What a bare value is: a number, a date or time, or words."""
-    return "number" if number(text) is not None else "moment" if is_moment(text) else "words"
+    return "number" if number(text) is not None else "moment" if _is_bare_moment(text) else "words"
+
+
+def _is_bare_moment(text: str) -> bool:
+    parsed = parse_moment(text) or parse_moment(text, True)
+    return parsed is not None and not has_more(parsed[1])
 
 
 def _scattered(cores: dict[int, str], rows: int, bare: Texts) -> dict[int, str]:

@@ -18,7 +18,7 @@ from magnet.tables.roles.dates import Moment, Style, has_day_first, parse_moment
 LAST_NUMBER = re.compile(r"(?P<head>.*?)(?P<digits>\d{1,15})", re.S)
 EQUAL_STEPS = 0.5  # share from which a column counts as a sequence
 DISTINCT = 0.1  # a column with fewer different values per row does not count
-MONTHLY = 0.95  # share of dates on one day of the month from which months are counted and not days
+MONTHLY = 0.95  # share of dates on one day of the month, or at one time, from which months, or days, are counted
 
 
 def fit(context: ColumnContext) -> list[Expert]:
@@ -91,13 +91,13 @@ def _digits(column: CodedColumn) -> tuple[Floats, Callable[[int], str | None]] |
 
 
 def _moments(column: CodedColumn) -> tuple[Floats, Callable[[int], str | None]] | None:
-    """The months of dates that name one day of the month, the days of others."""
+    """The months of dates that name one day of the month, the days of others; none with several times of day."""
     if column.role.name != "date":
         return None
     texts = column.texts(repaired=True)
     styles, days = Counter[Style](), Counter[int]()
     numbers = np.full((2, len(column.values)), np.nan)  # months, days
-    clocks: dict[Style, tuple[int, int, int] | None] = {}
+    clocks = Counter[tuple[int, int, int] | None]()
     order = has_day_first(text for _, text, _ in texts)
     for k, text, rows in texts:
         parsed = parse_moment(text, order)
@@ -105,11 +105,14 @@ def _moments(column: CodedColumn) -> tuple[Floats, Callable[[int], str | None]] 
             (year, month, day), style = parsed[0].date, parsed[1]
             styles[style] += rows
             days[day] += rows
-            clocks.setdefault(style, parsed[0].time)
+            clocks[parsed[0].time] += rows
             numbers[:, k] = 12 * year + month - 1, date(year, month, day).toordinal()
     if styles.total() < 0.5 * texts.total or not styles:
         return None
     style = styles.most_common(1)[0][0]
+    clock, rows = clocks.most_common(1)[0]
+    if rows < MONTHLY * clocks.total():
+        return None
     usual, rows = days.most_common(1)[0]
     monthly = rows >= MONTHLY * days.total()
 
@@ -118,6 +121,6 @@ def _moments(column: CodedColumn) -> tuple[Floats, Callable[[int], str | None]] 
             when = date(value // 12, value % 12 + 1, usual) if monthly else date.fromordinal(value)
         except (ValueError, OverflowError):
             return None
-        return write_moment(Moment((when.year, when.month, when.day), clocks[style]), style)
+        return write_moment(Moment((when.year, when.month, when.day), clock), style)
 
     return numbers[0 if monthly else 1][column.current], write

@@ -23,6 +23,7 @@ TIME = re.compile(
     r"(?P<gap>\s?)(?P<half>[ap]\.?\s?m\b\.?|[ap](?=[^a-z]|$|dec|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov))?",
     re.I,
 )
+MORE = re.compile(r"[+.]?\d+(?:\s*[^\W\d]+)?")  # beside a time: days to add (+1, +1 day), a fraction
 ZONE = re.compile(r"\s*(?:\.\d+)?\s*(?:[+-]\d{2}(?::?\d{2})?|Z|UTC|GMT)?", re.I)
 DATES = tuple(
     (layout, re.compile(pattern, re.I))
@@ -148,6 +149,21 @@ def parse_moment(text: str, day_first: bool = False) -> tuple[Moment, Style] | N
 def is_moment(text: str) -> bool:
     """Whether a text is a date or a time, with the day or the month first."""
     return parse_moment(text) is not None or parse_moment(text, True) is not None
+
+
+def belongs_to_time(beside: str) -> bool:
+    """Whether what stands beside a time is part of it: a zone, days to add, a fraction.
+
+    Example:
+        >>> [belongs_to_time(text) for text in ("UTC", "+1 day", ".4", "Dec 1", "Estimated", "")]
+        [True, True, True, False, False, False]
+    """
+    return bool(beside and (MORE.fullmatch(beside) or ZONE.fullmatch(beside)))
+
+
+def has_more(style: Style) -> bool:
+    """Whether a time without a date has such a part, which its moment does not hold."""
+    return not style.layout and belongs_to_time(style.between)
 
 
 def impossible_date(text: str) -> bool:
