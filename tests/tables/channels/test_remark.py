@@ -45,6 +45,13 @@ def test_affixes_that_mean_something_are_left_alone() -> None:
     assert bare([*"ABCD" * 20, "A+", "B+", "C+"]) == {}
 
 
+def test_marks_that_are_a_scale_are_left_alone() -> None:
+    numbers = [f"{k / 7:.3f}" for k in range(100)]
+    assert bare([*numbers, *(f"{x}{mark}" for x in numbers[:4] for mark in ("*", "**"))]) == {}
+    assert bare([*numbers, *(f"{x}*" for x in numbers[:40])]) == {}
+    assert len(bare([*numbers, *(f"{x}*" for x in numbers[:8])])) == 8
+
+
 def test_versions_and_remarks_that_gather_on_one_value_are_left_alone() -> None:
     assert bare([*TOWNS, *["Ulm (north)"] * 9]) == {}
     films = [f"Film {chr(65 + k)}" for k in range(26)]

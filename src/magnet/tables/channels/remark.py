@@ -21,6 +21,7 @@ BEHIND = re.compile(
     r"(?P<remark>\s*(?:\([^()]{1,30}\)|\[[^\[\]]{1,30}\]|[*#†‡]{1,3})|\s(?P<letter>[^\W\d_]))",
     re.S,
 )
+MARK = re.compile(r"[*#†‡]+$")
 WORD = re.compile(r"(?P<core>.*\d)(?P<remark>\s+[^\W\d_]{2,12}\.?)", re.S)
 LETTER = "a letter"  # single letters behind values are one remark, whichever they are
 MAX_REMARKS = 0.4  # share of the filled cells; more remarks are part of the values
@@ -38,7 +39,8 @@ def rewrite(texts: Texts) -> Iterator[WrongText]:
 
     A remark belongs to the value if most of the values it stands behind never occur without it, or if it gathers on
     some of them (dispersion): an error process strikes values in proportion to how frequent they are. Numbers and
-    dates need not occur bare themselves, if the column is one of numbers or dates.
+    dates need not occur bare themselves, if the column is one of numbers or dates. Marks behind these that are many, or
+    several (``*``, ``**``), are a scale, such as that of significance.
     """
     found: dict[str, dict[int, str]] = defaultdict(dict)
     for k, match in texts.matching(BEHIND, WORD).items():
@@ -48,6 +50,11 @@ def rewrite(texts: Texts) -> Iterator[WrongText]:
         if kind != "words" or match.re is BEHIND:
             remark = LETTER if match.groupdict().get("letter") else match["remark"].strip()
             found[remark if kind == "words" else kind][k] = match["core"]
+    values = texts.column.values
+    for kind in ("number", "moment"):
+        marked = {k: mark[0] for k in found[kind] if (mark := MARK.search(values[k]))}
+        if len(set(marked.values())) > 1 or texts.rows(marked) > MAX_ADDED * texts.total:
+            found[kind] = {k: core for k, core in found[kind].items() if k not in marked}
     with_remark = {k for cores in found.values() for k in cores}
     bare = texts.without(with_remark)
     kinds = bare.tally(_kind) if {"number", "moment"} & set(found) else Counter[str]()
