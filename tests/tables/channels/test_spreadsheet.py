@@ -44,3 +44,4 @@ def test_an_exponent_among_numbers_that_are_written_out_is_found_but_not_certain
 def test_exponents_of_numbers_too_small_or_too_large_to_be_written_out_are_right() -> None:
     assert found([*(f"0.{k:03d}" for k in range(1, 31)), "3.1e-07"]) == {}
     assert found([*map(str, range(30)), "6.02e+23"]) == {}
+    assert found([f"{1 + k / 10:.2e}" for k in range(9)] + [f"{1.5 * 10.0**-k:.2e}" for k in range(30)]) == {}

@@ -58,7 +58,7 @@ def _exponents(texts: Texts) -> Iterator[WrongText]:
     odd = texts.matching(EXPONENT)
     if not odd or texts.rows(odd) > RARE * texts.total:
         return
-    others = [(text, rows, number(text)) for k, text, rows in texts if k not in odd]
+    others = [(text, rows, number(text)) for k, text, rows in texts if "e" not in text.lower()]
     plain = sum(rows for _, rows, value in others if value is not None)
     if plain + texts.rows(odd) < (1 - RARE) * texts.total:
         return
