@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import codecs
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from magnet.tables import BadTable
+from magnet.tables.errors import TableWarning
 from magnet.tables.readers.delimited import read_delimited, split_record
 
 
@@ -122,3 +124,12 @@ def test_the_separator_line_of_excel_is_heard(tmp_path: Path) -> None:
     assert found.frame.columns.tolist() == ["id", "price"]
     found.write(tmp_path / "m.csv", {"price": (np.array([0]), ["2,0"])})
     assert (tmp_path / "m.csv").read_bytes() == content.replace(b"1,5", b"2,0")
+
+
+def test_a_missing_header_is_suspected(tmp_path: Path) -> None:
+    rows = "".join(f"{k},{k / 8}\n" for k in range(1, 9))
+    with pytest.warns(TableWarning, match=r"the columns are named '1', '0.125'; is the header missing\?"):
+        read_delimited(write(tmp_path / "bare.csv", rows))
+    for header in ("0,1\n", "year,2020\n"):
+        with warnings.catch_warnings(action="error"):
+            read_delimited(write(tmp_path / "named.csv", header + rows))

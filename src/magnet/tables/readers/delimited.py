@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +15,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from magnet.tables.errors import BadTable, quoted
+from magnet.tables.errors import BadTable, TableWarning, listed, quoted
 from magnet.tables.readers.text import Text, read_text
+from magnet.tables.roles.patterns import number
 from magnet.tables.values import Change, cell_text
 
 DELIMITERS = ",;\t|"
@@ -146,6 +148,10 @@ def _names(path: Path, fields: list[str]) -> list[str]:
     if len(set(names)) < len(names):
         repeated = pd.Series(names)[pd.Series(names).duplicated()].iloc[0]
         raise BadTable(f"{path}: two columns are named {quoted(repeated)}; column names must be unique")
+    if all(number(name) is not None for name in names) and names != [str(k) for k in range(len(names))]:
+        warnings.warn(
+            f"{path}: the columns are named {listed(names)}; is the header missing?", TableWarning, stacklevel=4
+        )
     return names
 
 
