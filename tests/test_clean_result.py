@@ -25,6 +25,12 @@ def test_counts_text_and_report_agree(misspelled: tuple[pd.DataFrame, pd.DataFra
     assert set(result.record.judged) <= set(nodes.columns)
 
 
+def test_a_report_without_findings_says_that_this_is_no_proof(tmp_path: Path) -> None:
+    result = magnet.clean(pd.DataFrame({"state": ["Ohio", "Iowa"] * 20}))
+    assert len(result.suspicious_cells) == 0
+    assert "This does not prove that the table is clean." in result.report(tmp_path / "report.html").read_text()
+
+
 def test_a_graph_detector_reports_the_kinds_of_columns(misspelled: tuple[pd.DataFrame, pd.DataFrame]) -> None:
     _, nodes = misspelled
     result = magnet.clean(nodes, detector="zscore")
