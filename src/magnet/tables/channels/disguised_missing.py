@@ -97,7 +97,7 @@ def _marks(texts: Texts) -> Iterator[WrongText]:
         confidence = SURE if _words(text) or optional else MARKED
         if words and rows >= LEVEL_SHARE * texts.total and _words(text):  # an answer, as "none" and "no" are
             confidence = MARKED
-        yield k, "", confidence, f"{text!r} stands for a missing value (in {rows} cells): missing"
+        yield k, "", confidence, f"{text!r} stands for a missing value (in {rows} cell{'s'[: rows - 1]}): missing"
 
 
 def _form(text: str) -> tuple[int, bool, bool]:
