@@ -143,3 +143,17 @@ def test_columns_judged_on_threads_get_the_same_verdict(monkeypatch: pytest.Monk
     one = judge_table(columns)
     monkeypatch.setattr("magnet.tables.posterior.threads_for_rows", lambda rows: 2)
     assert judge_table(columns).cells == one.cells != []
+
+
+@pytest.mark.parametrize("misspelled", [0, 6])
+def test_a_lone_rare_spelling_is_written_only_where_the_table_shows_misspellings(misspelled: int) -> None:
+    rng = np.random.default_rng(0)
+    names = ["Elizabeth", "Katharina", "Dorothea", "Maximilian", "Alexander"]
+    columns = {"id": [f"p{k}" for k in range(200)], "name": [names[k] for k in rng.integers(5, size=200)]}
+    columns["name"][20] = "Elisabeth"
+    for row, wrong in enumerate(
+        ["Katxharina", "Doroothea", "Maximilan", "Alexandwr", "Kathrina", "Dorotehea"][:misspelled]
+    ):
+        columns["name"][row] = wrong
+    written = {c.row for c in judge_table(columns).cells if c.confidence > 0.9}
+    assert written == ({*range(misspelled), 20} if misspelled else set())

@@ -61,6 +61,7 @@ class Finding:
         row: the row.
         suggested: the right text, or None if only known to be wrong.
         probability, confidence, kind, reason: as in :class:`CellFinding`.
+        expected: whether the rest of the row makes the right text likely, however the cell is written.
     """
 
     row: int
@@ -69,3 +70,4 @@ class Finding:
     confidence: float
     kind: str
     reason: str
+    expected: bool = False

@@ -39,6 +39,7 @@ MAX_DOUBT = 1e6  # factor by which a misspelling of another cell may explain a c
 ALIKE = 4.0  # values whose counts differ by a larger factor may be a value and its misspelling
 ESTABLISHED = 3.0  # rows, at least, of a value that may have siblings (not swept)
 MAX_LONELY, LONGEST_SIBLING = 5_000, 60  # values of one row that are compared, and characters of one; bound run time
+EXPECTED = 0.5  # prior of a value, given the rest of the row, from which it is more likely than all others
 GUESSED = 0.79  # highest confidence of a correction by shape alone: too low to be written or learned from
 
 # what makes a value come out as another
@@ -362,7 +363,8 @@ class ColumnModel(ColumnPrior):
             suggested = None if code == UNKNOWN else column.values[code]
             listed = self.explain and probability >= self.options.list_from
             reason = self.reason(row, code, kind) if listed else ""
-            findings[row] = Finding(row, suggested, probability, confidence, kind, reason)
+            expected = listed and code != UNKNOWN and self.prior(np.array([row]), np.array([code]))[0] >= EXPECTED
+            findings[row] = Finding(row, suggested, probability, confidence, kind, reason, bool(expected))
             if confidence >= self.options.learn_from and not trusted[row]:
                 repairs[row] = code
                 if channel >= _TYPO:

@@ -42,7 +42,7 @@ class TableOptions:
         rate_floor, rate_cap: bounds of an estimated rate.
         typo_process: certain corrections per cell that show a process of misspelling; clean tables have at most half as
             many (the clean file of autism-prevalence: 5 real ones in 5200 cells).
-        list_lone_typo_from: without such a process, a misspelling is listed from this probability.
+        list_lone_typo_from: without such a process, a misspelling is listed from this probability, and not written.
     """
 
     list_from: float = LIST_FROM

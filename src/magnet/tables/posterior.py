@@ -16,8 +16,8 @@ from magnet.tables.channels import AUDITS, REWRITES
 from magnet.tables.channels.typo import Typo
 from magnet.tables.coded import CodedTable, Codes, joint
 from magnet.tables.findings import CellFinding, Finding, TableVerdict
-from magnet.tables.mixture import ColumnJudgment, ColumnModel
-from magnet.tables.options import DEFAULT, TableOptions
+from magnet.tables.mixture import GUESSED, ColumnJudgment, ColumnModel
+from magnet.tables.options import DEFAULT, REPEATS, TableOptions
 from magnet.tables.roles import Role, infer_role
 from magnet.tables.rules import Decision, Rule, broken, read_rules
 from magnet.threads import threads_for_rows
@@ -131,12 +131,15 @@ def _listed(table: CodedTable, cells: Cells, decided: _Decisions, options: Table
     trusted nor rejected before."""
     out = []
     rule_of = {name: f"{', '.join(determined_by)} -> {name}" for determined_by, name in reversed(table.strict)}
-    typos_from = _list_typos_from(table, cells, options)
+    lone = not _misspelled(table, cells, options)
     for (row, j), finding in sorted(cells.items()):
         column = table.columns[j]
         observed = column.values[column.observed[row]]
         asked = table.fill and not observed.strip()
-        list_from = typos_from if finding.kind == "typo" else options.list_from
+        list_from = options.list_from
+        if lone and finding.kind == "typo":
+            list_from = options.list_lone_typo_from
+            finding = finding if finding.expected else replace(finding, confidence=min(finding.confidence, GUESSED))
         if (finding.probability < list_from and not asked) or column.name in table.skip:
             continue
         if table.trusted is not None and table.trusted[row, j]:
@@ -156,12 +159,11 @@ def _listed(table: CodedTable, cells: Cells, decided: _Decisions, options: Table
     return out
 
 
-def _list_typos_from(table: CodedTable, cells: Cells, options: TableOptions) -> float:
-    """The probability from which misspellings are listed; higher in a table with hardly any certain correction, where
-    a single rare spelling is more likely right."""
+def _misspelled(table: CodedTable, cells: Cells, options: TableOptions) -> bool:
+    """Whether certain corrections show a process of misspelling; without one a rare spelling is more likely right, as
+    in names that sound alike."""
     certain = sum(f.kind == "typo" and f.confidence >= options.change_from for f in cells.values())
-    enough = options.typo_process * table.num_rows * len(table.columns)
-    return options.list_from if certain >= enough else options.list_lone_typo_from
+    return certain >= max(REPEATS, options.typo_process * table.num_rows * len(table.columns))
 
 
 def _repeated_rows(table: CodedTable) -> list[list[int]]:
