@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from magnet.tables.channels.truth_discovery import rewrite
+from magnet.tables.channels.truth_discovery import Claims, rewrite
 from magnet.tables.options import DEFAULT
 from magnet.tables.posterior import judge_table
 
@@ -105,3 +105,12 @@ def test_a_single_source_with_facts_of_its_own_is_listed_and_not_written() -> No
     cells = judge_table(_panel("AAAAAAAAAAAB")).cells
     assert {cell.row for cell in cells} == set(range(220, 240))
     assert all(cell.confidence < DEFAULT.change_from for cell in cells)
+
+
+def test_texts_of_other_columns_are_no_levels_of_a_fact(coded: Any) -> None:
+    """Votes are a fact of few levels, also where a few cells hold what belongs elsewhere."""
+    bills, members = np.repeat(np.arange(30), 40), np.tile(np.arange(40), 30)
+    votes = [["Aye", "No", "Abstain"][k] for k in np.random.default_rng(0).choice(3, 1200, p=[0.6, 0.3, 0.1])]
+    votes[::40] = [f"Town {k}" for k in range(30)]
+    table = coded({"bill": [f"B{k}" for k in bills], "member": [f"M{k}" for k in members], "vote": votes})
+    assert Claims(table, table.columns[2], 0, 1).levels == 3

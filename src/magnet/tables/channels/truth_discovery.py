@@ -112,8 +112,9 @@ class Claims:
 
     @property
     def levels(self) -> int:
-        """Different values that are reported."""
-        return len(np.unique(self.pair_value))
+        """Different values of nearly all reports: what stands in a wrong column is no level."""
+        rows = np.sort(np.bincount(self.pair_value, weights=self.pair_reports))[::-1]
+        return int(np.searchsorted(np.cumsum(rows), NEARLY_ALL * rows.sum())) + 1
 
     def _reported_once(self) -> NDArray[np.bool_]:
         """Rows of entities on which no source reports twice ``[rows]``: two reports of one source mean that the value
