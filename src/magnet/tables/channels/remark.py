@@ -12,7 +12,7 @@ import numpy as np
 from magnet.tables.channels.base import WrongText, text_test
 from magnet.tables.coded import Texts
 from magnet.tables.experts.groups import UNEVEN, dispersion
-from magnet.tables.options import FORMAT_SHARE, REPEATS, SURE
+from magnet.tables.options import FORMAT_SHARE, REPEATS, SURE, UNSURE
 from magnet.tables.roles.dates import belongs_to_time, has_more, parse_moment
 from magnet.tables.roles.patterns import number
 
@@ -23,6 +23,7 @@ BEHIND = re.compile(
 )
 MARK = re.compile(r"[*#†‡]+$")
 WORD = re.compile(r"(?P<core>.*\d)(?P<remark>\s+[^\W\d_]{2,12}\.?)", re.S)
+NAMING = re.compile(r"[(\[]\W*[^\W\d_]{2}")  # a word behind words says something: No (Teller)
 LETTER = "a letter"  # single letters behind values are one remark, whichever they are
 MAX_REMARKS = 0.4  # share of the filled cells; more remarks are part of the values
 SHARE = 0.3  # of the rows of one value that may have a remark; a version of its own stands beside few others
@@ -66,8 +67,9 @@ def rewrite(texts: Texts) -> Iterator[WrongText]:
             kept = cores if kinds[remark] + rows >= FORMAT_SHARE * texts.total else {}
         else:
             kept = _scattered(cores, rows, bare)
+        confidence = UNSURE if NAMING.match(remark) else SURE
         for k, core in kept.items():
-            yield k, core, SURE, f"{rows} cells have a remark after the value, most have none: format"
+            yield k, core, confidence, f"{rows} cells have a remark after the value, most have none: format"
     yield from _affixes(bare)
 
 
@@ -90,6 +92,8 @@ def _affixes(texts: Texts) -> Iterator[WrongText]:
         bare = texts.without(set(held.codes))
         values = texts.column.values
         label = not behind and affix.isalpha() and len(affix) <= LABEL
+        if label and bare.tally(_kind)["number"] < FORMAT_SHARE * bare.total:
+            continue  # c1987 beside [1987?] and 1987-1990 is a notation
         if held.total <= MAX_ADDED * texts.total and (label or NOISE.issuperset(affix.strip())):
             kept = _scattered({k: values[short] for k, short in found}, held.total, bare)
             why = (
