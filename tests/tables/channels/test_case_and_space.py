@@ -46,3 +46,17 @@ def test_a_column_in_capitals_stays_so_but_abbreviations_among_names_do_too() ->
 
 def test_the_layout_of_texts_of_several_lines_is_left_alone() -> None:
     assert rewritten([*TOWNS, "Ulm\n  old town", "Kiel \n port", "Mainz\n\n  centre"]) == {}
+
+
+def test_two_spaces_behind_a_sentence_are_kept() -> None:
+    prose = [f"Opens the file.  Returns {k}." for k in range(10)]
+    assert rewritten([*(f"Closes file {k}" for k in range(40)), *prose]) == {}
+    assert rewritten([*["St. Gallen"] * 40, "St.  Gallen"]) == {40: ("St. Gallen", False)}
+
+
+def test_names_with_capitals_of_their_own_among_small_letters_are_not_written() -> None:
+    names = [
+        f"{a}-{b}" for a in ("numpy", "scipy", "flask", "attrs", "click") for b in ("core", "extra", "test", "cli")
+    ]
+    found = rewritten([*names * 2, "Mako", "Jinja", "Werkzeug", "NUMPY-CORE"])
+    assert [sure for _, sure in found.values()] == [False, False, False, True]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import numpy as np
+
 from magnet.tables.channels.base import WrongText, text_test
 from magnet.tables.coded import Texts
 from magnet.tables.options import REPEATS, SURE, UNSURE
@@ -12,7 +14,9 @@ from magnet.tables.options import REPEATS, SURE, UNSURE
 TIMES = 3  # a spelling that often as frequent as another one of the same letters is the right one
 STYLE = 0.9  # share of one style of capitals from which it is the column's own
 PROCESS = 0.005  # share of exceptions from which they show a process of errors
-SPACES = re.compile(r"[ \t]+")  # other white space is set on purpose
+# other white space is set on purpose, and so are two spaces behind a sentence (behind a word, not an abbreviation)
+SPACES = re.compile(r"(?<![^\W\d_]{4}[.!?:])[ \t]+")
+WORD = re.compile(r"[^\W\d_]+")
 LETTERS = 3  # fewer letters may be an abbreviation
 STYLES = {"upper": str.upper, "lower": str.lower, "title": str.title}
 
@@ -67,7 +71,7 @@ def _capitals(texts: Texts) -> Iterator[WrongText]:
     own, most = styles.most_common(1)[0] if styles else (None, 0)
     if most < STYLE * total:
         own = None
-    words = {word for _, text, _ in texts if _style(text) == own for word in text.split()} if own else set()
+    words = {word for _, text, _ in texts if _style(text) == own for word in WORD.findall(text)} if own else set()
     found: list[tuple[int, str, bool, str]] = []
     for k, text, rows in texts:
         times, better = leader[_tidy(text).casefold()]
@@ -75,10 +79,10 @@ def _capitals(texts: Texts) -> Iterator[WrongText]:
             found.append((k, better, True, f"{times} rows have {better!r}, observed {text!r}: format"))
         elif own and rows < REPEATS and _style(text) not in (own, None):
             better = STYLES[own](text)
-            known = sum(w in words for w in better.split()) / max(len(better.split()), 1)
+            known = np.mean([word in words for word in WORD.findall(better)])
             if own != "title" or known >= 0.5:  # others are abbreviations and names with capitals of their own
                 why = f"{most} of {total} cells are in {own} case, this one is not: format"
-                found.append((k, better, own != "title" or known == 1, why))
+                found.append((k, better, known >= (1 if own == "title" else 0.5), why))
     confidence = certainty(texts.rows(k for k, *_ in found), total)
     for k, better, sure, why in found:
         yield k, better, confidence if sure else UNSURE, why
