@@ -47,6 +47,20 @@ def test_not_applicable_is_a_level_of_a_category_and_is_not_written(coded: Any, 
     assert found(rewrite, {"color": colors, "goods": goods}) == set()  # cables have no color
 
 
+def test_an_answer_in_one_column_is_one_in_the_next(coded: Any) -> None:
+    often = ["agree", "disagree", "neutral", "", "N/A"] * 40
+    seldom = ["agree", "disagree", "neutral", "", "agree"] * 39 + ["N/A"]
+    assert all(f.confidence >= DEFAULT.change_from for _, f in rewrite(coded({"q2": seldom})))
+    both = list(rewrite(coded({"q1": often, "q2": [*seldom, *[""] * 4]})))
+    assert {j for j, _ in both} == {0, 1} and all(f.confidence < DEFAULT.change_from for _, f in both)
+
+
+def test_a_lone_text_among_names_may_be_a_name(coded: Any) -> None:
+    names = [f"{a}_{b}" for a in ("sine", "root", "inverse") for b in range(50)]
+    [(_, lone)] = rewrite(coded({"name": [*names, *names[:50], "nan"]}))
+    assert lone.confidence < DEFAULT.change_from
+
+
 def test_the_one_mark_of_a_table_is_its_notation(coded: Any, found: Any) -> None:
     """Two columns write every missing value as "?"; where the places in one depend on the other, none is wrong."""
     gone = [k % 7 == 3 for k in range(140)]

@@ -48,6 +48,8 @@ def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:
 
     notation = _notation(table, list(found))
     settled = any(explained(j, code) for j, code in notation)
+    text_of = {(j, code): table.columns[j].values[code].casefold() for j, code in found}
+    answers = {text_of[key] for key, findings in found.items() if findings[0].confidence <= MARKED}
     for (j, code), findings in found.items():
         column = table.columns[j]
         if (j, code) in notation:
@@ -55,8 +57,12 @@ def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:
                 yield from ((j, replace(f, confidence=min(f.confidence, MARKED))) for f in findings)
             continue
         label = column.role.name in LABELS and not column.blanks(column.read).any()
-        if not (label and len(findings) >= REPEATS and explained(j, code)):
-            yield from ((j, finding) for finding in findings)
+        repeated = len(findings) >= REPEATS
+        if not (label and repeated and explained(j, code)):
+            # an answer in one column is one in the next, and a rare text may be a name
+            sure = text_of[j, code] not in answers and (repeated or not label or column.role.name != "text")
+            highest = SURE if sure else MARKED
+            yield from ((j, replace(f, confidence=min(f.confidence, highest))) for f in findings)
 
 
 def _notation(table: CodedTable, marks: list[tuple[int, int]]) -> set[tuple[int, int]]:
