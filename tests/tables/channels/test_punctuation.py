@@ -43,6 +43,11 @@ def test_names_take_the_marks_of_the_frequent_text() -> None:
     assert found == {40: "J. Clin. Med.", 41: "Eur. Heart J."}
 
 
+def test_an_ampersand_is_the_word() -> None:
+    names = ["Drawings and Prints", "Greek and Roman Art", "Photographs"] * 20
+    assert better([*names, "Drawings & Prints", "R&D"]) == {60: "Drawings and Prints"}
+
+
 def test_words_in_another_order() -> None:
     assert better(["Ann Lee", "Bo King", "Cy Young"] * 10 + ["King, Bo"]) == {30: "Bo King"}
     assert better(["Paul Martin", "Martin Paul"] * 10) == {}

@@ -165,7 +165,7 @@ def _by_letters(texts: Texts) -> dict[int, str]:
     alike: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for k, text, _ in texts:
         if sum(c.isalpha() for c in text) >= SHORTEST:
-            words = LETTERS.findall(text.casefold())
+            words = LETTERS.findall(text.casefold().replace(" & ", " and "))
             digits = [run for run in words if run.isdigit()]
             alike["".join(run for run in words if not run.isdigit()), *digits].append(k)
             if len(words) == 2 and not LISTED.search(text):  # the order of a list may mean something
