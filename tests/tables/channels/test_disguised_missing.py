@@ -52,7 +52,8 @@ def test_an_answer_in_one_column_is_one_in_the_next(coded: Any) -> None:
     seldom = ["agree", "disagree", "neutral", "", "agree"] * 39 + ["N/A"]
     assert all(f.confidence >= DEFAULT.change_from for _, f in rewrite(coded({"q2": seldom})))
     both = list(rewrite(coded({"q1": often, "q2": [*seldom, *[""] * 4]})))
-    assert {j for j, _ in both} == {0, 1} and all(f.confidence < DEFAULT.change_from for _, f in both)
+    assert {j for j, _ in both} == {0, 1}
+    assert all(f.confidence < DEFAULT.change_from for _, f in both)
 
 
 def test_a_lone_text_among_names_may_be_a_name(coded: Any) -> None:

@@ -79,7 +79,7 @@ def _capitals(texts: Texts) -> Iterator[WrongText]:
             found.append((k, better, True, f"{times} rows have {better!r}, observed {text!r}: format"))
         elif own and rows < REPEATS and _style(text) not in (own, None):
             better = STYLES[own](text)
-            known = np.mean([word in words for word in WORD.findall(better)])
+            known = float(np.mean([word in words for word in WORD.findall(better)]))
             if own != "title" or known >= 0.5:  # others are abbreviations and names with capitals of their own
                 why = f"{most} of {total} cells are in {own} case, this one is not: format"
                 found.append((k, better, known >= (1 if own == "title" else 0.5), why))
