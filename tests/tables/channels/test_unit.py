@@ -68,3 +68,18 @@ def test_a_number_in_another_unit_than_the_header_names_is_not_bared(coded: Any,
     )
     assert len(found) == 3
     assert all((finding.confidence >= DEFAULT.change_from) == written for _, finding in found)
+
+
+def test_a_number_that_stands_with_one_word_only_is_no_number_with_a_unit(coded: Any) -> None:
+    serves = ["2", "4", "6", "8"] * 30
+    lone = list(rewrite(coded({"serves": [*serves, *["12 pieces"] * 20]})))
+    assert all(f.confidence < DEFAULT.change_from for _, f in lone)
+    assert {
+        f.suggested for _, f in rewrite(coded({"serves": [*serves, *["4 pieces"] * 20]})) if f.confidence > 0.9
+    } == {"4"}
+
+
+def test_hours_beside_minutes_of_less_than_an_hour_are_kept(found: Any) -> None:
+    recipes = ["20 min", "45 min", "30 min", "1 h", "1 h 15 min"] * 10
+    assert found(rewrite, {"time": recipes}) == set()
+    assert len(found(rewrite, {"time": [*recipes, "90 min"]})) == 20

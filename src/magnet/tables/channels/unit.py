@@ -22,6 +22,7 @@ DURATION = re.compile(
     re.I,
 )
 MINUTES = re.compile(r"(?P<number>\d{1,4})(?P<after>\s*m(?:in(?:ute)?s?)?\.?)", re.I)
+MINUTES_AN_HOUR = 60
 WRITINGS = 12  # more writings of a unit than this are words
 ONE_WRITING = 0.95  # share from which a column with units has one writing
 LEADING = 0.6  # share of one writing from which it is the column's own
@@ -82,7 +83,8 @@ def _superfluous(
     """Units among bare numbers go. Numbers of another size than the bare ones, or with another unit than the header
     names, are in another unit than these, and are not written without theirs."""
     values = texts.column.values
-    plain = np.sort(read_numbers([text for text, unit in parsed.values() if not unit]))
+    bare_numbers = [text for text, unit in parsed.values() if not unit]
+    plain = np.sort(read_numbers(bare_numbers))
     names = {unit: _canonical(unit) for unit in units}
     glued = {names[unit] for k, (_, unit) in parsed.items() if unit and not APART.search(values[k])}
     labels = set() if len(glued) == 1 and glued <= SYMBOLS else glued  # 12a and 12b name something
@@ -93,7 +95,8 @@ def _superfluous(
         same_size = abs(float(ranks.mean())) * np.sqrt(12 * len(own)) < OTHER_SIZE  # uniform ranks vary by 1 / 12
         for k, text in own.items():
             why = f"{bare} of {bare + units.total()} numbers have no unit, this one has {parsed[k][1]!r}"
-            sure = rows >= REPEATS and same_size and not _names_another(texts.column.name, name)
+            phrase = len(own) == 1 and set(own.values()).isdisjoint(bare_numbers)  # 12 pieces, always
+            sure = rows >= REPEATS and same_size and not phrase and not _names_another(texts.column.name, name)
             yield k, without_noise(text), SURE if sure else UNSURE, why
 
 
@@ -148,11 +151,12 @@ def _names_another(header: str, unit: str) -> bool:
 
 def _durations(texts: Texts) -> Iterator[WrongText]:
     """Hours and minutes among minutes."""
-    minutes = texts.tally_codes({k: match["after"] for k, match in texts.matching(MINUTES).items()})
-    if minutes.total() < 0.5 * texts.total:
-        return
+    written = texts.matching(MINUTES)
+    minutes = texts.tally_codes({k: match["after"] for k, match in written.items()})
+    if minutes.total() < 0.5 * texts.total or max(int(match["number"]) for match in written.values()) < MINUTES_AN_HOUR:
+        return  # 45 min and 1 h 15 min are one way to write durations
     writing = minutes.most_common(1)[0][0]
     for k, match in texts.matching(DURATION).items():
-        total = 60 * int(match["hours"]) + int(match["minutes"] or 0)
+        total = MINUTES_AN_HOUR * int(match["hours"]) + int(match["minutes"] or 0)
         why = f"{minutes.total()} of {texts.total} durations are in minutes, this one is not"
         yield k, f"{total}{writing}", SURE, why
