@@ -42,6 +42,8 @@ class TableOptions:
         rate_floor, rate_cap: bounds of an estimated rate.
         typo_process: certain corrections per cell that show a process of misspelling; clean tables have at most half as
             many (the clean file of autism-prevalence: 5 real ones in 5200 cells).
+        typo_process_of_column: the same in one column; clean columns of surnames have up to .004, misspelled columns of
+            made-up tables from .006.
         list_lone_typo_from: without such a process, a misspelling is listed from this probability, and not written.
     """
 
@@ -62,6 +64,7 @@ class TableOptions:
     rate_floor: float = 0.002
     rate_cap: float = 0.25
     typo_process: float = 0.002
+    typo_process_of_column: float = 0.005
     list_lone_typo_from: float = 0.95
 
 

@@ -131,13 +131,13 @@ def _listed(table: CodedTable, cells: Cells, decided: _Decisions, options: Table
     trusted nor rejected before."""
     out = []
     rule_of = {name: f"{', '.join(determined_by)} -> {name}" for determined_by, name in reversed(table.strict)}
-    lone = not _misspelled(table, cells, options)
+    misspelled = _misspelled(table, cells, options)
     for (row, j), finding in sorted(cells.items()):
         column = table.columns[j]
         observed = column.values[column.observed[row]]
         asked = table.fill and not observed.strip()
         list_from = options.list_from
-        if lone and finding.kind == "typo":
+        if finding.kind == "typo" and j not in misspelled:
             list_from = options.list_lone_typo_from
             finding = finding if finding.expected else replace(finding, confidence=min(finding.confidence, GUESSED))
         if (finding.probability < list_from and not asked) or column.name in table.skip:
@@ -159,11 +159,13 @@ def _listed(table: CodedTable, cells: Cells, decided: _Decisions, options: Table
     return out
 
 
-def _misspelled(table: CodedTable, cells: Cells, options: TableOptions) -> bool:
-    """Whether certain corrections show a process of misspelling; without one a rare spelling is more likely right, as
-    in names that sound alike."""
-    certain = sum(f.kind == "typo" and f.confidence >= options.change_from for f in cells.values())
-    return certain >= max(REPEATS, options.typo_process * table.num_rows * len(table.columns))
+def _misspelled(table: CodedTable, cells: Cells, options: TableOptions) -> set[int]:
+    """Columns whose certain corrections, or those of the table, show a process of misspelling; without one a rare
+    spelling is more likely right, as in names that sound alike."""
+    certain = Counter(j for (_, j), f in cells.items() if f.kind == "typo" and f.confidence >= options.change_from)
+    if certain.total() >= max(REPEATS, options.typo_process * table.num_rows * len(table.columns)):
+        return set(range(len(table.columns)))
+    return {j for j, count in certain.items() if count >= max(REPEATS, options.typo_process_of_column * table.num_rows)}
 
 
 def _repeated_rows(table: CodedTable) -> list[list[int]]:
