@@ -12,7 +12,7 @@ import numpy as np
 from magnet.tables.channels.base import WrongText, text_test
 from magnet.tables.coded import Texts
 from magnet.tables.experts.groups import UNEVEN, dispersion
-from magnet.tables.options import FORMAT_SHARE, REPEATS, SURE, UNSURE
+from magnet.tables.options import FORMAT_SHARE, REPEATS, SURE
 from magnet.tables.roles.dates import belongs_to_time, has_more, parse_moment
 from magnet.tables.roles.patterns import number
 
@@ -23,7 +23,7 @@ BEHIND = re.compile(
 )
 MARK = re.compile(r"[*#†‡]+$")
 WORD = re.compile(r"(?P<core>.*\d)(?P<remark>\s+[^\W\d_]{2,12}\.?)", re.S)
-NAMING = re.compile(r"[(\[]\W*[^\W\d_]{2}")  # a word behind words says something: No (Teller)
+SAYING = re.compile(r"[(\[].{3,}[)\]]")  # more than a footnote: behind words it says something, as in No (Teller)
 LETTER = "a letter"  # single letters behind values are one remark, whichever they are
 MAX_REMARKS = 0.4  # share of the filled cells; more remarks are part of the values
 SHARE = 0.3  # of the rows of one value that may have a remark; a version of its own stands beside few others
@@ -61,15 +61,14 @@ def rewrite(texts: Texts) -> Iterator[WrongText]:
     kinds = bare.tally(_kind) if {"number", "moment"} & set(found) else Counter[str]()
     for remark, cores in found.items():
         rows = texts.rows(cores)
-        if rows < REPEATS or rows > MAX_REMARKS * texts.total:
+        if rows < REPEATS or rows > MAX_REMARKS * texts.total or SAYING.fullmatch(remark):
             continue
         if remark in ("number", "moment"):
             kept = cores if kinds[remark] + rows >= FORMAT_SHARE * texts.total else {}
         else:
             kept = _scattered(cores, rows, bare)
-        confidence = UNSURE if NAMING.match(remark) else SURE
         for k, core in kept.items():
-            yield k, core, confidence, f"{rows} cells have a remark after the value, most have none: format"
+            yield k, core, SURE, f"{rows} cells have a remark after the value, most have none: format"
     yield from _affixes(bare)
 
 
