@@ -48,6 +48,17 @@ def test_an_ampersand_is_the_word() -> None:
     assert better([*names, "Drawings & Prints", "R&D"]) == {60: "Drawings and Prints"}
 
 
+def test_signs_between_short_names_mean_something() -> None:
+    skills = ["Excel, C++, Java", "Excel, SQL, Java", "Python"] * 20
+    assert better([*skills, "Excel, C#, Java", "Excel, C, Java"]) == {}
+
+
+def test_names_with_longer_numbers_may_be_joined_in_another_way() -> None:
+    cars = [f"A{k}" for k in range(1, 9)] * 20
+    assert better([*cars, "A 180", "A 200", "A 200", "A 220"]) == {}
+    assert better([*cars, "A 9"]) == {160: "A9"}
+
+
 def test_words_in_another_order() -> None:
     assert better(["Ann Lee", "Bo King", "Cy Young"] * 10 + ["King, Bo"]) == {30: "Bo King"}
     assert better(["Paul Martin", "Martin Paul"] * 10) == {}

@@ -27,6 +27,7 @@ JOINED, SETTLED = 0.9, 20  # share and number of rows of one way to join the sam
 OFTEN = 0.05  # share of the column that these runs need: rarer ones may be misspelled themselves
 LONGEST = 80  # characters of a text whose joints are compared
 DASHES = re.compile(r"[-‐-―−]+")
+SYMBOLS = re.compile(r"[+%@=<>$€£°]|#(?!\d)")  # which mean something: C, C++ and C#
 SIGNED = re.compile(r"\s*[-−]\s*\d")
 SHORTEST = 4  # letters of a value that is known by its letters; marks of shorter ones mean something (A+, C#)
 
@@ -80,9 +81,12 @@ def _joints(texts: Texts) -> dict[int, str]:
             continue
         bare = [_unspaced(mark) for mark in own]
         nearly_all = most >= JOINED * marks.total()
+        sizes = {_digits(texts.column.values[k]) for k, between in alike if tuple(between) == own}
         spaced = most >= OWN * sum(rows for each, rows in marks.items() if [_unspaced(mark) for mark in each] == bare)
         for k, between in alike:
             runs = LETTERS.findall(texts.column.values[k])
+            if not all(map(str.isdigit, runs)) and _digits(texts.column.values[k]) not in sizes:
+                continue  # A 180 and A 200 among A3 and A4 are other names
             ends = [runs[0], *runs, runs[-1]]  # only marks between runs are compared
             if not nearly_all and not (spaced and bare == [_unspaced(mark) for mark in between]):
                 continue
@@ -94,6 +98,11 @@ def _joints(texts: Texts) -> dict[int, str]:
                 if better not in texts.column.index or texts.counts[k] >= REPEATS:  # else a slip: the typo channel's
                     out[k] = better
     return out
+
+
+def _digits(text: str) -> tuple[int, ...]:
+    """Lengths of the numbers in a text."""
+    return tuple(len(run) for run in LETTERS.findall(text) if run.isdigit())
 
 
 def _unspaced(mark: str) -> str:
@@ -178,6 +187,8 @@ def _by_letters(texts: Texts) -> dict[int, str]:
             text = texts.column.values[k]
             often = texts.counts[first] >= TIMES * texts.counts[k]
             if "," in text and "," in better and _exchanged(text, better):  # Crime,Drama and Drama,Crime are lists
+                continue
+            if SYMBOLS.findall(text) != SYMBOLS.findall(better):
                 continue
             if often and OSA.distance(text, better) > 1 and not LINK.search(text):
                 out[k] = better
