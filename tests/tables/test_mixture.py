@@ -74,3 +74,13 @@ def test_contexts_of_the_same_groups_count_twice_at_most(coded: Any) -> None:
     assert confidence(size, id_) + 0.1 < confidence(size, id_, name) < DEFAULT.change_from
     assert confidence(size, id_, name, city) == pytest.approx(confidence(size, id_, name), abs=0.02)
     assert confidence(code, id_, name, city) > max(DEFAULT.change_from, confidence(code, id_, name))
+
+
+def test_a_value_with_more_words_does_not_disagree_with_the_value(coded: Any) -> None:
+    def probability(observed: str) -> float:
+        columns = {"artist": [*TOWNS * 2, observed], "band": [*TOWNS * 2, "boaz"]}
+        finding = model(coded, columns).judge().findings.get(160)
+        return finding.probability if finding else 0.0
+
+    assert probability("florence") > 0.5 > probability("boaz grand")
+    assert probability("salem grand") > 0.5

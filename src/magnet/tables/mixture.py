@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -41,6 +42,8 @@ ESTABLISHED = 3.0  # rows, at least, of a value that may have siblings (not swep
 MAX_LONELY, LONGEST_SIBLING = 5_000, 60  # values of one row that are compared, and characters of one; bound run time
 EXPECTED = 0.5  # prior of a value, given the rest of the row, from which it is more likely than all others
 GUESSED = 0.79  # highest confidence of a correction by shape alone: too low to be written or learned from
+
+MORE_WORDS = re.compile(r"\W+[^\W\d_]{2}")  # behind a value
 
 # what makes a value come out as another
 _DISAGREEMENT, _TYPO, _RESPELL = _CHANNELS = (-1, 0, 1)
@@ -185,9 +188,20 @@ class ColumnModel(ColumnPrior):
                 strength = self._exception_rate(p_read)[rows] * (
                     self.frequency.probability(rows, read) + self.base(read)
                 )
+                strength *= ~self._elaborates(read, values)
                 out.append(_Pairs.of(rows, values, strength, np.nan, _DISAGREEMENT))
                 out.append(_Pairs.of(rows, values, self.rate * self._typo_pairs(read, values), np.nan, _TYPO))
         return out
+
+    def _elaborates(self, read: Codes, values: Codes) -> Bools:
+        """Whether each observed text is a value and more words ``[pairs]``: it says more and does not disagree."""
+        if self.column.role.name not in ("text", "category"):
+            return np.zeros(len(read), dtype=bool)
+        texts, width = self.column.values, len(self.column.values)
+        keys, back = np.unique(read * width + values, return_inverse=True)
+        pairs = ((texts[key // width], texts[key % width]) for key in keys.tolist())
+        more = [bool(value) and text.startswith(value) and MORE_WORDS.match(text, len(value)) for text, value in pairs]
+        return np.array(more, dtype=bool)[back]
 
     def _exception_rate(self, p_read: Floats) -> Floats:
         r"""Rate of the disagreement channel per row.
