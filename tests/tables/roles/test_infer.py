@@ -37,3 +37,24 @@ def test_different_rounded_numbers_are_sizes_and_no_labels() -> None:
         for name, texts in (("prices", prices), ("labels", labels))
     }
     assert roles == {"prices": "quantity", "labels": "code"}
+
+
+@pytest.mark.parametrize(
+    ("header", "role"),
+    [
+        ("house_number", "code"),
+        ("Case No.", "code"),
+        ("objectid", "code"),
+        ("index", "code"),
+        ("year", "code"),
+        ("Number of deaths", "quantity"),
+        ("num_rooms", "quantity"),
+        ("fees_paid", "quantity"),
+        ("valid", "quantity"),
+        ("price_index", "quantity"),
+        ("births per year", "quantity"),
+    ],
+)
+def test_headers_of_labels_and_of_counts(header: str, role: str) -> None:
+    table = CodedTable.of({header: [str(k % 40 * 7) for k in range(60)]})
+    assert infer_role(table.columns[0], table).name == role

@@ -30,10 +30,12 @@ REPEATING = 0.5  # different texts per filled cell up to which they are categori
 READ_TEXTS = 200  # by which columns of numbers are distinguished from texts
 FEW_UNITS = 12  # writings of a unit in one column; more are words, as in addresses
 LABEL = re.compile(
-    r"(^|[^a-z])(id|code|no|nr|num|number|zip|zipcode|fips|phone|fax|index|key|year|postal|issn|isbn)($|[^a-z])"
-    r"|(id|code|zip|fips|phone|year|issn|isbn)$",
+    r"(^|[^a-z])(id|code|zip|zipcode|fips|phone|fax|key|(?<!per.)year|postal|issn|isbn)($|[^a-z])"
+    r"|(^|[^a-z])(no|nr|num|number)[^a-z]*$"  # "house number", but not "number of deaths"
+    r"|^\W*index\W*$|(id|code|zip|fips|phone|(?<!per.)year|issn|isbn)$",
     re.I,
 )
+ENDS_IN_ID = re.compile(r"(valid|paid|solid|liquid|fluid|acid|covid|hybrid|(^|[^a-z])(bid|aid))$", re.I)
 WHOLE = re.compile(r"-?\d+|-?\d(?:\.\d+)?E\+\d{2}")  # spreadsheets write long whole numbers with an exponent
 PHONE_NAME = re.compile(r"phone|fax|tel($|[^a-z])|mobile", re.I)
 
@@ -79,7 +81,8 @@ def _numeric(texts: Texts, table: CodedTable) -> Role | None:
     width, fixed = int(lengths.argmax()), bool(lengths.max() >= FIXED_WIDTH * texts.total)
     fixed &= not _runs_on(numbers, width) and not _rounded(numbers)
     zeros = any(len(v) > 1 and v[0] == "0" and v.isdigit() for v, _ in numbers)
-    named = bool(LABEL.search(re.sub(r"\(.*?\)", "", texts.column.name)))
+    header = re.sub(r"\(.*?\)", "", texts.column.name).strip()
+    named = LABEL.search(header) is not None and ENDS_IN_ID.search(header) is None
     label = (
         whole and len(numbers) > 2 and (named or zeros or _running(texts.column) or _labels_text(texts.column, table))
     )
