@@ -145,3 +145,18 @@ def test_a_number_that_may_have_lost_its_last_digit_is_not_restored(round_to: in
     verdict = judge_numbers(np.column_stack([area, rate, np.round(price, -2)]), [1.0, 1.0, 100.0])[0]
     assert verdict.wrong[5] > 0.9
     assert (verdict.confidence[5] > 0.9) == written
+
+
+def test_steps_of_a_series_are_genuine_and_spikes_are_not() -> None:
+    rng = np.random.default_rng(2)
+    x = np.round(60 + np.cumsum(rng.normal(0, 0.5, 600)), 1)
+    for stop in (90, 200, 310, 480):  # a machine that idles for a while
+        x[stop : stop + 20] = np.round(rng.uniform(29, 30, 20), 1)
+    orders = [("rows", np.arange(600))]
+
+    def listed(x: np.ndarray) -> list[int]:
+        return np.flatnonzero(judge_numbers(x[:, None], [0.1], orders=orders)[0].wrong > 0.5).tolist()
+
+    assert listed(x) == []
+    x[40:42] = x[400] = 45.0
+    assert listed(x) == [40, 41, 400]

@@ -20,6 +20,7 @@ MIN_LEVEL_ROWS = 5  # rows of a level that gets a column of its own in the regre
 LINK_SHRINK = 0.5  # linked rows at the column's mean that every row has besides its own
 EXTREME, MIN_EXTREME, EXTREME_SHARE = 3.0, 3, 0.25  # spreads, cells and share of cells that make a row extreme
 CORRELATED_ROWS = 5_000  # rows by which correlated columns are found, up to twice as many
+SIDE_ROWS = 3  # rows before, or after, whose median a value may share at a step of a series: a spike is shorter
 GROUP_SHRINK = 1.0  # rows at the column's mean that every group has besides its own
 
 
@@ -123,6 +124,11 @@ class Context:
         levels = np.flatnonzero(np.bincount(category.codes) >= MIN_LEVEL_ROWS)
         return lambda rows: (category.codes[rows, None] == levels).astype(float)
 
+    def sides(self, j: int, y: Floats, blocks: Sequence[str]) -> Floats:
+        """The :func:`order_sides` of column j in the orders among some blocks ``[n, any]``."""
+        orders = [order for name, order in self.orders if f"order:{name}" in blocks]
+        return np.column_stack([np.empty((len(y), 0)), *(order_sides(o, y, self.known[:, j]) for o in orders)])
+
     def related(self, j: int) -> Ints:
         """The columns most correlated with column j, other than itself."""
         others = np.delete(np.arange(self.cells.shape[1]), j)
@@ -217,4 +223,27 @@ def order_means(order: Ints, value: Floats, known: Bools) -> Floats:
         total = v[2 - step : n + 2 - step] + v[2 + step : n + 2 + step]
         count = k[2 - step : n + 2 - step] + k[2 + step : n + 2 + step]
         out[order, step - 1] = np.where(count > 0, total / np.maximum(count, 1), nearest)
+    return out
+
+
+def order_sides(order: Ints, value: Floats, known: Bools) -> Floats:
+    """Medians of the three nearest known rows before, and after, in an order of the rows ``[n, 2]``; at the ends, where
+    three rows on one side continue to.
+
+    Example:
+        >>> sides = order_sides(np.arange(8), np.array([1.0, 1, 1, 9, 9, 9, 10, 11]), np.ones(8, dtype=bool))
+        >>> sides[3].tolist(), sides[7].tolist()
+        ([1.0, 9.0], [9.0, 11.0])
+    """
+    n, there = order.size, known[order]
+    filled = value[order][there]
+    if filled.size < 2 * SIDE_ROWS:
+        return np.full((n, 2), np.nan)
+    medians = np.median(np.lib.stride_tricks.sliding_window_view(filled, SIDE_ROWS), axis=1)
+    place: Ints = np.cumsum(there) - there
+    before, after = place - SIDE_ROWS, place + there
+    start, end = np.maximum(before, 0), np.minimum(after, medians.size - 1)
+    out = np.empty((n, 2))
+    out[order, 0] = np.where(before < 0, 2 * filled[end] - filled[end + SIDE_ROWS - 1], medians[start])
+    out[order, 1] = np.where(after > end, 2 * filled[start + SIDE_ROWS - 1] - filled[start], medians[end])
     return out

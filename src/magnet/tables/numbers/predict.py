@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from magnet.arrays import Bools, Floats, Ints
-from magnet.tables.numbers.context import CUT, MIN_LEVEL_ROWS, Context
+from magnet.tables.numbers.context import CUT, EXTREME, MIN_LEVEL_ROWS, Context
 from magnet.tables.numbers.ridge import Ridge, fit_ridge, log_loss
 from magnet.tables.numbers.scales import mad
 from magnet.tables.numbers.tails import MIN_SCALE, MIN_SPREAD
@@ -92,7 +92,18 @@ def predict(
     spread = spread * widening
     # imputed values of the row widen the prediction accordingly
     spread = np.sqrt(spread * spread + context.variance @ np.square(slope))
+    center = _beside_steps(context.sides(j, y, blocks), y, center, spread)
     return Prediction(center, spread, blocks, slope, curvature)
+
+
+def _beside_steps(sides: Floats, y: Floats, center: Floats, spread: Floats) -> Floats:
+    """Predictions where a series takes a step, or is far from its usual range for a while: a value that the rows before
+    and after do not predict may still lie between the two, or be like one of them."""
+    far = np.flatnonzero(np.abs(y - center) > EXTREME * spread) if sides.size else np.zeros(0, dtype=np.int64)
+    likely = np.column_stack([center[far], sides[far]])
+    out = center.copy()
+    out[far] = np.clip(y[far], np.nanmin(likely, axis=1), np.nanmax(likely, axis=1))
+    return out
 
 
 def _extreme_rows(context: Context, y: Floats, center: Floats, slope: Floats) -> Floats:
