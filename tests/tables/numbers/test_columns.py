@@ -61,3 +61,17 @@ def test_a_column_that_is_not_judged_expects_nothing() -> None:
     verdict = ColumnVerdict.none(3, "no numbers")
     assert not verdict.wrong.any()
     assert np.isnan(verdict.expected(0)).all()
+
+
+def test_a_suggestion_is_as_certain_as_such_predictions_are_right() -> None:
+    rng = np.random.default_rng(1)
+    x = np.round(rng.normal(50, 5, 300))
+    for share, states in ((1.0, 0), (0.6, 0), (1.0, 150)):
+        made = column(np.append(x, np.zeros(states)), 1.0)
+        assert isinstance(made, NumberColumn)
+        n = 300 + states
+        off = np.where(np.arange(n) < share * 300, 0.0, 1.0)
+        center = made.scale.forward(np.append(x, np.full(states, 50.0)) + off)
+        density = WrongDensity(np.zeros(n), np.zeros(0, dtype=np.int64), np.zeros((0, len(FACTORS) + 1)))
+        verdict = made.verdict(np.append(1.0, np.zeros(n - 1)), center, np.full(n, 0.01), density, ("row",))
+        assert verdict.confidence[0] == pytest.approx(share * 300 / n, abs=0.01)

@@ -160,3 +160,16 @@ def test_steps_of_a_series_are_genuine_and_spikes_are_not() -> None:
     assert listed(x) == []
     x[40:42] = x[400] = 45.0
     assert listed(x) == [40, 41, 400]
+
+
+@pytest.mark.parametrize(
+    ("factor", "cells", "written"),
+    [(10.0, 1, False), (10.0, 3, True), (100.0, 1, True)],
+    ids=["lone", "three", "rare digits"],
+)
+def test_a_lone_slip_is_written_only_if_its_digits_prove_it(factor: float, cells: int, written: bool) -> None:
+    x = np.round(np.random.default_rng(4).normal(13, 1, 400), 2)
+    x[:cells] *= factor  # every tenth number is a multiple of 0.1: it may be the one storm
+    found = judge_numbers(np.round(x, 2)[:, None], [0.01])[0]
+    assert found.wrong[:cells].min() > 0.9
+    assert (found.confidence[:cells].min() > 0.9) == written

@@ -8,10 +8,10 @@ import numpy as np
 from scipy.special import stdtr
 
 from magnet.arrays import Bools, Floats, Ints
-from magnet.tables.numbers.errors import FACTORS, FAR, WrongDensity, beyond_bounds
+from magnet.tables.numbers.errors import FACTORS, FAR, ROUNDING, WrongDensity, beyond_bounds
 from magnet.tables.numbers.scales import Scale, fit_scale
 from magnet.tables.numbers.tails import DEGREES
-from magnet.tables.options import MIN_ROWS
+from magnet.tables.options import LIST_FROM, MIN_ROWS
 
 MIN_VALUES = 4  # distinct values of a column that is judged as a quantity
 COMMON_COUNT, COMMON_SHARE = 5, 0.01  # a value that more cells hold is one that the column has, however far out
@@ -124,6 +124,10 @@ class NumberColumn:
         expected = self.scale.inverse(center)
         suggestion = np.where(kind == FAR, expected, self.x / np.array([*FACTORS, np.nan])[kind])
         mass = np.minimum(self.step * np.exp(self.scale.log_slope(expected)) * STEP_MASS / spread, 1.0)
+        mass *= self.judged.sum() / np.isfinite(self.x).sum()  # or it is the state of other cells
+        sharp = self.judged & (wrong < LIST_FROM) & (mass >= LIST_FROM)
+        if sharp.any():  # as often as such predictions have been the very number elsewhere
+            mass = np.minimum(mass, (np.abs(expected - self.x)[sharp] <= ROUNDING * self.step).mean())
         with np.errstate(invalid="ignore", over="ignore"):
             distance = np.abs(self.scale.forward(suggestion) - center) / spread
         plausible = np.minimum(2 * stdtr(DEGREES, -np.nan_to_num(distance, nan=np.inf)) / PLAUSIBLE_TAIL, 1.0)

@@ -19,7 +19,7 @@ from magnet.tables.numbers.predict import predict
 from magnet.tables.numbers.relations import Relation, find_relations, localize_errors
 from magnet.tables.numbers.rows import DOUBTED, FAR_OUT, doubted, improbably_many, in_unusual_rows, localize_in_rows
 from magnet.tables.numbers.tails import DEGREES, judge_tails, log_t, row_spread
-from magnet.tables.options import FEW_NUMBERS
+from magnet.tables.options import FEW_NUMBERS, REPEATS, UNSURE
 from magnet.threads import map_threads, threads_for_rows
 
 PASSES = 5  # doubted cells join one per row and pass, so that one wrong cell does not convict its row
@@ -35,6 +35,8 @@ MULTIPLE = 1e-6  # of a unit; its multiples are as close to it in binary digits
 SLIP = 4.0  # nats for a value that one slip of the pen turns into the exact one: one number in 50 is so by chance
 MAX_EVIDENCE = 30.0  # nats that the distance of a value can count for or against it
 REFUTED = 3.0  # standard errors by which corrected values lie elsewhere than right ones: the factor is another one
+VAGUE = 0.5  # of the spread of a column: predictions as wide as this say little more than the column (not swept)
+ODD_DIGITS = 0.02  # share of the numbers of a column with such digits up to which they prove a slip
 MIN_LIKE = 20  # right values that a factor is compared with
 PROOF = 0.9  # an exact value is suggested unless the cell is much more likely wrong for another reason
 
@@ -247,7 +249,23 @@ class _Passes:
                 out.append(column.verdict(wrong, center, spread, density, self.blocks[k] or ()))
         self._reject_false_factors(out)
         self._reject_shared_factors(out)
+        self._doubt_lone_factors(out)
         return out
+
+    def _doubt_lone_factors(self, verdicts: Sequence[ColumnVerdict]) -> None:
+        """A slip of the decimal point that hardly any other cell of the table shows is not certain if it is known by
+        the column alone: 131 among 13.1 and 40.2 may be the one storm. Its digits may still prove it: 1310.00."""
+        kinds = [verdict.kind[verdict.wrong > DOUBTED] for verdict in verdicts]
+        cells = np.bincount(np.concatenate([*kinds, np.zeros(0, dtype=np.int64)]), minlength=len(FACTORS) + 1)
+        for column, verdict in zip(self.columns, verdicts, strict=True):
+            for kind, factor in enumerate(FACTORS):
+                lone = (verdict.kind == kind) & (verdict.wrong > DOUBTED) & (verdict.spread > VAGUE)
+                if cells[kind] >= REPEATS or factor < 0 or not lone.any():
+                    continue
+                known = column.x[np.isfinite(column.x)]
+                odd = _multiple(known, factor * column.step) if factor > 1 else ~_multiple(known, column.step)
+                if odd.mean() > ODD_DIGITS:
+                    verdict.confidence[lone] = np.minimum(verdict.confidence[lone], UNSURE)
 
     def _reject_false_factors(self, verdicts: Sequence[ColumnVerdict]) -> None:
         """No value is suggested with confidence by a factor that leaves the corrected values elsewhere than right ones.
