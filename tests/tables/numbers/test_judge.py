@@ -173,3 +173,45 @@ def test_a_lone_slip_is_written_only_if_its_digits_prove_it(factor: float, cells
     found = judge_numbers(np.round(x, 2)[:, None], [0.01])[0]
     assert found.wrong[:cells].min() > 0.9
     assert (found.confidence[:cells].min() > 0.9) == written
+
+
+@pytest.mark.parametrize("column", [0, 1])
+def test_of_two_columns_that_determine_each_other_the_right_one_is_not_overwritten(column: int) -> None:
+    rng = np.random.default_rng(1)
+    wealth = rng.normal(0, 1, 800)
+    owners = np.round(np.clip(60 + 12 * wealth + rng.normal(0, 8, 800), 2, 99), 1)
+    x = np.column_stack(
+        [owners, np.round(100 - owners, 1), np.round(14 - 7 * wealth + rng.normal(0, 3, 800), 1)],
+    )
+    wrong = np.arange(0, 800, 100)
+    x[wrong, column] = np.roll(x[wrong, column], 1)
+    found = judge_numbers(x, [0.1] * 3)
+    assert (np.maximum(found[0].wrong, found[1].wrong)[wrong] > 0.5).all()  # one of the two is listed
+    assert found[1 - column].confidence[found[1 - column].wrong > 0.5].max() < 0.9
+
+
+def test_round_numbers_are_restored_as_round_ones_and_the_others_are_not_blamed() -> None:
+    rng = np.random.default_rng(0)
+    area = np.round(np.exp(rng.normal(7.5, 0.3, 300)))
+    price = np.round(area * rng.normal(300, 60, 300), -2)
+    x = np.column_stack([area, price, np.round(price / area, 2)])
+    for row in range(0, 300, 30):  # two digits exchanged: 317100 becomes 371100
+        digits = f"{x[row, 1]:.0f}"
+        x[row, 1] = float(digits[0] + digits[2] + digits[1] + digits[3:])
+    wrong = np.flatnonzero(x[:, 1] != price)
+    found = judge_numbers(x, [1.0, 1.0, 0.01])
+    assert np.flatnonzero(found[1].wrong > 0.5).tolist() == wrong.tolist()
+    assert not (found[0].wrong > 0.5).any()
+    assert found[1].suggestion[wrong].tolist() == price[wrong].tolist()
+    assert np.median(found[1].confidence[wrong]) > 0.9
+
+
+def test_a_number_with_more_decimals_than_others_was_divided_and_the_total_is_right() -> None:
+    rng = np.random.default_rng(0)
+    amount, rate = np.round(np.exp(rng.normal(7, 1.6, 400)), 2), np.round(rng.normal(1, 0.1, 400), 4)
+    x = np.column_stack([amount, rate, np.round(amount * rate, 2)])
+    x[::40, 0] /= 100
+    found = judge_numbers(x, [0.01, 0.0001, 0.01])
+    assert (found[0].wrong[::40] > 0.5).all()
+    assert not (found[2].wrong > 0.5).any()
+    assert found[0].suggestion[::40] == pytest.approx(amount[::40], abs=0.001)

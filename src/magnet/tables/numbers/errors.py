@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,7 @@ MAX_BEYOND, MAX_BEYOND_SHARE = 2, 0.01  # values beyond a bound; with more it is
 MAX_BOUND_EVIDENCE = 7.0  # nats
 # tolerance, in steps, for a number to count as one that the column could hold; and of its last binary digits
 GRID, GRID_ROUNDING = 1e-6, 1e-12
+DIGITS = "0123456789"
 ROUNDING = 0.51  # of a step: half of it, and a little for the binary digits
 HUNDRED = 100.0  # bound of shares in percent
 USUAL_LARGEST = 0.9  # quantile of the shares that must come near it, within a factor of 2 (not swept)
@@ -155,8 +157,9 @@ def far_density(y: Floats, wrong: Floats) -> Floats:
     return np.asarray(np.log((KNOWN * np.exp(log_far(y)) + BINS_PER_SPREAD * near) / (KNOWN + others)))
 
 
-def is_slip(observed: float, right: float, step: float) -> bool:
-    """Whether one slip of the pen turns a number into another: a digit, the decimal point, the sign.
+def is_slip(observed: float, right: float, step: float, off: float = 0.0) -> bool:
+    """Whether one slip of the pen turns a number, which may be off by so much, into another: a digit, the decimal
+    point, the sign.
 
     Example:
         >>> is_slip(1324.0, 1234.0, 1.0), is_slip(12.3, 1.23, 0.01), is_slip(55.0, 12.0, 1.0)
@@ -164,10 +167,25 @@ def is_slip(observed: float, right: float, step: float) -> bool:
     """
     if not (np.isfinite(observed) and np.isfinite(right)) or right == 0 or observed == 0:
         return False
-    if any(abs(observed / factor - right) <= ROUNDING * step for factor in FACTORS):
-        return True
+    for moved in (observed / factor for factor in FACTORS):  # 3241.98 is no hundredfold of cents
+        if abs(moved - right) <= off + ROUNDING * step and abs(moved - step * round(moved / step)) <= GRID * step:
+            return True
     places = max(0, round(-np.log10(step))) if step > 0 else 0
-    return int(OSA.distance(f"{observed:.{places}f}", f"{right:.{places}f}")) == 1
+    written = f"{observed:.{places}f}"
+    if off <= ROUNDING * step:
+        return int(OSA.distance(written, f"{right:.{places}f}")) == 1
+    return any(abs(float(text) - right) <= off for text in _one_digit_off(written))
+
+
+def _one_digit_off(text: str) -> Iterator[str]:
+    """Numbers from which one digit left out, added or replaced, or two exchanged, makes another."""
+    for k, digit in enumerate(text):
+        if digit.isdigit():
+            yield text[:k] + text[k + 1 :] or "0"
+            yield from (text[:k] + other + text[k + rest :] for other in DIGITS for rest in (0, 1))
+            if text[k + 1 : k + 2].isdigit():
+                yield text[:k] + text[k + 1] + digit + text[k + 2 :]
+    yield from (text + other for other in DIGITS)
 
 
 def beyond_bounds(x: Floats, name: str = "") -> Floats:

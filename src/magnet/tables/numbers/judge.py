@@ -10,13 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from magnet.arrays import Bools, Floats, Ints, return_freed_memory
+from magnet.arrays import Floats, Ints, return_freed_memory
 from magnet.cluster import results_in_order
 from magnet.tables.numbers.columns import ColumnVerdict, NumberColumn
 from magnet.tables.numbers.context import CUT, Category, Context
 from magnet.tables.numbers.errors import FACTORS, FAR, ROUNDING, WrongDensity, is_slip, kind_shares, wrong_density
 from magnet.tables.numbers.predict import predict
-from magnet.tables.numbers.relations import Relation, find_relations, localize_errors
+from magnet.tables.numbers.relations import Relation, find_relations, grid_of, localize_errors, multiples
 from magnet.tables.numbers.rows import DOUBTED, FAR_OUT, doubted, improbably_many, in_unusual_rows, localize_in_rows
 from magnet.tables.numbers.tails import DEGREES, judge_tails, log_t, row_spread
 from magnet.tables.options import FEW_NUMBERS, REPEATS, UNSURE
@@ -31,7 +31,7 @@ MAX_ORDER_SHARE = 0.02  # the same for rows predicted from those before and afte
 MAX_FAR_SHARE = 0.05  # of far values, unless a gap separates them from the others
 GAP = 1.5  # ratio of the nearest far value to the farthest near one
 SURE = 0.8  # probability from which a wrong cell counts for the rates of error types
-MULTIPLE = 1e-6  # of a unit; its multiples are as close to it in binary digits
+ODD_IF_DIVIDED = 0.5  # share of the numbers divided by mistake that have more decimals than others (not swept)
 SLIP = 4.0  # nats for a value that one slip of the pen turns into the exact one: one number in 50 is so by chance
 MAX_EVIDENCE = 30.0  # nats that the distance of a value can count for or against it
 REFUTED = 3.0  # standard errors by which corrected values lie elsewhere than right ones: the factor is another one
@@ -83,7 +83,8 @@ def judge_numbers(
             verdicts[j] = ColumnVerdict.none(n, column)
         else:
             columns[j] = column
-    exact = localize_errors(relations, values, steps, _gain(columns, {}))
+    grids = [grid_of(values[:, j], steps[j]) for j in range(q)]
+    exact = localize_errors(relations, values, steps, _gain(columns, {}), grids)
     threads = 1 if cluster else threads_for_rows(n)
     judged_names = [names[j] for j in columns] if names else []
     passes = _Passes(list(columns.values()), categories, links, orders, judged_names, threads)
@@ -92,10 +93,10 @@ def judge_numbers(
         for step in range(PASSES if columns else 0):
             passes.run(step, cluster)
     judged = dict(zip(columns, passes.verdicts(), strict=True))
-    proof = localize_errors(relations, values, steps, _gain(columns, judged))
+    proof = localize_errors(relations, values, steps, _gain(columns, judged), grids)
     proof.wrong[improbably_many(proof.wrong > DOUBTED, values)] = 0.0
     names = names or [f"column {j}" for j in range(q)]
-    certainty = cache(lambda relation, member: relation.certainty(values, steps, member))
+    certainty = cache(lambda relation, member: relation.certainty(values, steps, grids[member], member))
     for j, verdict in enumerate(verdicts):
         verdict = verdicts[j] = judged.get(j, verdict)
         verdict.wrong[proof.proved[:, j]] = 0.0
@@ -104,7 +105,7 @@ def judge_numbers(
         for row in rows.tolist():
             relation = relations[proof.relation[row, j]]
             verdict.relations[row] = relation.written(names)
-            verdict.suggestion[row], slip = _solution(relation, values[row][None], steps, j)
+            verdict.suggestion[row], slip = _solution(relation, values[row][None], steps, grids[j], j)
             sure = proof.wrong[row, j]
             if not all(proof.proved[row, k] for k in relation.members if k != j):
                 # The context holds the exact value of the cell that was blamed first, which then confirms itself.
@@ -136,6 +137,7 @@ class _Passes:
         shape = (len(self.columns[0].x) if self.columns else 0, len(self.columns))
         self.wrong, self.center, self.spread = np.zeros(shape), np.zeros(shape), np.ones(shape)
         self.is_doubted = np.zeros(shape, dtype=bool)
+        self.blame = np.ones(shape)  # share of each cell in what its row shows, when it was first suspected
         self.blocks: list[tuple[str, ...] | None] = [None] * shape[1]
         self.densities: list[WrongDensity | None] = [None] * shape[1]
         self.rates, self.shares = [RATE] * shape[1], kind_shares()
@@ -175,7 +177,9 @@ class _Passes:
             self.wrong = np.where(localized > 0, self.wrong * localized, self.wrong)
         else:
             distance = u * (1 + np.abs(far_out) / FAR_OUT + (localized > 0))
-            self.is_doubted = doubted(self.wrong, distance, self.is_doubted) | self.exact
+            before, self.is_doubted = self.is_doubted, doubted(self.wrong, distance, self.is_doubted) | self.exact
+            first = self.is_doubted & ~before & (localized > 0)
+            self.blame[first] = localized[first]
 
     def _find_density(self, log_wrong: Floats, k: int) -> None:
         """Fill in column k of the log densities of wrong values, in units of the residuals ``[n, q]``."""
@@ -247,6 +251,8 @@ class _Passes:
             else:
                 wrong, center, spread = (part[:, k].copy() for part in (self.wrong, self.center, self.spread))
                 out.append(column.verdict(wrong, center, spread, density, self.blocks[k] or ()))
+                # the cell that was suspected holds its prediction since, which agrees with all others
+                out[-1].confidence = np.minimum(out[-1].confidence, self.blame[:, k])
         self._reject_false_factors(out)
         self._reject_shared_factors(out)
         self._doubt_lone_factors(out)
@@ -263,7 +269,7 @@ class _Passes:
                 if cells[kind] >= REPEATS or factor < 0 or not lone.any():
                     continue
                 known = column.x[np.isfinite(column.x)]
-                odd = _multiple(known, factor * column.step) if factor > 1 else ~_multiple(known, column.step)
+                odd = multiples(known, factor * column.step) if factor > 1 else ~multiples(known, column.step)
                 if odd.mean() > ODD_DIGITS:
                     verdict.confidence[lone] = np.minimum(verdict.confidence[lone], UNSURE)
 
@@ -311,13 +317,17 @@ class _Passes:
                 verdict.confidence[shared & cells] = 0.0
 
 
-def _solution(relation: Relation, row: Floats, steps: Sequence[float], member: int) -> tuple[float, float | None]:
+def _solution(
+    relation: Relation, row: Floats, steps: Sequence[float], grid: float, member: int
+) -> tuple[float, float | None]:
     """What a member of a relation must be in a row ``[1, q]``: of the values within the rounding of the others, that
     which a decimal slip explains. And the factor of this slip, None if there is none."""
-    value, off = float(relation.solve(row, member)[0]), float(relation.uncertainty(row, steps, member)[0])
+    value, off = (float(each[0]) for each in relation.solution(row, steps, grid, member))
     for factor in FACTORS:
         candidate = row[0, member] / factor
-        if abs(candidate - value) <= off + ROUNDING * steps[member]:
+        if abs(candidate - value) <= off + ROUNDING * steps[member] and multiples(candidate, grid) >= multiples(
+            value, grid
+        ):
             return candidate, factor
     return value, None
 
@@ -326,15 +336,10 @@ def _kept_digits(x: Floats, row: int, factor: float, step: float) -> float:
     """How likely a slip has kept all digits of a number: 79 is a tenth of 790, but of 797, too, if it lost its end. The
     share of the numbers of the column that are as round, where the observed one has no further decimals."""
     unit = step / abs(factor)
-    if abs(factor) >= 1 or not _multiple(x[row], step):
+    if abs(factor) >= 1 or not multiples(x[row], step):
         return 1.0
     others = np.delete(x, row)
-    return float(_multiple(others[np.isfinite(others)], unit).mean())
-
-
-def _multiple(x: Floats | float, unit: float) -> Bools:
-    """Whether numbers are multiples of a unit."""
-    return np.asarray(np.abs(x - unit * np.round(np.asarray(x) / unit)) <= MULTIPLE * unit)
+    return float(multiples(others[np.isfinite(others)], unit).mean())
 
 
 def _arithmetic(relation: Relation, unsure: set[int]) -> bool:
@@ -343,21 +348,31 @@ def _arithmetic(relation: Relation, unsure: set[int]) -> bool:
     return labels == 0 or (len(relation.terms) > 1 and labels < len(relation.members))
 
 
-def _gain(columns: dict[int, NumberColumn], judged: dict[int, ColumnVerdict]) -> Callable[[int, Ints, Floats], Floats]:
-    """Log density ratio of other values to the observed ones, for :func:`~.relations.localize_errors`."""
+def _gain(
+    columns: dict[int, NumberColumn], judged: dict[int, ColumnVerdict]
+) -> Callable[[int, Ints, Floats, Floats], Floats]:
+    """Log density ratio of other values to the observed ones, for :func:`~.relations.localize_errors`.
 
-    def gain(j: int, rows: Ints, values: Floats) -> Floats:
+    Small values are denser. Beside a slip of the pen, which says nothing about the density of what is observed, this
+    would count twice, for the cell and for the others of its relation; so it counts half. And a number with more
+    decimals than nearly all others of its column has been divided.
+    """
+
+    def gain(j: int, rows: Ints, values: Floats, off: Floats) -> Floats:
         if j not in columns:
             return np.zeros(rows.size)
         c = columns[j]
         center, spread = (judged[j].center[rows], judged[j].spread[rows]) if j in judged else (0.0, 1.0)
+        cells = zip(c.x[rows].tolist(), values.tolist(), off.tolist(), strict=True)
+        slipped = np.array([is_slip(a, b, c.step, width) for a, b, width in cells], dtype=bool)
+        odd = np.isfinite(c.x) & ~multiples(c.x, c.step)
+        divided = np.clip(np.log(ODD_IF_DIVIDED * np.isfinite(c.x).sum() / (1 + odd.sum())), 0.0, SLIP) * odd[rows]
         with np.errstate(invalid="ignore", over="ignore"):
             u, v = ((y - center) / spread for y in (c.y[rows], c.scale.forward(values)))
-            out = log_t(v, DEGREES) + c.scale.log_slope(values) - log_t(u, DEGREES) - c.scale.log_slope(c.x[rows])
-        slipped = [is_slip(a, b, c.step) for a, b in zip(c.x[rows].tolist(), values.tolist(), strict=True)]
-        return np.asarray(
-            np.where(np.isfinite(out), np.clip(out, -MAX_EVIDENCE, MAX_EVIDENCE) + SLIP * np.array(slipped), -np.inf)
-        )
+            slopes = c.scale.log_slope(values) - c.scale.log_slope(c.x[rows])
+            out = log_t(v, DEGREES) - log_t(u, DEGREES) + np.where(slipped, 0.5, 1.0) * slopes
+        evidence = np.clip(out, -MAX_EVIDENCE, MAX_EVIDENCE) + SLIP * slipped + divided
+        return np.asarray(np.where(np.isfinite(out + slopes), evidence, -np.inf))
 
     return gain
 

@@ -25,6 +25,8 @@ MIN_LOG_RANGE = 1e-6  # of ratios that are equal up to binary digits
 MIN_SHARE = 0.9  # of the rows in which a relation holds; leaves room for one wrong cell in ten rows
 MAX_CHANCE_SHARE = 0.3  # share of rows in which it may hold with the target of another row
 EXCEPTION_RATE = 0.02  # share of violating rows at which a violation is as often genuine as an error
+ON_GRID = 0.9  # share of the numbers of a column that are multiples of a power of ten
+MULTIPLE = 1e-6  # of a unit; its multiples are as close to it in binary digits
 MIN_VIOLATION = 10.0  # times the tolerance; less is rounding of another kind
 MAX_TOLERANCE = 0.05  # of the target's spread; rounding that coarse makes every relation hold
 
@@ -92,11 +94,20 @@ class Relation:
             relative = sum(steps[k] / np.abs(x[:, k]) for k in others)
             return np.asarray(ROUNDING * np.abs(self.solve(x, member)) * relative)
 
-    def certainty(self, x: Floats, steps: Sequence[float], member: int) -> float:
+    def solution(self, x: Floats, steps: Sequence[float], grid: float, member: int) -> tuple[Floats, Floats]:
+        """What a member must be, and by how much it may be off ``[n]`` each: the nearest number of its grid within the
+        rounding of the others, which is certain if it is the only one; else the solution."""
+        value, off = self.solve(x, member), self.uncertainty(x, steps, member)
+        with np.errstate(invalid="ignore", over="ignore"):
+            nearest = grid * np.round(value / grid)
+            held = np.abs(nearest - value) <= off + BINARY * np.abs(value)
+        return np.where(held, nearest, value), np.where(held & (2 * off < grid), 0.0, off)
+
+    def certainty(self, x: Floats, steps: Sequence[float], grid: float, member: int) -> float:
         """How often the solution for a member is its very number, in the rows in which the relation holds: always for
         sums of cents, seldom for a price that follows from a rounded percentage."""
         _, holds = self.state(x, steps)
-        off = np.abs(self.solve(x[holds], member) - x[holds, member])
+        off = np.abs(self.solution(x[holds], steps, grid, member)[0] - x[holds, member])
         return float((off <= ROUNDING * steps[member] + BINARY * np.abs(x[holds, member])).mean())
 
     def written(self, names: Sequence[str]) -> str:
@@ -121,6 +132,24 @@ class Relation:
             holds = np.abs(x[:, self.target] - self.expected(x)) <= tolerance
         applies = known & counting & (x[:, self.target] != 0)
         return applies, applies & holds
+
+
+def grid_of(x: Floats, step: float) -> float:
+    """The coarsest power of ten times the step of a column that divides nearly all of its numbers.
+
+    Example:
+        >>> grid_of(np.array([1200.0, 500.0, 7900.0]), 1.0)
+        100.0
+    """
+    known = x[np.isfinite(x) & (x != 0)]
+    while known.size and np.mean(multiples(known, 10 * step)) >= ON_GRID:
+        step *= 10
+    return step
+
+
+def multiples(x: Floats | float, unit: float) -> Bools:
+    """Whether numbers are multiples of a unit."""
+    return np.asarray(np.abs(x - unit * np.round(np.asarray(x) / unit)) <= MULTIPLE * unit)
 
 
 def find_relations(x: Floats, steps: Sequence[float]) -> list[Relation]:
@@ -240,7 +269,8 @@ def localize_errors(
     relations: Sequence[Relation],
     x: Floats,
     steps: Sequence[float],
-    gain: Callable[[int, Ints, Floats], Floats],
+    gain: Callable[[int, Ints, Floats, Floats], Floats],
+    grids: Sequence[float] | None = None,
 ) -> LocalizedErrors:
     r"""Cells that violate relations, and their corrections (error localization; Fellegi and Holt 1976).
 
@@ -257,8 +287,10 @@ def localize_errors(
         relations: from :func:`find_relations`.
         x: values ``[n, q]``.
         steps: distance of neighboring values as written.
-        gain: ``gain(column, rows, values)`` is the log ratio :math:`p(v) / p(o)`.
+        gain: ``gain(column, rows, values, off)`` is the log ratio :math:`p(v) / p(o)` of values that may be off.
+        grids: of the columns, see :func:`grid_of` (default: their steps).
     """
+    grids = steps if grids is None else grids
     states = [r.state(x, steps) for r in relations]
     proved = np.zeros(x.shape, dtype=bool)
     for relation, (_, holds) in zip(relations, states, strict=True):
@@ -272,8 +304,9 @@ def localize_errors(
         if not rows.size:
             continue
         members = np.array(relation.members)
-        exact = np.column_stack([relation.solve(x[rows], m) for m in members])
-        scores = np.column_stack([gain(m, rows, exact[:, k]) for k, m in enumerate(members)])
+        solved = [relation.solution(x[rows], steps, grids[m], m) for m in members]
+        exact = np.column_stack([value for value, _ in solved])
+        scores = np.column_stack([gain(m, rows, *solved[k]) for k, m in enumerate(members)])
         scores[proved[rows][:, members] | ~np.isfinite(exact)] = -np.inf
         genuine = np.log((1 + (applies & ~holds).sum()) / (1 + applies.sum()) / EXCEPTION_RATE)
         total = np.logaddexp(np.logaddexp.reduce(scores, axis=1), max(genuine, 0.0))
