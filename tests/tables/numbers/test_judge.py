@@ -215,3 +215,9 @@ def test_a_number_with_more_decimals_than_others_was_divided_and_the_total_is_ri
     assert (found[0].wrong[::40] > 0.5).all()
     assert not (found[2].wrong > 0.5).any()
     assert found[0].suggestion[::40] == pytest.approx(amount[::40], abs=0.001)
+
+
+def test_rare_counts_are_no_outliers_of_a_column_of_ones() -> None:
+    counts = {0: 185, 1: 44, 2: 11, 3: 4, 4: 10, 5: 3, 6: 3, 7: 1, 10: 1, 11: 1, 12: 1, 15: 1}
+    x = np.repeat([float(k) for k in counts], list(counts.values()))
+    assert not (judge_numbers(x[:, None], [1.0])[0].wrong > 0.5).any()

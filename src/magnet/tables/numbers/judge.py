@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from magnet.arrays import Floats, Ints, return_freed_memory
 from magnet.cluster import results_in_order
-from magnet.tables.numbers.columns import ColumnVerdict, NumberColumn
+from magnet.tables.numbers.columns import LEAST_STEPS, ColumnVerdict, NumberColumn
 from magnet.tables.numbers.context import CUT, Category, Context
 from magnet.tables.numbers.errors import FACTORS, FAR, ROUNDING, WrongDensity, is_slip, kind_shares, wrong_density
 from magnet.tables.numbers.predict import predict
@@ -30,6 +30,7 @@ MAX_CONTEXT_SHARE = 0.025  # of usual values that disagree with their context; m
 MAX_ORDER_SHARE = 0.02  # the same for rows predicted from those before and after: some are out of order
 MAX_FAR_SHARE = 0.05  # of far values, unless a gap separates them from the others
 GAP = 1.5  # ratio of the nearest far value to the farthest near one
+GAP_STEPS = 3.0  # steps of the column that a gap is wide: there is none between the counts 1, 2 and 3
 SURE = 0.8  # probability from which a wrong cell counts for the rates of error types
 ODD_IF_DIVIDED = 0.5  # share of the numbers divided by mistake that have more decimals than others (not swept)
 SLIP = 4.0  # nats for a value that one slip of the pen turns into the exact one: one number in 50 is so by chance
@@ -234,7 +235,7 @@ class _Passes:
         if step >= SETTLED and blocks and inside > (MAX_ORDER_SHARE if ordered else MAX_CONTEXT_SHARE):
             self.alone.add(k)
             self.wrong[:, k] = 0.0
-        elif step >= SETTLED and share > MAX_FAR_SHARE and not _gap(u, fit.wrong):
+        elif step >= SETTLED and share > MAX_FAR_SHARE and not _gap(u, fit.wrong, GAP_STEPS * min_scale / LEAST_STEPS):
             self.reasons[k] = f"{share:.0%} of the numbers lie far out and no gap separates them from the others"
             self.wrong[:, k] = 0.0
         return density.counts(fit.wrong > SURE)
@@ -377,9 +378,9 @@ def _gain(
     return gain
 
 
-def _gap(u: Floats, wrong: Floats) -> bool:
-    """Whether the cells judged wrong lie clearly farther out than all others."""
+def _gap(u: Floats, wrong: Floats, least: float) -> bool:
+    """Whether the cells judged wrong lie clearly farther out than all others, and by at least so much."""
     flagged = wrong > DOUBTED
     size = np.abs(u)
     near = float(np.nanmax(size[~flagged & np.isfinite(u)], initial=0.0))
-    return float(size[flagged].min(initial=np.inf)) > GAP * near
+    return float(size[flagged].min(initial=np.inf)) > max(GAP * near, near + least)
