@@ -75,3 +75,9 @@ def fresh(lessons: list[tuple[str, str]]) -> Typo:
     typo = Typo()
     typo.learn(lessons)
     return typo
+
+
+def test_two_edits_lead_from_a_number_to_any_other() -> None:
+    assert Typo.edit("10643", "1067") is None
+    assert Typo.edit("10643", "1063") is not None
+    assert Typo.edit("Lenwtho", "Lenwoth") is not None

@@ -123,6 +123,8 @@ class Typo:
         size = len(value)
         if found is None and (size < TWO_EDITS_LENGTH or not observed):
             return None
+        if found is None and observed.isdigit() and value.isdigit():  # two digits off is any other number
+            return None
         if found is None and OSA.distance(observed, value, score_cutoff=2) != 2:
             return None
         digits = DIGIT.search(observed) is not None and DIGIT.sub("0", observed) == DIGIT.sub("0", value)
