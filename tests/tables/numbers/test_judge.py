@@ -221,3 +221,15 @@ def test_rare_counts_are_no_outliers_of_a_column_of_ones() -> None:
     counts = {0: 185, 1: 44, 2: 11, 3: 4, 4: 10, 5: 3, 6: 3, 7: 1, 10: 1, 11: 1, 12: 1, 15: 1}
     x = np.repeat([float(k) for k in counts], list(counts.values()))
     assert not (judge_numbers(x[:, None], [1.0])[0].wrong > 0.5).any()
+
+
+def test_two_numbers_that_fit_in_each_others_place_were_exchanged() -> None:
+    rng = np.random.default_rng(2)
+    age, income = rng.integers(20, 80, 400).astype(float), np.round(np.exp(rng.normal(10.4, 0.4, 400)), -3)
+    x = np.column_stack([age, income])
+    x[7], x[30, 0], x[30, 1] = x[7, ::-1], 4100.0, 5.0  # 60 of 32000, and two errors that do not fit
+    found = judge_numbers(x, [1.0, 1.0], names=["age", "income"])
+    assert [v.suggestion[7] for v in found] == [age[7], income[7]]
+    assert min(v.confidence[7] for v in found) > 0.9
+    assert found[0].relations == {7: "exchanged with income"}
+    assert found[1].relations == {7: "exchanged with age"}

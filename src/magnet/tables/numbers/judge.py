@@ -17,7 +17,15 @@ from magnet.tables.numbers.context import CUT, Category, Context
 from magnet.tables.numbers.errors import FACTORS, FAR, ROUNDING, WrongDensity, is_slip, kind_shares, wrong_density
 from magnet.tables.numbers.predict import predict
 from magnet.tables.numbers.relations import Relation, find_relations, grid_of, localize_errors, multiples
-from magnet.tables.numbers.rows import DOUBTED, FAR_OUT, doubted, improbably_many, in_unusual_rows, localize_in_rows
+from magnet.tables.numbers.rows import (
+    DOUBTED,
+    FAR_OUT,
+    doubted,
+    exchanged,
+    improbably_many,
+    in_unusual_rows,
+    localize_in_rows,
+)
 from magnet.tables.numbers.tails import DEGREES, judge_tails, log_t, row_spread
 from magnet.tables.options import FEW_NUMBERS, REPEATS, UNSURE
 from magnet.threads import map_threads, threads_for_rows
@@ -31,6 +39,7 @@ MAX_ORDER_SHARE = 0.02  # the same for rows predicted from those before and afte
 MAX_FAR_SHARE = 0.05  # of far values, unless a gap separates them from the others
 GAP = 1.5  # ratio of the nearest far value to the farthest near one
 GAP_STEPS = 3.0  # steps of the column that a gap is wide: there is none between the counts 1, 2 and 3
+EXCHANGED = 0.95  # confidence that two values which are wrong, and fit in each other's place, were exchanged
 SURE = 0.8  # probability from which a wrong cell counts for the rates of error types
 ODD_IF_DIVIDED = 0.5  # share of the numbers divided by mistake that have more decimals than others (not swept)
 SLIP = 4.0  # nats for a value that one slip of the pen turns into the exact one: one number in 50 is so by chance
@@ -113,6 +122,11 @@ def judge_numbers(
                 sure = min(sure, exact.wrong[row, j])
             exactly = certainty(relation, j) if slip is None else _kept_digits(values[:, j], row, slip, steps[j])
             verdict.confidence[row] = sure * exactly
+    for row, *pair in exchanged(plain, verdicts):
+        for j, k in (pair, pair[::-1]):
+            verdicts[j].suggestion[row] = values[row, k]
+            verdicts[j].confidence[row] = EXCHANGED * min(verdicts[m].wrong[row] for m in pair)
+            verdicts[j].relations[row] = f"exchanged with {names[k]}"
     return verdicts
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
 import numpy as np
 from scipy.special import bdtrc
 
 from magnet.arrays import Bools, Floats
+from magnet.tables.numbers.columns import ColumnVerdict
 from magnet.tables.numbers.context import CUT, MAX_SQUARE
 from magnet.tables.numbers.tails import DEGREES, log_t
 
 DOUBTED = 0.5  # probability of being wrong from which a cell does not count for the others
 UNUSUAL = 1e-3  # level of the test for too many errors in one row
 FAR_OUT = 3.0  # spreads
+MAX_WRONG = 4  # cells of a row up to which two of them may have been exchanged; a row with more is another one
 
 
 def localize_in_rows(
@@ -99,3 +104,29 @@ def improbably_many(flagged: Bools, u: Floats) -> Bools:
     count, judged = flagged.sum(axis=1), np.isfinite(u).sum(axis=1)
     rate = max(float(count.sum()) / max(int(judged.sum()), 1), 1 / max(len(u), 1))
     return np.asarray((count >= 3) & (bdtrc(count - 1, judged, rate) < UNUSUAL))
+
+
+def exchanged(x: Floats, verdicts: Sequence[ColumnVerdict]) -> Iterator[tuple[int, int, int]]:
+    """Rows and pairs of columns whose values, both wrong, are right in each other's place: two errors that are
+    independent of each other hardly ever fit so.
+
+    Args:
+        x: numbers ``[n, q]``.
+        verdicts: on the columns.
+    """
+
+    def distance(row: int, j: int, value: float) -> float:
+        verdict = verdicts[j]
+        assert verdict.scale is not None
+        with np.errstate(invalid="ignore", over="ignore"):
+            y = float(verdict.scale.forward(np.array([value]))[0])
+        return abs(y - float(verdict.center[row])) / float(verdict.spread[row])
+
+    wrong = np.column_stack([v.wrong if v.scale is not None else np.zeros(len(x)) for v in verdicts]) > DOUBTED
+    count = wrong.sum(axis=1)
+    for row in np.flatnonzero((count >= 2) & (count <= MAX_WRONG)).tolist():
+        pairs = combinations(np.flatnonzero(wrong[row]).tolist(), 2)
+        farthest = {(j, k): max(distance(row, j, x[row, k]), distance(row, k, x[row, j])) for j, k in pairs}
+        j, k = min(farthest, key=farthest.__getitem__)
+        if farthest[j, k] < FAR_OUT:
+            yield row, j, k
