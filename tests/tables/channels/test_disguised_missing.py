@@ -78,14 +78,6 @@ def test_the_one_mark_of_a_table_is_its_notation(coded: Any, found: Any) -> None
     assert {f.row for _, f in rewrite(coded(lost))} == {k for k, t in enumerate(lands) if t == "?"}
 
 
-def test_a_mark_in_one_column_is_no_error_where_another_explains_it(found: Any) -> None:
-    counts = [k * 37 % 101 for k in range(101)]
-    for low, expected in ((20, 0), (None, 20)):  # genes with few reads have no p-value; or values were lost anywhere
-        gone = [c < 20 if low else k % 5 == 2 for k, c in enumerate(counts)]
-        p = ["NA" if g else f"0.{k:03d}" for k, g in enumerate(gone)]
-        assert len(found(rewrite, {"reads": [str(c) for c in counts], "p": p})) == expected
-
-
 def test_a_symbol_that_belongs_to_another_column_is_no_blank(found: Any) -> None:
     """Rows of the firm whose symbol is NA are few among those of many firms with longer and shorter symbols."""
     firms = [f"firm {k}" for k in range(120)]

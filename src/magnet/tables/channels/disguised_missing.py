@@ -35,8 +35,8 @@ def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:
 
     ``N/A`` in a column of labels without blanks is a value of its own where another column explains in which rows it
     stands: it means "not applicable", or is the symbol of a firm. And a word or mark that is nearly the only writing of
-    missing values is the notation of the table: it is not rewritten if it is that of several columns, nor listed if
-    other columns explain where it stands in one of them, as where two answers of a person are missing together.
+    missing values in several columns is the notation of the table: it is not rewritten, and not listed if other columns
+    explain where it stands in one of them, as where two answers of a person are missing together.
     """
     found: dict[tuple[int, int], list[Finding]] = defaultdict(list)
     for j, finding in _marks(table):
@@ -52,7 +52,7 @@ def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:
     answers = {text_of[key] for key, findings in found.items() if findings[0].confidence <= MARKED}
     for (j, code), findings in found.items():
         column = table.columns[j]
-        if (j, code) in notation and (settled or len(notation) > 1):
+        if (j, code) in notation:
             if not settled:
                 yield from ((j, replace(f, confidence=min(f.confidence, MARKED))) for f in findings)
             continue
@@ -77,7 +77,7 @@ def _notation(table: CodedTable, marks: list[tuple[int, int]]) -> set[tuple[int,
     own, most = texts.most_common(1)[0] if texts else ("", 0)
     held = {(j, code) for j, code in marks if table.columns[j].values[code] == own}
     one = disguised_blank(own) and most >= ONE_NOTATION * (texts.total() + missing)
-    return held if one else set()
+    return held if one and len(held) > 1 else set()
 
 
 @text_test("missing", min_rows=1)
