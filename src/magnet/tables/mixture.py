@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +12,6 @@ import numpy as np
 from magnet.arrays import Bools, Floats
 from magnet.tables.channels.base import UNKNOWN
 from magnet.tables.channels.respell import Respell
-from magnet.tables.channels.typo import DIGIT, Typo, near_pairs
 from magnet.tables.coded import Codes
 from magnet.tables.experts.base import Point
 from magnet.tables.experts.brackets import Brackets
@@ -25,6 +22,7 @@ from magnet.tables.findings import Finding
 from magnet.tables.options import FLOOR
 from magnet.tables.prior import ColumnPrior
 from magnet.tables.roles.patterns import number
+from magnet.tables.siblings import Siblings
 
 # Contexts that several names of one thing (id, name, address) count as at most: with three, right bottle sizes of the
 # clean beers were overwritten; with one, wrong facts of made-up *trials* were not listed (F1 .86 to .74).
@@ -37,9 +35,6 @@ MIN_EXPECTED = 1e-12  # frequency and base measure of a text; longer, stranger o
 MAX_LOG_ODDS = 500.0  # of a repeated text being a typo, so that its exponential is finite
 MAX_DOUBTS = 5_000  # contradictions of a template that are examined one by one
 MAX_DOUBT = 1e6  # factor by which a misspelling of another cell may explain a contradiction better (not swept)
-ALIKE = 4.0  # values whose counts differ by a larger factor may be a value and its misspelling
-ESTABLISHED = 3.0  # rows, at least, of a value that may have siblings (not swept)
-MAX_LONELY, LONGEST_SIBLING = 5_000, 60  # values of one row that are compared, and characters of one; bound run time
 EXPECTED = 0.5  # prior of a value, given the rest of the row, from which it is more likely than all others
 GUESSED = 0.79  # highest confidence of a correction by shape alone: too low to be written or learned from
 
@@ -102,7 +97,7 @@ class ColumnModel(ColumnPrior):
                 continue
             for proposal in found:
                 if math.isnan(proposal.measure):
-                    pair = proposal.candidate, self.rate * proposal.likelihood
+                    pair = proposal.candidate, proposal.likelihood
                     self.near_values.setdefault(proposal.observed, []).append(pair)
             observed, candidate, likelihood, measure = (np.array(part) for part in zip(*found, strict=True))
             strength = self.rate * likelihood
@@ -112,66 +107,6 @@ class ColumnModel(ColumnPrior):
             which, rows = which[keep], rows[keep]
             out.append(_Pairs.of(rows, candidate[which], strength[which], measure[which], at))
         return out
-
-    def _add_siblings(self) -> None:
-        r"""Where values of their own are often one edit apart, so are new ones.
-
-        With :math:`\rho_c` the share of V such values that have another one at an operation of class c (such as one
-        digit replaced), a text x that is such an operation away from v gets :math:`\rho_c \, P(x \mid v) / V` more base
-        measure: dense codes, days and numbered names are no typos. Values of their own are the established ones, and
-        those of one row each, since a misspelling replaces such a value instead of standing beside it; in both cases if
-        none far more frequent is beside them.
-        """
-        near = self.near_values
-        for of_their_own in (self._established(), self._lonely()):
-            total, with_sibling = of_their_own
-            if total < 2 or not with_sibling:
-                continue
-            self.base(np.array(list(near), dtype=np.int64))
-            values = self.column.values
-            for x, found in near.items():
-                for v, strength in found:
-                    share = with_sibling.get(_edit_class(values[x], values[v]), 0) / (total + 1)
-                    self._base[x] += share * strength / self.rate / total
-
-    def _established(self) -> tuple[int, dict[tuple[str, bool], int]]:
-        """Number of established values, and of those with another one one edit away, by class of the edit."""
-        counts, near = self.counts, self.near_values
-        average = len(self.column.read) / max(int(np.count_nonzero(counts)), 1)
-        established = (counts >= max(ESTABLISHED, average)) & ~self._overshadowed()
-        pairs = ((x, v) for x, found in near.items() if established[x] for v, _ in found if established[v])
-        return int(established.sum()), self._siblings(pairs)
-
-    def _lonely(self) -> tuple[int, dict[tuple[str, bool], int]]:
-        """The same of values of one row each, for edits of digits: two texts that differ in a letter are as likely a
-        name and its misspelling, if the name stood in two rows."""
-        values, counts = self.column.values, self.counts
-        own = (counts == 1) & ~self._overshadowed()
-        lonely = [k for k in np.flatnonzero(own).tolist() if 1 < len(values[k]) <= LONGEST_SIBLING]
-        if all(counts[x] > 1 for x in self.near_values):
-            return 0, {}
-        state = hash(tuple(lonely))
-        if self.memory.get("lonely_state") != state:
-            some = lonely[:: len(lonely) // MAX_LONELY + 1]
-            texts = [values[k] for k in some]
-            pairs = [(some[a], some[b]) for a, b in near_pairs(texts, texts, 0)]
-            found = {kind: size for kind, size in self._siblings(pairs).items() if kind[1]}
-            self.memory["lonely_state"], self.memory["lonely"] = state, (len(some), found)
-        return self.memory["lonely"]  # type: ignore[return-value]
-
-    def _overshadowed(self) -> Bools:
-        """Values beside a far more frequent one ``[values]``, which may be misspellings of it."""
-        out = np.zeros(len(self.counts), dtype=bool)
-        for x, found in self.near_values.items():
-            out[x] = any(self.counts[v] > ALIKE * self.counts[x] for v, _ in found)
-        return out
-
-    def _siblings(self, pairs: Iterable[tuple[int, int]]) -> dict[tuple[str, bool], int]:
-        """How many values are in a pair, by class of the edit."""
-        values, found = self.column.values, dict[tuple[str, bool], set[int]]()
-        for x, v in pairs:
-            found.setdefault(_edit_class(values[x], values[v]), set()).update((x, v))
-        return {kind: len(codes) for kind, codes in found.items()}
 
     def _from_experts(self, p_read: Floats) -> list[_Pairs]:
         """Candidates that an expert expects in the place of the observed text."""
@@ -274,9 +209,9 @@ class ColumnModel(ColumnPrior):
             as_value = math.log(self.weights[-1] * self.novelty(self.column.values[x]) + FLOOR)
             as_value += math.lgamma(count) - (count - 1) * math.log(n)
             as_typo = [
-                count * math.log(strength * self.counts[v] / n)
-                for v, strength in near
-                if self.counts[v] > count and strength > 0
+                count * math.log(self.rate * likelihood * self.counts[v] / n)
+                for v, likelihood in near
+                if self.counts[v] > count and likelihood > 0
             ]
             if as_typo:
                 out[x] = 1 / (1 + math.exp(min(max(max(as_typo) - as_value, -MAX_LOG_ODDS), MAX_LOG_ODDS)))
@@ -311,7 +246,9 @@ class ColumnModel(ColumnPrior):
         """Posterior of every cell of the column."""
         p_read = self.prior_of_read()
         proposed = self._from_channels(p_read)
-        self._add_siblings()  # which raises the prior of texts one edit from others
+        self.base(np.array(list(self.near_values), dtype=np.int64))
+        for code, measure in Siblings(self.column.values, self.counts, self.near_values, self.memory).measures():
+            self._base[code] += measure
         p_read = self.prior_of_read()
         pairs = [part for part in proposed + self._from_experts(p_read) if len(part.rows)]
         read_mass = self._mass_of_read(p_read)
@@ -398,14 +335,6 @@ class ColumnModel(ColumnPrior):
         observed, value = self.column.values[self.column.read[row]], self.column.values[code]
         known = all(w.isdigit() or not self.novelty.unknown(w, "") for w in tokens_of(observed)[0])
         return known or any(w.isalpha() and self.novelty.unknown(w, value) for w in tokens_of(value)[0])
-
-
-@lru_cache(1 << 16)  # every pass asks for the same texts again
-def _edit_class(observed: str, value: str) -> tuple[str, bool]:
-    """The class of the difference between two texts: the operation, and whether only digits are concerned."""
-    found = Typo.operation(observed, value)
-    digits = DIGIT.sub("0", observed) == DIGIT.sub("0", value) or (found is not None and found[1].isdigit())
-    return found[0] if found else "two", digits
 
 
 class _Pairs(NamedTuple):
