@@ -36,7 +36,7 @@ MAX_LOG_ODDS = 500.0  # of a repeated text being a typo, so that its exponential
 MAX_DOUBTS = 5_000  # contradictions of a template that are examined one by one
 MAX_DOUBT = 1e6  # factor by which a misspelling of another cell may explain a contradiction better (not swept)
 EXPECTED = 0.5  # prior of a value, given the rest of the row, from which it is more likely than all others
-GUESSED = 0.79  # highest confidence of a correction by shape alone: too low to be written or learned from
+GUESSED = 0.79  # highest confidence by shape alone, or of leaving out words: too low to be written or learned from
 
 MORE_WORDS = re.compile(r"\W+[^\W\d_]{2}")  # behind a value
 
@@ -123,20 +123,9 @@ class ColumnModel(ColumnPrior):
                 strength = self._exception_rate(p_read)[rows] * (
                     self.frequency.probability(rows, read) + self.base(read)
                 )
-                strength *= ~self._elaborates(read, values)
                 out.append(_Pairs.of(rows, values, strength, np.nan, _DISAGREEMENT))
                 out.append(_Pairs.of(rows, values, self.rate * self._typo_pairs(read, values), np.nan, _TYPO))
         return out
-
-    def _elaborates(self, read: Codes, values: Codes) -> Bools:
-        """Whether each observed text is a value and more words ``[pairs]``: it says more and does not disagree."""
-        if self.column.role.name not in ("text", "category"):
-            return np.zeros(len(read), dtype=bool)
-        texts, width = self.column.values, len(self.column.values)
-        keys, back = np.unique(read * width + values, return_inverse=True)
-        pairs = ((texts[key // width], texts[key % width]) for key in keys.tolist())
-        more = [bool(value) and text.startswith(value) and MORE_WORDS.match(text, len(value)) for text, value in pairs]
-        return np.array(more, dtype=bool)[back]
 
     def _exception_rate(self, p_read: Floats) -> Floats:
         r"""Rate of the disagreement channel per row.
@@ -305,7 +294,7 @@ class ColumnModel(ColumnPrior):
         for row, (value_mass, start, stop) in found.likeliest(wrong > MIN_PROBABILITY).items():
             code, channel = int(found.codes[start]), int(found.channel[start + found.mass[start:stop].argmax()])
             confidence = 0.0 if code == UNKNOWN else float(value_mass / total[row])
-            if channel == _RESPELL and self._guessed(row, code):
+            if (channel == _RESPELL and self._guessed(row, code)) or self._elaborates(row, code):
                 confidence = min(confidence, GUESSED)
             probability = float(wrong[row])
             if not found.in_column[start]:
@@ -327,6 +316,13 @@ class ColumnModel(ColumnPrior):
         if self.column.role.name in ("quantity", "empty"):
             return 0.0
         return float((self.counts[self.column.current] >= 2).sum())
+
+    def _elaborates(self, row: int, code: int) -> bool:
+        """Whether the observed text is the value and more words, which may be right: X feat. Y, KFC (Closed)."""
+        if code == UNKNOWN or self.column.role.name not in ("text", "category"):
+            return False
+        observed, value = self.column.values[self.column.read[row]], self.column.values[code]
+        return bool(value) and observed.startswith(value) and MORE_WORDS.match(observed, len(value)) is not None
 
     def _guessed(self, row: int, code: int) -> bool:
         """Whether a correction rests on the shape of the text alone, in a column of free words."""
