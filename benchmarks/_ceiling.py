@@ -11,7 +11,7 @@ from magnet import corruption, datasets
 from magnet.arrays import dense_x
 from magnet.detection import areas
 from magnet.detection.cells.context_model import ContextModel
-from magnet.detection.data.dataset import DetectionData
+from magnet.detection.data.read import read_data
 from magnet.detection.data.row_vectors import duplicate_counts, low_rank_rows, unit_rows
 from magnet.detection.rows.logistic import CrossFit
 
@@ -27,7 +27,7 @@ def flipped_cells(name: str, seed: int, folder: str | None = None) -> dict[str, 
     the clean graph, over all cells and over those of touched rows; and the median of these odds."""
     clean = datasets.load(name)
     bad = corruption.corrupt_once(clean, "cells-flip", seed, folder, node_share=0.3, ratio=0.02)
-    data, x = DetectionData.from_data(clean), dense_x(bad.data)
+    data, x = read_data(clean), dense_x(bad.data)
     everything = torch.ones(data.num_nodes)
     model = ContextModel(data, everything, support=everything)
     scores = torch.empty(x.shape)
@@ -59,7 +59,7 @@ def replaced_rows(name: str, seed: int, ratio: float = 0.5, folder: str | None =
     model = CrossFit.of(real, torch.ones(n), [(permuted, use)], everything, half)
     logit = model.logit(pairs.features(torch.arange(n), source_of(clean, bad.data)), half)
     truth = bad.cells.any(dim=1)
-    times = duplicate_counts(DetectionData.from_data(bad.data)).clamp_max(3)
+    times = duplicate_counts(read_data(bad.data)).clamp_max(3)
     prior = torch.zeros(n)
     for count in times.unique():
         share = truth[times == count].float().mean().clamp(1e-3, 1 - 1e-3)
@@ -82,7 +82,7 @@ class Pairs:
     words under the node's class to all classes, from the other half of the rows."""
 
     def __init__(self, clean: Data) -> None:
-        data = DetectionData.from_data(clean)
+        data = read_data(clean)
         self.data = data
         rows = unit_rows(data)
         plain = rows.dense if rows.dense is not None else torch.from_numpy(rows.matrix.toarray())

@@ -10,6 +10,7 @@ from torch_geometric.data import Data
 from magnet import corruption, datasets, detection
 from magnet.detection.data.columns import Column
 from magnet.detection.data.dataset import DetectionData
+from magnet.detection.data.read import read_data
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +45,7 @@ def small_data() -> DetectionData:
     x = (torch.rand(30, 20, generator=generator) < 0.3).float()
     edge_index = torch.randint(0, 28, (2, 70), generator=generator)
     weight = torch.rand(70, generator=generator) + 0.5
-    return DetectionData.from_data(Data(x=x, edge_index=edge_index, edge_weight=weight))
+    return read_data(Data(x=x, edge_index=edge_index, edge_weight=weight))
 
 
 @pytest.fixture(scope="session")

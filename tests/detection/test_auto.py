@@ -68,7 +68,7 @@ def test_a_row_with_wrong_cells_that_follows_its_neighbors_is_not_swapped():
 
 def rows_and_own(data):
     """The judgment of the rows, and the probabilities that they are not swapped because of what the cells say."""
-    prepared = detection.DetectionData.from_data(data)
+    prepared = detection.read_data(data)
     rows = judge_rows(prepared).gated()
     cells = CellModel(prepared, context_weights(rows.p_row_swapped, rows.duplicates), context=rows.gate.cells)
     return rows, cells.p_own_row()

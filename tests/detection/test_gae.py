@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from magnet import datasets
-from magnet.detection.data.dataset import DetectionData
+from magnet.detection.data.read import read_data
 from magnet.detection.gae import GAE, Autoencoder, reconstruction_loss
 
 
@@ -39,7 +39,7 @@ def test_flags_need_a_row_that_stands_out_unless_tau_is_given(data):
 
 
 def test_loss_over_ranges_of_columns_is_the_loss(data):
-    prepared = DetectionData.from_data(data)
+    prepared = read_data(data)
     torch.manual_seed(0)
     network = Autoencoder(40, 8, 0.0)
     code = torch.randn(150, 8, requires_grad=True)

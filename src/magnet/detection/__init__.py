@@ -3,6 +3,7 @@
 from magnet.detection.base import Detector
 from magnet.detection.data.columns import Column, infer_columns
 from magnet.detection.data.dataset import DetectionData
+from magnet.detection.data.read import read_data
 from magnet.detection.metrics import areas, metrics
 from magnet.detection.registry import make, names
 from magnet.detection.rows.gate import Gate
@@ -21,4 +22,5 @@ __all__ = [
     "make",
     "metrics",
     "names",
+    "read_data",
 ]

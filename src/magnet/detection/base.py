@@ -18,6 +18,7 @@ from magnet.checks import device_exists, thresholds, whole
 from magnet.cluster import connected
 from magnet.detection.data.columns import Column
 from magnet.detection.data.dataset import DetectionData, stage_resources
+from magnet.detection.data.read import read_data
 from magnet.detection.data.scales import Scales
 from magnet.detection.rows.gate import Gate
 from magnet.detection.thresholds import FlagRule, Reference
@@ -79,7 +80,7 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
                 kilobytes per node and per feature in memory. Optionally ``edge_weight``;
                 ``edges_from_rows = True`` marks edges that are nearest neighbors by ``x`` itself. Results are on the
                 device of ``x``. Or data prepared by
-                :meth:`DetectionData.from_data <magnet.detection.data.dataset.DetectionData.from_data>`.
+                :meth:`read_data <magnet.detection.data.read.read_data>`.
             columns: description of the features. (default: :func:`~magnet.detection.infer_columns`)
             trusted: bool ``[n, d]`` or ``[n]``: cells, or rows, known to be correct. They are never flagged.
             reference: a fitted detector whose column scales and thresholds are used.
@@ -92,7 +93,7 @@ class Detector(BaseEstimator, ABC):  # type: ignore[misc]
             prepared, home = data, data.device
         else:
             scales = reference.scales_ if reference is not None else None
-            prepared = DetectionData.from_data(data, columns, trusted, scales, self.device)
+            prepared = read_data(data, columns, trusted, scales, self.device)
             home = getattr(data.x, "device", torch.device("cpu"))  # an array has none
         if cluster is not None:
             if prepared.device.type != "cpu":

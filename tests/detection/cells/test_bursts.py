@@ -29,7 +29,7 @@ def with_features(data, x):
 
 
 def judge(data):
-    prepared = detection.DetectionData.from_data(data)
+    prepared = detection.read_data(data)
     model = BurstModel(prepared)
     return model, torch.cat([model.probability(*r) for r in prepared.ranges()], dim=1)
 
@@ -73,7 +73,7 @@ def test_trusted_cells_are_not_suspected(attacked):
     row = int(cells.any(dim=1).nonzero()[0])
     trusted = torch.zeros(800, dtype=torch.bool)
     trusted[row] = True
-    prepared = detection.DetectionData.from_data(data, trusted=trusted)
+    prepared = detection.read_data(data, trusted=trusted)
     model = BurstModel(prepared)
     assert all(float(model.probability(*r)[row].max()) == 0 for r in prepared.ranges())
 
@@ -90,7 +90,7 @@ def test_weights_moved_to_the_end_of_their_column_are_known_by_each_other():
     data = datasets.synthetic(600, 80, 4, 6.0, 0.85, signal=0.6, words=12.0, seed=1)
     generator = torch.Generator().manual_seed(0)
     x = data.x * (0.2 + torch.rand(data.x.shape, generator=generator))
-    assert repeated_maxima(detection.DetectionData.from_data(with_features(data, x)), torch.full((600,), 0.3)) is None
+    assert repeated_maxima(detection.read_data(with_features(data, x)), torch.full((600,), 0.3)) is None
     cells = torch.zeros(600, 80, dtype=torch.bool)
     for row in torch.randperm(600, generator=generator)[:15].tolist():
         cells[row, torch.randperm(80, generator=generator)[:5]] = True
@@ -98,13 +98,13 @@ def test_weights_moved_to_the_end_of_their_column_are_known_by_each_other():
     assert areas(cells.flatten(), scores.flatten())[1] > 0.75
     # where values are rounded, the second largest are repeated as often
     rounded = with_features(data, (4 * x).round() / 4)
-    assert repeated_maxima(detection.DetectionData.from_data(rounded), torch.full((600,), 0.3)) is None
+    assert repeated_maxima(detection.read_data(rounded), torch.full((600,), 0.3)) is None
 
 
 def test_the_end_of_a_scale_is_no_attack():
     data = datasets.load("digits")
     data.x = torch.where(data.x > 0.25, data.x, torch.zeros_like(data.x))  # mostly 0, as large pictures are
-    prepared = detection.DetectionData.from_data(data)
+    prepared = detection.read_data(data)
     assert prepared.is_bag
     bursts = BurstModel(prepared)
     assert float(bursts.row_probability.max()) < 0.5

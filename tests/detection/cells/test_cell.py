@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 from magnet import corruption, datasets, detection
 from magnet.detection.cells.cell import Cell, CellModel
 from magnet.detection.cells.rates import fit_rates
-from magnet.detection.data.dataset import DetectionData
+from magnet.detection.data.read import read_data
 from magnet.detection.options import CELLS
 
 
@@ -57,7 +57,7 @@ def test_an_event_that_says_nothing_is_wrong_at_the_rate_of_its_row():
     x[:, :5] = 0
     for column in range(5):
         x[100 * column : 100 * column + 3, column] = 1
-    data = DetectionData.from_data(Data(x=x, edge_index=bad.data.edge_index))
+    data = read_data(Data(x=x, edge_index=bad.data.edge_index))
     model = CellModel(data)
     row, column = x[:, :5].nonzero(as_tuple=True)
     assert model.has_lengths
@@ -73,7 +73,7 @@ def test_rounds_of_a_narrow_table_are_the_same_where_nothing_is_kept_between_pas
     data.x[::20, 3] += 8
     data.x[5, 5] = float("nan")
     for x in (data.x.nan_to_num(), data.x):
-        prepared = DetectionData.from_data(Data(x=x, edge_index=data.edge_index))
+        prepared = read_data(Data(x=x, edge_index=data.edge_index))
         assert prepared.is_narrow
         kept = CellModel(prepared)
         with monkeypatch.context() as patch:

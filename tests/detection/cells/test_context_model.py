@@ -6,14 +6,14 @@ import torch
 from torch_geometric.data import Data
 
 from magnet.detection.cells.context_model import ContextModel
-from magnet.detection.data.dataset import DetectionData
+from magnet.detection.data.read import read_data
 
 
 def test_probability_is_the_mixture_of_column_one_hop_and_two_hop_means():
     generator = torch.Generator().manual_seed(0)
     x = (torch.rand(40, 25, generator=generator) < 0.2).float()
     edge_index = torch.randint(0, 38, (2, 90), generator=generator)
-    data = DetectionData.from_data(Data(x=x, edge_index=edge_index))
+    data = read_data(Data(x=x, edge_index=edge_index))
     assert data.is_bag
     w = torch.rand(40, generator=generator).clamp_min(0.1)
     context = ContextModel(data, w)

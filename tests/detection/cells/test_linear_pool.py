@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 from magnet.detection.cells.context_model import ContextModel
 from magnet.detection.cells.linear_pool import log_ratio_of_words, mixing_weights
 from magnet.detection.data.dataset import DetectionData
+from magnet.detection.data.read import read_data
 from magnet.detection.options import CELLS, CONTEXT
 
 
@@ -19,7 +20,7 @@ def bag(nodes: int = 60, words: int = 30, seed: int = 0) -> DetectionData:
     generator = torch.Generator().manual_seed(seed)
     x = (torch.rand(nodes, words, generator=generator) < 0.2).float()
     edge_index = torch.randint(0, nodes - 2, (2, 3 * nodes), generator=generator)  # the last two are isolated
-    return DetectionData.from_data(Data(x=x, edge_index=edge_index))
+    return read_data(Data(x=x, edge_index=edge_index))
 
 
 @pytest.mark.parametrize("with_support", [False, True])
@@ -63,7 +64,7 @@ def test_a_sample_of_the_events_gives_about_the_weights_of_all(monkeypatch):
     x = (torch.rand(400, 320, generator=generator) < p).float()
     source, target = torch.randint(0, 400, (2, 6000), generator=generator)
     same = topic[source] == topic[target]
-    data = DetectionData.from_data(Data(x=x, edge_index=torch.stack([source, target])[:, same]))
+    data = read_data(Data(x=x, edge_index=torch.stack([source, target])[:, same]))
     found = {}
     for events in (10**9, 1000):
         monkeypatch.setattr("magnet.detection.cells.context_model.CONTEXT", replace(CONTEXT, mixture_events=events))

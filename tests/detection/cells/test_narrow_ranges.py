@@ -12,7 +12,7 @@ from magnet.corruption import inject_attributes
 from magnet.detection.cells.cell import CellModel
 from magnet.detection.data import dataset
 from magnet.detection.data.columns import Column
-from magnet.detection.data.dataset import DetectionData
+from magnet.detection.data.read import read_data
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def bag():
 def test_narrow_ranges_cover_all_features_and_split_no_category():
     columns = [*(Column(f"c{k}", "binary", k, k + 1) for k in range(50)), Column("wide", "categorical", 50, 250)]
     columns += [Column(f"d{k}", "binary", k, k + 1) for k in range(250, 400)]
-    data = replace(DetectionData.from_data(datasets.synthetic(50, 400, seed=0)), columns=columns)
+    data = replace(read_data(datasets.synthetic(50, 400, seed=0)), columns=columns)
     found = list(data.narrow_ranges())
     assert found[0][0] == 0
     assert found[-1][1] == 400
@@ -43,7 +43,7 @@ def test_results_do_not_depend_on_the_width(bag, monkeypatch):
 
 
 def test_one_matrix_gives_what_separate_ones_give(bag, monkeypatch):
-    data = DetectionData.from_data(bag)
+    data = read_data(bag)
     in_place = CellModel(data)
     assert in_place._in_place
     monkeypatch.setattr(CellModel, "_in_place", False)

@@ -22,7 +22,7 @@ from magnet.detection.cells.numeric import (
 )
 from magnet.detection.cells.tails import fit_t_dof, log_t_density
 from magnet.detection.data import scratch
-from magnet.detection.data.dataset import DetectionData
+from magnet.detection.data.read import read_data
 
 
 def test_densities_are_those_of_scipy():
@@ -93,7 +93,7 @@ def test_heavy_columns_are_left_alone_when_right_and_show_what_is_far_out() -> N
     clean = detection.make("cell").fit(Data(x=x, edge_index=graph.edge_index))
     assert clean.flagged_.float().mean() < 1e-3
     x[:40, 3] = 1e6
-    data = DetectionData.from_data(Data(x=x, edge_index=graph.edge_index))
+    data = read_data(Data(x=x, edge_index=graph.edge_index))
     found = detection.make("cell").fit(data)
     assert found.scores_[:40, 3].min() > found.scores_[40:].quantile(0.99)
     model = NumericModel(ContextModel(data, torch.ones(2000)))

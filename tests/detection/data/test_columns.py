@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from magnet import datasets, detection
 from magnet.detection.data.columns import Column, feature_matrix, infer_columns, row_units
-from magnet.detection.data.dataset import DetectionData
+from magnet.detection.data.read import read_data
 
 
 def test_kinds_of_columns():
@@ -64,7 +64,7 @@ def test_a_bag_is_the_same_bag_whatever_it_was_multiplied_by(name, counts):
         pytest.skip("small multiples of counts are not whole numbers")
     edges = torch.tensor([[0], [1]])
     given = CHANGES[name](x)
-    data, expected = (DetectionData.from_data(Data(x=v, edge_index=edges)) for v in (given, x))
+    data, expected = (read_data(Data(x=v, edge_index=edges)) for v in (given, x))
     assert [c.kind for c in data.columns] == [c.kind for c in expected.columns]
     factor = 2 if counts and name == "doubled" else 1  # doubled counts are counts of another unit
     ratio = torch.where(torch.tensor([c.kind == "count" for c in data.columns]), factor, 1)

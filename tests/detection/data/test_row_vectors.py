@@ -7,13 +7,14 @@ import torch
 from torch_geometric.data import Data
 
 from magnet.detection.data.dataset import DetectionData
+from magnet.detection.data.read import read_data
 from magnet.detection.data.row_vectors import duplicate_counts, low_rank_rows, unit_rows
 
 EDGE = torch.tensor([[0], [1]])
 
 
 def prepare(x: torch.Tensor) -> DetectionData:
-    return DetectionData.from_data(Data(x=x, edge_index=EDGE))
+    return read_data(Data(x=x, edge_index=EDGE))
 
 
 def test_duplicates_count_only_where_they_are_no_coincidence():

@@ -8,7 +8,7 @@ from torch_geometric.data import Data
 
 from magnet import detection
 from magnet.datasets import synthetic
-from magnet.detection.data.dataset import DetectionData
+from magnet.detection.data.read import read_data
 from magnet.detection.data.scales import group_medians, nan_median, robust_scales
 
 
@@ -28,7 +28,7 @@ def test_scales_are_robust_and_know_skewed_columns():
         ],
         dim=1,
     )
-    data = DetectionData.from_data(Data(x=income, edge_index=torch.zeros(2, 0, dtype=torch.long)))
+    data = read_data(Data(x=income, edge_index=torch.zeros(2, 0, dtype=torch.long)))
     assert (data.scales.unit > 0).tolist() == [True, False, False]
     z = data.scales.standardize(income)
     assert float(z[:, 2].abs().max()) == 0

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
-import warnings
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,21 +18,17 @@ from torch import Tensor
 
 from magnet.arrays import csr_tensor, reuse_freed_memory
 from magnet.cluster import results_in_order
-from magnet.detection.data.columns import Column, check_columns, feature_matrix, matrix_columns, row_units
+from magnet.detection.data.columns import Column
 from magnet.detection.data.edges import rows_of_product, sparse_product
 from magnet.detection.data.scales import Scales, asinh_units, nan_median, robust_scales
-from magnet.detection.data.scratch import columns_on_disk, over_cached_rows, row_ranges, scratch
-from magnet.detection.data.sparse_rows import columns_of, row_pieces, stored_values
-from magnet.detection.options import DATA, ROUNDING
-from magnet.graph import Graph, need_edges
+from magnet.detection.data.scratch import over_cached_rows, row_ranges, scratch
+from magnet.detection.data.sparse_rows import columns_of, row_pieces
+from magnet.detection.options import DATA
+from magnet.graph import Graph
 from magnet.threads import threads_for
-
-if TYPE_CHECKING:
-    from torch_geometric.data import Data
 
 NUMERIC_KINDS = ("count", "continuous")
 SUM_GROUP = 64  # columns that sums over a row add as a group
-MAX_ROUNDING = 0.01  # of the spread of a column: what single precision may take away
 ROW_RANK = 128  # singular vectors that rows are compared by, from design.md 2.6
 
 T = TypeVar("T")
@@ -42,7 +36,7 @@ T = TypeVar("T")
 
 @dataclass(eq=False)
 class DetectionData:
-    """A graph with node features as detectors see it. Use :meth:`from_data`.
+    """A graph with node features as detectors see it, made by :func:`~magnet.detection.data.read.read_data`.
 
     Args:
         graph: the undirected graph.
@@ -71,70 +65,6 @@ class DetectionData:
     units: tuple[Tensor, Tensor] | None = None
     cluster: str | None = None
     on_disk: bool = False
-
-    @classmethod
-    def from_data(
-        cls,
-        data: Data,
-        columns: Sequence[Column] | None = None,
-        trusted: Any = None,
-        scales: Scales | None = None,
-        device: Any = None,
-    ) -> DetectionData:
-        """Check the data and put it on the device (that of ``data.x`` unless another is named)."""
-        given = getattr(data, "x", None)
-        x = feature_matrix(given)
-        is_dense = isinstance(x, Tensor)
-        on_disk = isinstance(given, str | os.PathLike | np.memmap) and (not is_dense or device in (None, "cpu"))
-        if on_disk and is_dense:
-            x = columns_on_disk(x)
-        elif is_dense:
-            _warn_of_rounding(given)
-        bag = columns is None or all(c.kind in ("binary", "count") for c in columns)
-        row_unit = row_units(x) if bag else None
-        if row_unit is not None:
-            x = _divided(x, row_unit)
-        need_edges(data)
-        where = torch.device(device if device is not None else getattr(given, "device", "cpu"))
-        weight = getattr(data, "edge_weight", None)
-        graph = Graph.from_edges(data.edge_index, num_nodes=int(x.shape[0]), edge_weight=weight)
-        chosen = matrix_columns(x) if columns is None else check_columns(columns, int(x.shape[1]))
-        unit = torch.tensor([c.unit for c in chosen for _ in range(c.start, c.stop)], device=where)
-        dense, matrix = None, None
-        if not isinstance(x, Tensor):
-            matrix = x.astype(np.float32, copy=False)
-            size = unit.cpu().numpy()
-            for rows, piece in row_pieces(matrix):
-                if not np.isfinite(piece.data).all():
-                    raise ValueError("data.x is sparse and holds NaN or infinity; missing values need a dense matrix")
-                stored_values(matrix, rows)[:] = piece.data / size[piece.indices]
-        else:
-            dense = x.to(where, torch.float32)
-            for rows in row_ranges(*dense.shape):
-                if not bool(dense[rows].isinf().any()):
-                    continue
-                row, column = dense[rows].isinf().nonzero()[0].tolist()
-                value = x[rows][row, column].item()
-                allowed = "only NaN (missing) may" if math.isinf(value) else "detectors work in single precision"
-                raise ValueError(f"data.x holds {value} at node {row + rows.start}, feature {column}; {allowed}")
-            if on_disk:
-                for j in (unit != 1).nonzero().flatten().tolist():
-                    dense[:, j] /= unit[j]
-            elif bool((unit != 1).any()):
-                dense = dense / unit
-        if scales is not None and scales.center.numel() != x.shape[1]:
-            raise ValueError(f"the detector was fitted on {scales.center.numel()} features; x has {x.shape[1]}")
-        if trusted is not None:
-            trusted = torch.as_tensor(trusted, dtype=torch.bool, device=where)
-            trusted = trusted[:, None] if trusted.dim() == 1 else trusted
-            if trusted.shape not in ((x.shape[0], 1), tuple(x.shape)):
-                raise ValueError(
-                    f"trusted has shape {tuple(trusted.shape)}; it must be [{x.shape[0]}] or {list(x.shape)}"
-                )
-        edges_from_rows = bool(getattr(data, "edges_from_rows", False))
-        row_sizes = torch.ones(x.shape[0], device=where) if row_unit is None else row_unit.to(where, torch.float32)
-        units = None if row_unit is None and bool((unit == 1).all()) else (row_sizes, unit)
-        return cls(graph, dense, matrix, chosen, trusted, where, scales, edges_from_rows, units, on_disk=on_disk)
 
     @property
     def num_nodes(self) -> int:
@@ -411,49 +341,3 @@ def block_width(nodes: int, least: int = DATA.min_block_width) -> int:
 
 def _work_on_range(work: Callable[[int, int], T], first: int, last: int) -> T:
     return work(first, last)
-
-
-def _warn_of_rounding(given: Any) -> None:
-    """Warn of a column that loses more than a hundredth of its spread in single precision, such as times in seconds
-    since 1970: its errors cannot be seen."""
-    wide = torch.as_tensor(given).detach()
-    if wide.layout != torch.strided or wide.dtype not in (torch.float64, torch.int64, torch.int32):
-        return
-    wide = wide[:: max(1, wide.shape[0] // DATA.quantile_sample)]
-    width = block_width(max(1, wide.shape[0]))
-    for first in range(0, wide.shape[1], width):
-        block = wide[:, first : first + width].double()
-        lost = (block - block.float().double()).nan_to_num(posinf=0.0, neginf=0.0).abs().amax(dim=0)
-        if not bool(lost.any()):
-            continue
-        center = nan_median(block)
-        distance = (block - center).abs()
-        spread, widest = nan_median(distance), distance.nan_to_num().amax(dim=0)
-        spread = torch.where(spread > 0, spread, widest)
-        rounded = torch.nonzero((lost > MAX_ROUNDING * spread) & (spread > 0)).flatten().tolist()
-        if rounded:
-            warnings.warn(
-                f"data.x, feature {first + rounded[0]}: values around {float(center[rounded[0]]):.6g} differ by less "
-                "than single precision holds, in which detectors work; subtract a constant from them",
-                stacklevel=4,
-            )
-            return
-
-
-def _divided(x: Tensor | sp.csr_matrix, row_unit: Tensor) -> Tensor | sp.csr_matrix:
-    """A row-normalized bag divided by the units of its rows, in place if it is sparse; multiples of a unit become
-    whole."""
-    if not isinstance(x, Tensor):
-        size = row_unit.numpy()
-        for rows, piece in row_pieces(x):
-            values = piece.data.astype(np.float64) / np.repeat(size[rows], np.diff(piece.indptr))
-            stored_values(x, rows)[:] = _whole_where_close(torch.from_numpy(values)).numpy()
-        return x.astype(np.float32, copy=False)
-    row, column = x.nonzero(as_tuple=True)  # few of a bag's cells are filled
-    out = torch.zeros(x.shape, device=x.device)
-    out[row, column] = _whole_where_close(x[row, column].double() / row_unit[row]).float()
-    return out
-
-
-def _whole_where_close(values: Tensor) -> Tensor:
-    return torch.where((values - values.round()).abs() <= ROUNDING * values.abs(), values.round(), values)

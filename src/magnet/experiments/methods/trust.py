@@ -77,7 +77,7 @@ def _detect(repetition: Repetition, name: str, options: dict[str, Any]) -> Detec
 
     began = time.perf_counter()
     # the verdict stays on the device, where it is used
-    prepared = detection.DetectionData.from_data(repetition.data, device=repetition.device)
+    prepared = detection.read_data(repetition.data, device=repetition.device)
     detector = detection.make(name, seed=repetition.seed, **options).fit(prepared)
     seconds = time.perf_counter() - began
     gate = getattr(detector, "gate_", None)

@@ -53,7 +53,7 @@ def judge_detector(
     data = load(dataset)
     bad = corrupt_once(data, corruption, seed, folder, **(corruption_options or {}))
     began = time.perf_counter()
-    prepared = detection.DetectionData.from_data(bad.data, device=device_used)
+    prepared = detection.read_data(bad.data, device=device_used)
     paper = {"tau": PAPER_TAU} if method == "gae" else {}  # flags as in the paper's figures
     fitted = detection.make(method, seed=seed, **paper | (options or {})).fit(prepared)
     seconds = time.perf_counter() - began
