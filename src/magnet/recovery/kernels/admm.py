@@ -111,7 +111,7 @@ class _Run:
 
 
 @jit
-def _pack(given: Any, order: Any, d: Any, gamma: Any, first: Any, width: Any, block: Any, options: Any) -> None:
+def _pack(given, order, d, gamma, first, width, block, options):
     """Copy columns into a block and turn the trust into the weights of the U-step."""
     x, trust, start = given
     X, weight, U = block.X, block.weight, block.U
@@ -142,7 +142,7 @@ def _pack(given: Any, order: Any, d: Any, gamma: Any, first: Any, width: Any, bl
 
 
 @jit
-def _unpack(block: Any, order: Any, first: Any, width: Any, result: Any) -> None:
+def _unpack(block, order, first, width, result):
     for i in range(order.size):
         for c in range(width):
             result[order[i], first + c] = block[i * LANES + c]

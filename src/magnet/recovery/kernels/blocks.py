@@ -111,7 +111,7 @@ def kernel_matrix(graph: Graph, name: Literal["shifted", "normalized"]) -> tuple
 
 
 @jit
-def gather(indptr: Any, indices: Any, values: Any, source: Any, i: Any) -> Any:
+def gather(indptr, indices, values, source, i):
     """Row i of the sparse product with a block.
 
     Rows are prefetched some edges ahead: the processor cannot look that far through loops of unknown length.

@@ -55,7 +55,7 @@ class Block(NamedTuple):
 
 
 @jit
-def _mix(coefficients: Any, F: Any, position: Any, k: Any) -> Any:
+def _mix(coefficients, F, position, k):
     """``sum_b c_{b,k} F_b`` at one row."""
     total = load(F[0], position) * coefficients[k * len(F)]
     for b in range(1, len(F)):
@@ -64,9 +64,7 @@ def _mix(coefficients: Any, F: Any, position: Any, k: Any) -> Any:
 
 
 @jit
-def _ascend(
-    indptr: Any, indices: Any, doubled: Any, coefficients: Any, F: Any, source: Any, target: Any, overwrite: Any
-) -> Any:
+def _ascend(indptr, indices, doubled, coefficients, F, source, target, overwrite):
     """The Chebyshev recurrence from ``T_0`` (in ``source``) to ``T_{m-1}``, its terms added to the bands.
 
     Three terms are added at a time, since at step j rows of ``T_{j-2}``, ``T_{j-1}`` and ``T_j`` are at hand: that is a
@@ -105,7 +103,7 @@ def _ascend(
 
 
 @jit
-def _descend(indptr: Any, indices: Any, doubled: Any, coefficients: Any, F: Any, current: Any, other: Any) -> Any:
+def _descend(indptr, indices, doubled, coefficients, F, current, other):
     """Clenshaw's recurrence from ``b_m`` (in ``current``) down to ``b_1``: returns the arrays of b_1, b_2."""
     n = indptr.size - 1
     degree = coefficients.size // len(F) - 1
@@ -121,9 +119,7 @@ def _descend(indptr: Any, indices: Any, doubled: Any, coefficients: Any, F: Any,
 
 
 @jit
-def solve_fast(
-    matrix: Any, coefficients: Any, limits: Any, block: Any, F: Any, E: Any, iterations: Any, inertia: Any, maps: Any
-) -> None:
+def solve_fast(matrix, coefficients, limits, block, F, E, iterations, inertia, maps):
     """``iterations`` steps on one block; ``U`` is the start and becomes the result.
 
     Args:
@@ -193,18 +189,7 @@ def solve_fast(
 
 
 @jit
-def solve_tracked(
-    matrix: Any,
-    coefficients: Any,
-    limits: Any,
-    block: Any,
-    states: Any,
-    measured: Any,
-    stopped: Any,
-    tol: Any,
-    inertia: Any,
-    maps: Any,
-) -> None:
+def solve_tracked(matrix, coefficients, limits, block, states, measured, stopped, tol, inertia, maps):
     """Like :func:`solve_fast` with all bands explicit, the residuals of every step, and columns that stop.
 
     Args:
@@ -307,12 +292,12 @@ def solve_tracked(
 
 
 @jit
-def _add_square(sums: Any, at: Any, value: Any) -> None:
+def _add_square(sums, at, value):
     store(sums, at, load(sums, at) + value * value)
 
 
 @jit
-def _flush(sums: Any, totals: Any) -> None:
+def _flush(sums, totals):
     for row in range(6):
         for c in range(LANES):
             totals[row, c] += sums[row * LANES + c]
@@ -320,7 +305,7 @@ def _flush(sums: Any, totals: Any) -> None:
 
 
 @jit
-def _stop(measured: Any, k: Any, stopped: Any, tol: Any, U: Any, out: Any) -> Any:
+def _stop(measured, k, stopped, tol, U, out):
     """Copy out the columns that have converged; true when all have. Stopped columns keep their numbers."""
     everything = True
     for c in range(LANES):

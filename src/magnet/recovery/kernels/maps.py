@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from magnet.recovery.kernels.simd import LANES, drop_above, jit, load, maximum, 
 
 
 @jit
-def lq_scalar(z: Any, t: Any, q: Any) -> Any:
+def lq_scalar(z, t, q):
     """:func:`magnet.prox.lq` of one number, 1 < q < 2."""
     size, tau = abs(z), q * t
     if size == 0 or tau == 0:
@@ -43,7 +42,7 @@ def lq_scalar(z: Any, t: Any, q: Any) -> Any:
 
 
 @jit
-def _look_up(scratch: Any, whole: Any, c: Any, cubics: Any, base: Any, shift: Any) -> Any:
+def _look_up(scratch, whole, c, cubics, base, shift):
     """The table at lane c of ``scratch``; -1 below its first piece, -2 above its last one (and for inf and NaN)."""
     bits = whole[c]
     piece = (bits >> shift) - base
@@ -58,7 +57,7 @@ def _look_up(scratch: Any, whole: Any, c: Any, cubics: Any, base: Any, shift: An
 
 
 @jit
-def table_rest(zeta: Any, inverse: Any, prox: Any, scratch: Any, whole: Any) -> Any:
+def table_rest(zeta, inverse, prox, scratch, whole):
     """``zeta - prox(zeta)`` of ``t |.|^p``, 0 < p < 1; ``inverse`` is ``t^(-1/(2-p))``."""
     p, cubics, base, shift, jump, polish = prox.exponent, prox.cubics, prox.base, prox.shift, prox.jump, prox.polish
     store(scratch, 0, maximum(zeta, zeta * scratch.dtype.type(-1)) * inverse)
@@ -79,7 +78,7 @@ def table_rest(zeta: Any, inverse: Any, prox: Any, scratch: Any, whole: Any) -> 
 
 
 @jit
-def _polished(y: Any, share: Any, q: Any) -> Any:
+def _polished(y, share, q):
     """One Newton step for ``u / y``, in u or in ``v = u^(q-1) = y - u``, whichever is the larger of the two."""
     if y >= 2:
         u = y * share
@@ -93,7 +92,7 @@ def _polished(y: Any, share: Any, q: Any) -> Any:
 
 
 @jit
-def table_move(z: Any, inverse: Any, prox: Any, scratch: Any, whole: Any) -> Any:
+def table_move(z, inverse, prox, scratch, whole):
     """The prox of ``t |.|^q``, 1 < q < 2; ``inverse`` is ``(q t)^(-1/(2-q))``."""
     q, cubics, base, shift, polish = prox.exponent, prox.cubics, prox.base, prox.shift, prox.polish
     store(scratch, 0, maximum(z, z * scratch.dtype.type(-1)) * inverse)
@@ -113,7 +112,7 @@ def table_move(z: Any, inverse: Any, prox: Any, scratch: Any, whole: Any) -> Any
 
 
 @jit
-def _lq_each(z: Any, weight: Any, q: Any, scratch: Any) -> Any:
+def _lq_each(z, weight, q, scratch):
     """The prox of ``weight |.|^q`` for 1 < q < 2, lane by lane."""
     store(scratch, 0, z)
     store(scratch, LANES, weight)
@@ -123,7 +122,7 @@ def _lq_each(z: Any, weight: Any, q: Any, scratch: Any) -> Any:
 
 
 @jit
-def rest(zeta: Any, threshold: Any, prox: Any, scratch: Any, whole: Any) -> Any:
+def rest(zeta, threshold, prox, scratch, whole):
     """``zeta - prox(zeta)`` of the penalty; see :func:`table_rest` for what ``threshold`` is for a table."""
     if len(prox.simple) == 1 or prox.how == SOFT:
         return minimum(maximum(zeta, threshold * scratch.dtype.type(-1)), threshold)
@@ -133,7 +132,7 @@ def rest(zeta: Any, threshold: Any, prox: Any, scratch: Any, whole: Any) -> Any:
 
 
 @jit
-def move(b: Any, X: Any, weight: Any, prox: Any, scratch: Any, whole: Any) -> Any:
+def move(b, X, weight, prox, scratch, whole):
     """``U - X`` of the U-step; ``weight`` is ``1 / (1 + omega)`` for q = 2, ``omega / 2`` or that of a table."""
     z = b - X
     if len(prox.simple) == 1 or prox.how == QUADRATIC:
@@ -146,7 +145,7 @@ def move(b: Any, X: Any, weight: Any, prox: Any, scratch: Any, whole: Any) -> An
 
 
 @jit
-def add_penalty(sums: Any, cost: Any, value: Any, prox: Any, scratch: Any) -> None:
+def add_penalty(sums, cost, value, prox, scratch):
     """``cost |value|^p``."""
     if len(prox.simple) == 1 or prox.how == SOFT:
         size = maximum(value, value * scratch.dtype.type(-1))
@@ -161,7 +160,7 @@ def add_penalty(sums: Any, cost: Any, value: Any, prox: Any, scratch: Any) -> No
 
 
 @jit
-def add_fidelity(sums: Any, moved: Any, z: Any, weight: Any, prox: Any, scratch: Any) -> None:
+def add_fidelity(sums, moved, z, weight, prox, scratch):
     """``omega / 2 |U - X|^q = moved (z - moved) / q``, by the equation that ``moved`` solves."""
     one = scratch.dtype.type(1)
     if len(prox.simple) == 1 or prox.how == QUADRATIC:

@@ -110,7 +110,7 @@ def solve(
 
 
 @jit
-def _pack(x: Any, trust: Any, nodes: Any, first: Any, width: Any, block: Any) -> Any:
+def _pack(x, trust, nodes, first, width, block):
     """Copy columns into blocks, and add up the weight that each component has in each column.
 
     False if a trust value is outside [0, 1] or a trusted cell is not finite.
@@ -139,7 +139,7 @@ def _pack(x: Any, trust: Any, nodes: Any, first: Any, width: Any, block: Any) ->
 
 
 @jit
-def _fill(nodes: Any, degree: Any, ordinary: Any, block: Any) -> None:
+def _fill(nodes, degree, ordinary, block):
     """Fill in trusted column medians where a cell holds no usable number or its component has no weight.
 
     See ``fill_missing``, and for the scale by which a column is divided ``column_scales``, in
@@ -175,7 +175,7 @@ def _fill(nodes: Any, degree: Any, ordinary: Any, block: Any) -> None:
 
 
 @jit
-def _trusted_median(known: Any, w: Any, c: Any) -> Any:
+def _trusted_median(known, w, c):
     """See :func:`magnet.recovery.io.columns.trusted_median`: the lower of the two middle ones."""
     column = np.empty(known.size // LANES, known.dtype)
     for least in (0.5, 0.0):
@@ -191,7 +191,7 @@ def _trusted_median(known: Any, w: Any, c: Any) -> Any:
 
 
 @jit
-def _diagonal(nodes: Any, lam: Any, block: Any) -> None:
+def _diagonal(nodes, lam, block):
     """``d = w + lam`` on the free cells and 0 on the fixed ones; ``lam = 0`` fixes the cells of positive weight."""
     w, d, inverse = block.w, block.d, block.inverse
     for i in range(nodes.order.size):
@@ -204,7 +204,7 @@ def _diagonal(nodes: Any, lam: Any, block: Any) -> None:
 
 
 @jit
-def _add_up(vector: Any, scratch: Any, totals: Any) -> None:
+def _add_up(vector, scratch, totals):
     """Add the lanes of a vector to float64 totals."""
     store(scratch, 0, vector)
     for c in range(LANES):
@@ -212,9 +212,7 @@ def _add_up(vector: Any, scratch: Any, totals: Any) -> None:
 
 
 @jit
-def _conjugate_gradients(
-    matrix: Any, block: Any, lam: Any, weighted: Any, max_iter: Any, tol: Any, steps: Any, left: Any
-) -> None:
+def _conjugate_gradients(matrix, block, lam, weighted, max_iter, tol, steps, left):
     """Solve one block; ``weighted`` is false for ``lam = 0``, where the free cells have no weight of their own."""
     X, d, inverse, U, r, s, q = block.X, block.d, block.inverse, block.U, block.r, block.s, block.q
     indptr, indices, values = matrix
@@ -300,7 +298,7 @@ def _conjugate_gradients(
 
 
 @jit
-def _unpack(block: Any, nodes: Any, degree: Any, first: Any, width: Any, result: Any) -> None:
+def _unpack(block, nodes, degree, first, width, result):
     """Back to user units; fixed cells are bit-identical."""
     order, root, U, d, scale = nodes.order, nodes.root, block.U, block.d, block.scale
     for i in range(order.size):

@@ -56,17 +56,17 @@ def _llvm(element: types.Float) -> ir.Type:
     return ir.FloatType() if element.bitwidth == 32 else ir.DoubleType()
 
 
-def _pointer(context: Any, builder: Any, array_type: Any, array: Any, position: Any) -> Any:
+def _pointer(context, builder, array_type, array, position):
     data = context.make_array(array_type)(context, builder, array).data
     pointer = builder.gep(data, [position])
     return builder.bitcast(pointer, ir.VectorType(_llvm(array_type.dtype), LANES).as_pointer())
 
 
 @intrinsic
-def load(typing_context: Any, array: Any, position: Any) -> Any:
+def load(typing_context, array, position):
     """``array[position : position + LANES]``."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def generate(context, builder, signature, args):
         pointer = _pointer(context, builder, signature.args[0], args[0], args[1])
         return builder.load(pointer, align=array.dtype.bitwidth // 8)
 
@@ -74,10 +74,10 @@ def load(typing_context: Any, array: Any, position: Any) -> Any:
 
 
 @intrinsic
-def store(typing_context: Any, array: Any, position: Any, vector: Any) -> Any:
+def store(typing_context, array, position, vector):
     """``array[position : position + LANES] = vector``."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def generate(context, builder, signature, args):
         pointer = _pointer(context, builder, signature.args[0], args[0], args[1])
         builder.store(args[2], pointer, align=array.dtype.bitwidth // 8)
         return context.get_dummy_value()
@@ -86,10 +86,10 @@ def store(typing_context: Any, array: Any, position: Any, vector: Any) -> Any:
 
 
 @intrinsic
-def prefetch(typing_context: Any, array: Any, position: Any) -> Any:
+def prefetch(typing_context, array, position):
     """Ask for the cache line at ``position`` before it is needed."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def generate(context, builder, signature, args):
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
         pointer = builder.bitcast(builder.gep(data, [args[1]]), cgutils.voidptr_t)
         kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t] + [cgutils.int32_t] * 3)
@@ -101,20 +101,20 @@ def prefetch(typing_context: Any, array: Any, position: Any) -> Any:
 
 
 @intrinsic
-def splat(typing_context: Any, scalar: Any) -> Any:
+def splat(typing_context, scalar):
     """A vector with the same number in every lane."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def generate(context, builder, signature, args):
         return _splat(builder, args[0])
 
     return Vector(scalar)(scalar), generate
 
 
 @intrinsic
-def total(typing_context: Any, vector: Any) -> Any:
+def total(typing_context, vector):
     """The sum of the lanes, in pairs."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def generate(context, builder, signature, args):
         element = _llvm(signature.return_type)
         kind = ir.FunctionType(element, [element, args[0].type])
         bits = signature.return_type.bitwidth
@@ -124,28 +124,28 @@ def total(typing_context: Any, vector: Any) -> Any:
     return vector.element(vector), generate
 
 
-def _splat(builder: Any, scalar: Any) -> Any:
+def _splat(builder, scalar):
     empty = ir.Constant(ir.VectorType(scalar.type, LANES), ir.Undefined)
     first = builder.insert_element(empty, scalar, cgutils.int32_t(0))
     return builder.shuffle_vector(first, empty, ir.Constant(ir.VectorType(cgutils.int32_t, LANES), [0] * LANES))
 
 
-def bits_of(array: Any) -> Any:
+def bits_of(array):
     """The same memory as whole numbers of the same size."""
     raise NotImplementedError("only inside Numba functions")
 
 
 @overload(bits_of, strict=False)
-def _bits_of(array: Any) -> Any:
+def _bits_of(array):
     if array.dtype.bitwidth == 32:
         return lambda array: array.view(np.int32)
     return lambda array: array.view(np.int64)
 
 
-def _binary(emit: Callable[[Any, Any, Any], Any]) -> Any:
+def _binary(emit):
     @intrinsic
-    def apply(typing_context: Any, left: Any, right: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def apply(typing_context, left, right):
+        def generate(context, builder, signature, args):
             return emit(builder, args[0], args[1])
 
         return left(left, right), generate
@@ -163,7 +163,7 @@ minimum = _binary(lambda builder, a, b: builder.select(builder.fcmp_ordered("<",
 maximum = _binary(lambda builder, a, b: builder.select(builder.fcmp_ordered(">", a, b), a, b))
 
 
-def _emit_drop(builder: Any, value: Any, limit: Any) -> Any:
+def _emit_drop(builder, value, limit):
     outside = builder.or_(
         builder.fcmp_ordered(">", value, limit), builder.fcmp_ordered("<", value, builder.fneg(limit))
     )
@@ -174,7 +174,7 @@ drop_above = _binary(_emit_drop)
 drop_above.__doc__ = "The first vector with 0 in the lanes whose magnitude exceeds the second."
 
 
-def _emit_where(builder: Any, value: Any, mask: Any) -> Any:
+def _emit_where(builder, value, mask):
     zero = ir.Constant(value.type, None)
     return builder.select(builder.fcmp_ordered(">", mask, zero), value, zero)
 
@@ -183,9 +183,9 @@ keep_where = _binary(_emit_where)
 keep_where.__doc__ = "The first vector with 0 in the lanes where the second is not positive."
 
 
-def _overload(symbol: Any, vectors: Any, scaled: Any = None) -> None:
+def _overload(symbol, vectors, scaled=None):
     @overload(symbol, strict=False)
-    def choose(left: Any, right: Any) -> Any:
+    def choose(left, right):
         if isinstance(left, Vector) and left == right:
             return lambda left, right: vectors(left, right)
         if scaled is not None and isinstance(left, Vector) and right == left.element:
