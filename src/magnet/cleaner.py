@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from magnet import tables
-from magnet.arrays import is_tensor
+from magnet.arrays import Bools, is_tensor
 from magnet.checks import device_exists, one_of, several, thresholds, whole
 from magnet.cluster import connected
 from magnet.tables.errors import TableWarning
@@ -230,7 +230,7 @@ class Cleaner:
         self.scores_, self.probability_, self.flagged_ = verdict.scores, verdict.probability, verdict.flagged
         self.trust_, self.share_, self.gate_ = verdict.trust, verdict.share, verdict.gate
 
-    def _work_on_table(self, table: tables.Table, trusted: NDArray[np.bool_] | None, reference: Cleaner | None) -> None:
+    def _work_on_table(self, table: tables.Table, trusted: Bools | None, reference: Cleaner | None) -> None:
         if isinstance(self.detector, str) and self.detector == "auto":
             self._judge_as_text(table, trusted, reference)
         else:
@@ -245,7 +245,7 @@ class Cleaner:
         )
         self.share_ = float(self.cells_["row"].nunique() / max(1, table.num_nodes))
 
-    def _judge_as_text(self, table: tables.Table, trusted: NDArray[np.bool_] | None, reference: Cleaner | None) -> None:
+    def _judge_as_text(self, table: tables.Table, trusted: Bools | None, reference: Cleaner | None) -> None:
         if self.contamination is not None:
             raise ValueError("contamination is for graph detectors; use threshold or fdr for a table")
         given = {"recovery": self.recovery != "auto", "recovery_options": bool(self.recovery_options)}
@@ -267,9 +267,7 @@ class Cleaner:
         self.verdict_, self.findings_, self.reference_ = judged.verdict, judged.findings, judged.reference
         self.detector_ = self.gate_ = None
 
-    def _judge_as_graph(
-        self, table: tables.Table, trusted: NDArray[np.bool_] | None, reference: Cleaner | None
-    ) -> None:
+    def _judge_as_graph(self, table: tables.Table, trusted: Bools | None, reference: Cleaner | None) -> None:
         from magnet.tables.graph_findings import judge_as_graph
 
         given = [name for name in ("link_by", "rules", "decisions") if len(getattr(self, name) or ())]

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import torch
 from numpy.polynomial.chebyshev import chebinterpolate, chebval
-from numpy.typing import NDArray
 
+from magnet.arrays import Floats, Ints
 from magnet.checks import at_least, one_of
-from magnet.graph import FloatArray, Graph
+from magnet.graph import Graph
 
 #: Above this many nodes the eigenvectors of ``method="exact"`` would take more than about 3 GB.
 EXACT_LIMIT = 20_000
@@ -32,18 +32,18 @@ class FilterBank(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def low(self, t: FloatArray) -> FloatArray:
+    def low(self, t: Floats) -> Floats:
         r"""The low-pass kernel :math:`\alpha(t)`."""
 
     @abstractmethod
-    def high(self, t: FloatArray) -> list[FloatArray]:
+    def high(self, t: Floats) -> list[Floats]:
         r"""The high-pass kernels :math:`\beta_1(t), ..., \beta_K(t)`."""
 
     @property
     def num_high(self) -> int:
         return len(self.high(np.zeros(1)))
 
-    def bands(self, t: FloatArray, levels: int) -> FloatArray:
+    def bands(self, t: Floats, levels: int) -> Floats:
         r"""The composite kernels of a ``levels``-level transform, ``[1 + K * levels, len(t)]``.
 
         ``t`` is the argument of the last level; level l sees :math:`t_l = 2^{l - J} t`, and
@@ -64,10 +64,10 @@ class Haar(FilterBank):
 
     name = "haar"
 
-    def low(self, t: FloatArray) -> FloatArray:
+    def low(self, t: Floats) -> Floats:
         return np.cos(t / 2)
 
-    def high(self, t: FloatArray) -> list[FloatArray]:
+    def high(self, t: Floats) -> list[Floats]:
         return [np.sin(t / 2)]
 
 
@@ -76,10 +76,10 @@ class Linear(FilterBank):
 
     name = "linear"
 
-    def low(self, t: FloatArray) -> FloatArray:
+    def low(self, t: Floats) -> Floats:
         return np.cos(t / 2) ** 2
 
-    def high(self, t: FloatArray) -> list[FloatArray]:
+    def high(self, t: Floats) -> list[Floats]:
         return [np.sin(t) / math.sqrt(2), np.sin(t / 2) ** 2]
 
 
@@ -88,10 +88,10 @@ class Quadratic(FilterBank):
 
     name = "quadratic"
 
-    def low(self, t: FloatArray) -> FloatArray:
+    def low(self, t: Floats) -> Floats:
         return np.cos(t / 2) ** 3
 
-    def high(self, t: FloatArray) -> list[FloatArray]:
+    def high(self, t: Floats) -> list[Floats]:
         c, s = np.cos(t / 2), np.sin(t / 2)
         return [math.sqrt(3) * s * c**2, math.sqrt(3) * s**2 * c, s**3]
 
@@ -186,23 +186,23 @@ class FrameletTransform:
         return 1 + self.bank.num_high * self.levels
 
     @property
-    def band_levels(self) -> NDArray[np.int64]:
+    def band_levels(self) -> Ints:
         """The level of each band, 0 for the low-pass."""
         return np.concatenate([[0], np.repeat(np.arange(1, self.levels + 1), self.bank.num_high)])
 
-    def kernels(self, eigenvalues: FloatArray) -> FloatArray:
+    def kernels(self, eigenvalues: Floats) -> Floats:
         """The band kernels ``g_b`` at some eigenvalues of ``L``, ``[bands, len(eigenvalues)]``."""
         return self.bank.bands(eigenvalues * (np.pi / self.graph.lambda_max), self.levels)
 
     @cached_property
-    def coefficients(self) -> FloatArray:
+    def coefficients(self) -> Floats:
         """Chebyshev coefficients ``c_{b,k}``, ``[bands, degree + 1]``."""
         interpolate: Any = chebinterpolate  # its type hints know single functions only
         half = self.graph.lambda_max / 2
         return np.asarray(interpolate(lambda t: self.kernels((t + 1) * half).T, self.degree).T)
 
     @cached_property
-    def _eigen(self) -> tuple[FloatArray, FloatArray]:
+    def _eigen(self) -> tuple[Floats, Floats]:
         eigenvalues, vectors = np.linalg.eigh(self.graph.laplacian.toarray())
         return np.maximum(eigenvalues, 0.0), vectors
 

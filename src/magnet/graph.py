@@ -10,12 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from magnet.arrays import csr_tensor, is_tensor
+from magnet.arrays import Bools, Floats, Ints, csr_tensor, is_tensor
 
 if TYPE_CHECKING:
     import torch
 
-FloatArray = NDArray[np.float64]
 
 DENSE_NODES = 64  # graphs up to here have their eigenvalues computed at once
 LANCZOS_TOLERANCE, MARGIN = 1e-3, 1.01  # relative error of the largest eigenvalue, and the factor that covers it
@@ -111,16 +110,16 @@ class Graph:
         return int(self.adjacency.nnz // 2)
 
     @cached_property
-    def degree(self) -> FloatArray:
+    def degree(self) -> Floats:
         """Weighted degree ``D_ii``, 0 for isolated nodes."""
         return np.asarray(self.adjacency.sum(axis=1), dtype=np.float64).ravel()
 
     @cached_property
-    def isolated(self) -> NDArray[np.bool_]:
+    def isolated(self) -> Bools:
         return self.degree == 0
 
     @cached_property
-    def degree_weights(self) -> FloatArray:
+    def degree_weights(self) -> Floats:
         """``d_i`` of the graph norms: the degree, 1 for isolated nodes."""
         return np.where(self.isolated, 1.0, self.degree)
 
@@ -192,7 +191,7 @@ def _is_networkx(graph: Any) -> bool:
     return all(hasattr(graph, name) for name in ("nodes", "edges", "adj", "is_directed"))
 
 
-def edge_list(graph: Any) -> tuple[NDArray[np.int64], FloatArray | None, list[Any]]:
+def edge_list(graph: Any) -> tuple[Ints, Floats | None, list[Any]]:
     """Edges ``[2, edges]``, weights ``[edges]`` (None: all 1) and the names of the nodes, of a graph in any form.
 
     Args:
@@ -246,7 +245,7 @@ def _check_edges(edge_index: Any, num_nodes: int | None) -> tuple[NDArray[Any], 
     return edges[0], edges[1], int(num_nodes)
 
 
-def _check_weights(edge_weight: Any, num_edges: int) -> FloatArray:
+def _check_weights(edge_weight: Any, num_edges: int) -> Floats:
     if edge_weight is None:
         return np.ones(num_edges)
     values = edge_weight.detach().cpu() if is_tensor(edge_weight) else edge_weight
@@ -259,7 +258,7 @@ def _check_weights(edge_weight: Any, num_edges: int) -> FloatArray:
     return weight
 
 
-def _largest_weight(low: NDArray[Any], high: NDArray[Any], weight: FloatArray, num_nodes: int) -> sp.csr_matrix:
+def _largest_weight(low: NDArray[Any], high: NDArray[Any], weight: Floats, num_nodes: int) -> sp.csr_matrix:
     """Strictly upper-triangular adjacency in which each pair carries its largest weight."""
     pair = low * np.int64(num_nodes) + high
     order = np.lexsort((-weight, pair))

@@ -9,9 +9,8 @@ in 59 of 238 numeric columns of the benchmark; one rule for both had a mixed eff
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from magnet.arrays import Floats
 
 NORMAL_MAD = 1.4826  # a normal distribution's standard deviation over its median absolute deviation
 BINOMIAL_KERNEL = (1 / 16, 4 / 16, 6 / 16, 4 / 16, 1 / 16)  # smooths a histogram
@@ -27,7 +26,7 @@ MIN_SKEWNESS = 0.3  # of these points, from which the scale is considered
 MIN_GAIN = 0.1  # by which it must lower the skewness
 
 
-def asinh_unit(values: FloatArray) -> float:
+def asinh_unit(values: Floats) -> float:
     r"""The unit ``u`` of the scale :math:`\mathrm{asinh}(x / u)`, or 0 where the numbers stay on a linear scale.
 
     The scale is linear up to about ``u`` and logarithmic far beyond it, and takes zeros and negative numbers. It is
@@ -54,7 +53,7 @@ def asinh_unit(values: FloatArray) -> float:
     return 0.0
 
 
-def natural_unit(values: FloatArray) -> float:
+def natural_unit(values: Floats) -> float:
     """What counts as small in a column: the largest common divisor of whole numbers; else a value that nine tenths of
     the positive ones exceed, or half of them if there are zeros, which would otherwise be far from the rest.
 
@@ -73,11 +72,11 @@ def natural_unit(values: FloatArray) -> float:
     return float(np.quantile(positive, SMALL_WITH_ZEROS if has_zeros else SMALL))
 
 
-def _is_whole(finite: FloatArray) -> bool:
+def _is_whole(finite: Floats) -> bool:
     return float((finite == np.round(finite)).mean()) >= MOSTLY
 
 
-def _skewness(points: FloatArray) -> float:
+def _skewness(points: Floats) -> float:
     """Bowley's skewness from a low, the middle and a high point."""
     low, middle, high = points
     return float((high + low - 2 * middle) / (high - low))

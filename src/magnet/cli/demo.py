@@ -10,9 +10,10 @@ import typer
 from magnet.cli.options import Output, Seed, command
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
+
+    from magnet.arrays import Bools
 
 SHOWN = 10  # damaged digits in the picture
 LEVELS = 16  # the pixels are whole numbers from 0 to this
@@ -128,13 +129,11 @@ def _frame(pixels: NDArray[Any]) -> pd.DataFrame:
     return frame
 
 
-def _error(x: NDArray[Any], truth: NDArray[Any], where: NDArray[np.bool_]) -> float:
+def _error(x: NDArray[Any], truth: NDArray[Any], where: Bools) -> float:
     return float(((x - truth)[where] ** 2).mean() ** 0.5)
 
 
-def _nearest_accuracy(
-    x: NDArray[Any], clean: NDArray[Any], y: NDArray[Any], training: NDArray[np.bool_], which: NDArray[np.bool_]
-) -> float:
+def _nearest_accuracy(x: NDArray[Any], clean: NDArray[Any], y: NDArray[Any], training: Bools, which: Bools) -> float:
     """Accuracy of a nearest-neighbor classifier on clean training digits; only wrong pixels can lower it."""
     from sklearn.neighbors import KNeighborsClassifier
 
@@ -142,7 +141,7 @@ def _nearest_accuracy(
     return float(model.score(x[~training & which], y[~training & which]))
 
 
-def _draw(rows: dict[str, NDArray[Any]], wrong: NDArray[np.bool_], path: Path) -> None:
+def _draw(rows: dict[str, NDArray[Any]], wrong: Bools, path: Path) -> None:
     """One row of digits for each matrix, the first damaged ones. The file appears when it is complete."""
     import matplotlib
     import numpy as np

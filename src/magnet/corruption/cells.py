@@ -10,10 +10,10 @@ import torch
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from magnet.arrays import is_binary, is_sparse, like, row_blocks, to_scipy
+from magnet.arrays import Floats, Ints, is_binary, is_sparse, like, row_blocks, to_scipy
 from magnet.checks import one_of
 from magnet.corruption.result import Corruption, check_features, check_share, finish
-from magnet.corruption.sampling import IntArray, distinct
+from magnet.corruption.sampling import distinct
 
 ROUNDING, TINY = 1e-10, 1e-30  # relative error of a variance, and the least square
 
@@ -98,13 +98,13 @@ def corrupt_cells(
     )
 
 
-def _get(x: torch.Tensor, row: IntArray, col: IntArray) -> NDArray[Any]:
+def _get(x: torch.Tensor, row: Ints, col: Ints) -> NDArray[Any]:
     if is_sparse(x):
         return np.asarray(to_scipy(x)[row, col]).ravel()
     return x[torch.from_numpy(row), torch.from_numpy(col)].detach().cpu().numpy()
 
 
-def _set(x: torch.Tensor, row: IntArray, col: IntArray, values: NDArray[Any]) -> torch.Tensor:
+def _set(x: torch.Tensor, row: Ints, col: Ints, values: NDArray[Any]) -> torch.Tensor:
     """A copy of ``x`` with other values in some cells."""
     if not is_sparse(x):
         copy = x.detach().clone()
@@ -119,7 +119,7 @@ def _set(x: torch.Tensor, row: IntArray, col: IntArray, values: NDArray[Any]) ->
     return like(result, x)
 
 
-def _exchanged(rng: np.random.Generator, col: IntArray, old: NDArray[Any]) -> NDArray[Any]:
+def _exchanged(rng: np.random.Generator, col: Ints, old: NDArray[Any]) -> NDArray[Any]:
     """The values of each column, exchanged in a cycle of random order."""
     order = np.lexsort((rng.random(col.size), col))
     sorted_col = col[order]
@@ -131,7 +131,7 @@ def _exchanged(rng: np.random.Generator, col: IntArray, old: NDArray[Any]) -> ND
     return new
 
 
-def _column_spread(x: torch.Tensor) -> NDArray[np.float64]:
+def _column_spread(x: torch.Tensor) -> Floats:
     """Standard deviation of each column; of all cells where a column is constant (1 if they all are)."""
     total, square = np.zeros(x.shape[1]), np.zeros(x.shape[1])
     for _, block in row_blocks(x):

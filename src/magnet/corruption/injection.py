@@ -7,13 +7,12 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 import torch
-from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from magnet.arrays import CELLS_PER_BLOCK, dense, density, is_sparse, like, to_scipy
+from magnet.arrays import CELLS_PER_BLOCK, Floats, Ints, dense, density, is_sparse, like, to_scipy
 from magnet.checks import at_least, one_of
 from magnet.corruption.result import Corruption, check_features, check_share, finish
-from magnet.corruption.sampling import IntArray, distinct
+from magnet.corruption.sampling import distinct
 
 # Below this share of non-zeros, distances are cheaper on the stored entries than on dense rows.
 SPARSE_BELOW = 0.05
@@ -99,7 +98,7 @@ def inject_attributes(
     )
 
 
-def _broken(x: torch.Tensor, rows: IntArray, share: float, rng: np.random.Generator) -> torch.Tensor:
+def _broken(x: torch.Tensor, rows: Ints, share: float, rng: np.random.Generator) -> torch.Tensor:
     """A copy of ``x`` in which a share of the non-zero cells of some rows is 0."""
     matrix = to_scipy(x)
     for first, last in zip(matrix.indptr[rows], matrix.indptr[rows + 1], strict=True):
@@ -110,12 +109,12 @@ def _broken(x: torch.Tensor, rows: IntArray, share: float, rng: np.random.Genera
     return like(matrix, x)
 
 
-def _others(targets: IntArray, draws: IntArray) -> IntArray:
+def _others(targets: Ints, draws: Ints) -> Ints:
     """Map draws from ``nodes - 1`` values to nodes other than the target of their row."""
     return draws + (draws >= targets[:, None])
 
 
-def _farthest(x: torch.Tensor, targets: IntArray, pool: IntArray) -> IntArray:
+def _farthest(x: torch.Tensor, targets: Ints, pool: Ints) -> Ints:
     """The node of each row of ``pool`` whose features are farthest from those of the row's target.
 
     Only the ``targets x candidates`` distances that are asked for are formed, a block of targets at a time.
@@ -138,7 +137,7 @@ def _farthest(x: torch.Tensor, targets: IntArray, pool: IntArray) -> IntArray:
     return pool[np.arange(targets.size), best]
 
 
-def _products(rows: Any, targets: IntArray, pool: IntArray) -> NDArray[np.float64]:
+def _products(rows: Any, targets: Ints, pool: Ints) -> Floats:
     """Inner products of each target's row with the rows of its candidates."""
     if not sp.issparse(rows):
         return np.matmul(rows[pool], rows[targets][:, :, None])[:, :, 0].astype(np.float64)

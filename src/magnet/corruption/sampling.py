@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
+from magnet.arrays import Ints
 
 DENSE = 4  # where more than one in this many is drawn, all are sorted at random (not swept)
 DRAWS_AT_ONCE = 1 << 22  # random numbers of that; bounds memory
 
 
-def distinct(rng: np.random.Generator, rows: int, size: int, population: int) -> IntArray:
+def distinct(rng: np.random.Generator, rows: int, size: int, population: int) -> Ints:
     """``[rows, size]`` integers below ``population``, distinct within a row, every set equally likely.
 
     Example:

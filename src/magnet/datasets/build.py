@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-Mask = NDArray[np.bool_]
+from magnet.arrays import Bools, Ints
+
+Mask = Bools
 
 
 def undirected(edge_index: Any, num_nodes: int) -> torch.Tensor:
@@ -30,7 +31,7 @@ def undirected(edge_index: Any, num_nodes: int) -> torch.Tensor:
     return torch.from_numpy(np.stack([both // num_nodes, both % num_nodes]))
 
 
-def sorted_unique(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+def sorted_unique(keys: Ints) -> Ints:
     """``np.unique`` by sorting, which for ten million keys is ten times as fast as NumPy's hashing."""
     keys = np.sort(keys)
     first = np.ones(keys.size, dtype=bool)

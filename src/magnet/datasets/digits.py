@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch_geometric.data import Data
 
+from magnet.arrays import Ints
 from magnet.datasets.build import make_data, random_split
 
 NEIGHBORS = 8  # images that each one is linked to
@@ -27,7 +27,7 @@ def read(name: str, folder: Path, split: int) -> Data:
     return make_data(x, edges, digits.target, random_split(digits.target, seed=split))
 
 
-def _nearest(pixels: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+def _nearest(pixels: Ints, count: int) -> Ints:
     """Edges to the nearest rows; in whole numbers, so that ties fall the same way on every machine."""
     nodes = len(pixels)
     square = (pixels**2).sum(axis=1)

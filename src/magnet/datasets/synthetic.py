@@ -7,10 +7,9 @@ from typing import Literal, get_args
 import numpy as np
 import scipy.sparse as sp
 import torch
-from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from magnet.arrays import to_torch_csr
+from magnet.arrays import Floats, Ints, to_torch_csr
 from magnet.checks import one_of
 from magnet.datasets.build import make_data, random_split, sorted_unique
 
@@ -92,9 +91,7 @@ def synthetic(
     return make_data(x, number[edges], y, random_split(y, seed=seed))
 
 
-def _edges(
-    rng: np.random.Generator, label: NDArray[np.int64], propensity: NDArray[np.float64], count: int, homophily: float
-) -> NDArray[np.int64]:
+def _edges(rng: np.random.Generator, label: Ints, propensity: Floats, count: int, homophily: float) -> Ints:
     """``count`` distinct pairs of different nodes, of nodes sorted by class."""
     nodes = label.size
     upto = np.concatenate([[0.0], np.cumsum(propensity)])
@@ -127,13 +124,13 @@ def _edges(
     return np.stack([pairs // nodes, pairs % nodes])
 
 
-def _locate(upto: NDArray[np.float64], position: NDArray[np.float64]) -> NDArray[np.int64]:
+def _locate(upto: Floats, position: Floats) -> Ints:
     return np.minimum(np.searchsorted(upto, position, side="right") - 1, upto.size - 2)
 
 
 def _features(
     rng: np.random.Generator,
-    y: NDArray[np.int64],
+    y: Ints,
     classes: int,
     features: int,
     kind: Kind,
@@ -162,7 +159,7 @@ def _features(
 
 
 def _bag_of_words(
-    rng: np.random.Generator, y: NDArray[np.int64], classes: int, features: int, signal: float, words: float
+    rng: np.random.Generator, y: Ints, classes: int, features: int, signal: float, words: float
 ) -> sp.csr_matrix:
     """Word counts: a Zipf-like vocabulary, in which each class prefers its own tenth of the words."""
     common = rng.permutation(1.0 / (np.arange(features) + ZIPF_SHIFT))

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from magnet.arrays import Floats
 from magnet.recovery import admm
 from magnet.recovery.problem import Problem
 from magnet.recovery.result import SUMS, Record, relative_residuals
@@ -33,7 +33,7 @@ def solve(
     active = np.ones(columns, dtype=bool)
     iterations = np.zeros(columns, dtype=np.int64)
     measured = np.zeros((SUMS, columns))
-    sums: list[NDArray[np.float64]] = []
+    sums: list[Floats] = []
     state, U = start, start.U
     for k in range(settings.max_iter):
         inertia = settings.inertia if state.k > 0 else 0.0
@@ -60,14 +60,14 @@ def solve(
     return last, Record(iterations, ~active, table)
 
 
-def _residuals(problem: Problem, measured: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _residuals(problem: Problem, measured: Floats) -> tuple[Floats, Floats]:
     """Relative residuals of each column, or of all together (``[1]``) for the group penalty."""
     if problem.settings.penalty == "group":
         measured = measured.sum(axis=1, keepdims=True)
     return relative_residuals(measured)
 
 
-def _balanced(problem: Problem, measured: NDArray[np.float64]) -> Problem:
+def _balanced(problem: Problem, measured: Floats) -> Problem:
     """Double gamma where the primal residual lags, halve it where the dual one does (Boyd et al. 2011)."""
     primal, dual = _residuals(problem, measured)
     factor = np.where(primal > BALANCE_RATIO * dual, BALANCE_FACTOR, 1.0)

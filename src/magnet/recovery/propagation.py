@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from magnet.arrays import Floats, Ints
 from magnet.checks import at_least, one_of
 from magnet.framelets import FrameletTransform
 from magnet.graph import Graph
@@ -30,7 +31,7 @@ CG_STEPS, ROUNDS = 500, 40
 TOLERANCE = 1e-4
 
 #: Some columns, the steps that each took, and its relative residual.
-Solved = tuple[Tensor, NDArray[np.int64], NDArray[np.float64]]
+Solved = tuple[Tensor, Ints, Floats]
 
 
 # fmt: off

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from magnet.arrays import Bools, Floats, Ints
 from magnet.recovery.admm import State
 
 #: Quantities whose history is kept: the rows of ``Record.sums``.
@@ -20,10 +20,10 @@ class Record:
     """How some columns were solved. ``sums`` are ``[6, iterations]``, added over the columns after each iteration:
     objective and the squared norms of primal, dual, WU, Z, Y. A column that has stopped keeps its last values."""
 
-    iterations: NDArray[np.int64]  # of each column, as the next
-    converged: NDArray[np.bool_]
-    sums: NDArray[np.float64] = field(default_factory=lambda: np.zeros((SUMS, 0)))
-    residual: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))  # final and relative, without a history
+    iterations: Ints  # of each column, as the next
+    converged: Bools
+    sums: Floats = field(default_factory=lambda: np.zeros((SUMS, 0)))
+    residual: Floats = field(default_factory=lambda: np.zeros(0))  # final and relative, without a history
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,11 @@ class RecoveryResult:
     """
 
     x: Any
-    objective: NDArray[np.float64]
-    primal: NDArray[np.float64]
-    dual: NDArray[np.float64]
-    column_iterations: NDArray[np.int64]
-    converged: NDArray[np.bool_]
+    objective: Floats
+    primal: Floats
+    dual: Floats
+    column_iterations: Ints
+    converged: Bools
     backend: str
     state: State | None = field(default=None, repr=False)
 
@@ -75,18 +75,18 @@ class RecoveryResult:
         )
 
 
-def relative_residuals(sums: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def relative_residuals(sums: Floats) -> tuple[Floats, Floats]:
     """Primal and dual residual from rows such as those of :class:`Record`, relative to WU or Z and to Y."""
     return _relative(sums[1], np.maximum(sums[3], sums[4])), _relative(sums[2], sums[5])
 
 
-def _relative(residual: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.float64]:
+def _relative(residual: Floats, scale: Floats) -> Floats:
     """``sqrt(residual / scale)`` of squared norms; a residual of 0 is 0 whatever the scale."""
     safe = np.where(scale > 0, scale, np.finfo(np.float64).tiny)
     return np.sqrt(np.minimum(residual / safe, np.finfo(np.float64).max))
 
 
-def add_histories(tables: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+def add_histories(tables: Sequence[Floats]) -> Floats:
     """Sum of tables ``[6, iterations]``; the shorter ones stay at their last values."""
     longest = max(table.shape[1] for table in tables)
     total = np.zeros((SUMS, longest))

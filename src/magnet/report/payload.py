@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from magnet import __version__
+from magnet.arrays import Floats
 from magnet.tables.fields import numbers
 from magnet.tables.review import LIST_FROM, CleaningRecord
 from magnet.tables.values import cell_text, json_value, texts
@@ -115,7 +115,7 @@ def _fields(record: CleaningRecord) -> list[dict[str, Any]]:
     return described
 
 
-def _range(values: NDArray[np.float64]) -> tuple[float | None, float | None]:
+def _range(values: Floats) -> tuple[float | None, float | None]:
     """The range of the middle 98 % of a column."""
     finite = values[np.isfinite(values)]
     if not finite.size:

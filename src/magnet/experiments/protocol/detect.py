@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from magnet import detection
-from magnet.arrays import dense
+from magnet.arrays import Bools, Floats, dense
 from magnet.corruption import corrupt_once
 from magnet.datasets import load
 from magnet.detection.gae import PAPER_TAU
@@ -125,13 +124,13 @@ def _pack(content: bytes, shape: tuple[int, ...]) -> dict[str, Any]:
     return {"shape": list(shape), "content": base64.b64encode(zlib.compress(content, 9)).decode()}
 
 
-def unpack_grid(packed: dict[str, Any]) -> NDArray[np.float64]:
+def unpack_grid(packed: dict[str, Any]) -> Floats:
     """The share of cells in each field of the grid."""
     content = zlib.decompress(base64.b64decode(packed["content"]))
     return np.frombuffer(content, dtype=np.uint16).reshape(packed["shape"]) / GRID_STEPS
 
 
-def unpack_region(packed: dict[str, Any]) -> NDArray[np.bool_]:
+def unpack_region(packed: dict[str, Any]) -> Bools:
     """The magnified region."""
     content = zlib.decompress(base64.b64decode(packed["content"]))
     rows, columns = packed["shape"]

@@ -14,8 +14,8 @@ import numpy as np
 import scipy.ndimage as nd
 import scipy.sparse as sp
 import torch
-from numpy.typing import NDArray
 
+from magnet.arrays import Bools, Floats, Ints
 from magnet.checks import one_of
 from magnet.corruption import corrupt_patches
 from magnet.datasets import graph_image, image_graph, load
@@ -23,8 +23,8 @@ from magnet.framelets import FrameletTransform
 from magnet.graph import Graph
 from magnet.recovery import propagate, recover
 
-Picture = NDArray[np.float64]
-Wrong = NDArray[np.bool_]
+Picture = Floats
+Wrong = Bools
 Repair = Callable[[Picture, Wrong], Picture]
 
 #: Side of a patch in pixels and deviation of the noise, as in the paper.
@@ -140,7 +140,7 @@ def pixel_graph(picture: Picture, wrong: Wrong) -> Picture:
     return pilot
 
 
-Edges = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+Edges = tuple[Ints, Ints, Floats]
 
 
 def _lattice(shape: tuple[int, ...]) -> Edges:

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from magnet.arrays import MAX_INT
+from magnet.arrays import MAX_INT, Ints
 from magnet.untrusted import check_csr, map_npz
 
 #: Entries that are moved at a time: a dozen arrays of 2 MB.
@@ -24,7 +24,7 @@ class SparseFile:
 
     values: NDArray[Any]  # [nnz], as the rows
     rows: NDArray[Any]
-    starts: NDArray[np.int64]  # [d + 1], where each column begins
+    starts: Ints  # [d + 1], where each column begins
     shape: tuple[int, int]
 
     @property
@@ -49,7 +49,7 @@ def open_sparse(path: str | os.PathLike[str]) -> SparseFile:
 
 def map_sparse(
     path: str | os.PathLike[str],
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64], tuple[int, int], bool]:
+) -> tuple[NDArray[Any], NDArray[Any], Ints, tuple[int, int], bool]:
     """Values, indices and pointers of a matrix in a file, its shape, and whether it is stored by columns (CSC)."""
     kind = map_npz(path, ["format"])["format"]
     if kind.shape or kind.item() not in (b"csr", b"csc"):
@@ -63,7 +63,7 @@ def map_sparse(
 
 def entries_by_column(
     data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], columns: int
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
+) -> tuple[NDArray[Any], NDArray[Any], Ints]:
     """Values and rows of the entries of a CSR matrix, sorted by columns in temporary files, and where these begin."""
     entries = int(indptr[-1])
     pieces = [slice(at, min(entries, at + ENTRIES_AT_ONCE)) for at in range(0, entries, ENTRIES_AT_ONCE)]

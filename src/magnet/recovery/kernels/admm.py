@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from magnet.arrays import Floats
 from magnet.recovery.kernels import HARD, KEEP, QUADRATIC, TABLE
 from magnet.recovery.kernels.blocks import aligned, kernel_matrix, run_blocks
 from magnet.recovery.kernels.cpu import Block, Limits, solve_fast, solve_tracked
@@ -73,7 +74,7 @@ class _Run:
         spare = block() if states > 1 else bands[0][0]
         return Block(*[*(block() for _ in range(5)), spare]), bands
 
-    def block(self, first: int, space: Space) -> NDArray[np.float64]:
+    def block(self, first: int, space: Space) -> Floats:
         """Solve columns ``first`` to ``first + LANES``; returns their history ``[6, max_iter]``."""
         settings, (block, bands) = self.settings, space
         width = min(LANES, self.x.shape[1] - first)
@@ -103,7 +104,7 @@ class _Run:
         measured[:, [2, 5]] *= gamma**2
         return measured[:, :, :width].sum(axis=2).T
 
-    def _lanes(self, values: NDArray[np.float64]) -> NDArray[Any]:
+    def _lanes(self, values: Floats) -> NDArray[Any]:
         """``[bands, width]`` padded with zeros to ``[bands, LANES]`` and flattened."""
         padded = np.zeros((values.shape[0], LANES), self.x.dtype)
         padded[:, : values.shape[1]] = values

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 
+from magnet.arrays import Ints
 from magnet.graph import Graph
 from magnet.recovery.kernels.simd import LANES, jit, load, prefetch
 
@@ -83,7 +84,7 @@ def aligned(size: int, dtype: Any) -> NDArray[Any]:
     return raw[shift : shift + size * np.dtype(dtype).itemsize].view(dtype)
 
 
-def kernel_matrix(graph: Graph, name: Literal["shifted", "normalized"]) -> tuple[NDArray[np.int64], Matrix]:
+def kernel_matrix(graph: Graph, name: Literal["shifted", "normalized"]) -> tuple[Ints, Matrix]:
     """The order in which the kernels keep the nodes, and a matrix of the graph in that order (cached).
 
     Neighbors are brought close together (reverse Cuthill-McKee), so that they are in the nearest cache when they are
@@ -106,7 +107,7 @@ def kernel_matrix(graph: Graph, name: Literal["shifted", "normalized"]) -> tuple
         indices[last] = ~indices[last]
         indices = np.concatenate([indices, np.zeros(AHEAD + 1, indices.dtype)])
         graph.cache[key] = (order, Matrix(matrix.indptr.astype(np.int64), indices, matrix.data))
-    cached: tuple[NDArray[np.int64], Matrix] = graph.cache[key]
+    cached: tuple[Ints, Matrix] = graph.cache[key]
     return cached
 
 

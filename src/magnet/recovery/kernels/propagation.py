@@ -22,6 +22,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from magnet.arrays import Floats, Ints
 from magnet.graph import Graph
 from magnet.recovery.io.columns import FAR_OUT, ORDINARY_BITS
 from magnet.recovery.kernels.blocks import FLUSH, aligned, gather, kernel_matrix, run_blocks
@@ -63,7 +64,7 @@ def solve(
     max_iter: int,
     tol: float,
     threads: int | None = None,
-) -> list[tuple[Tensor, NDArray[np.int64], NDArray[np.float64]]] | None:
+) -> list[tuple[Tensor, Ints, Floats]] | None:
     """The CPU counterpart of ``propagation._System.cg``: for each lambda the columns, their steps and their residuals.
 
     ``degree`` asks for degree coordinates. ``None`` if a cell is invalid: the caller then finds the cell and reports

@@ -22,6 +22,7 @@ import torch
 from numpy.typing import NDArray
 
 from magnet import prox
+from magnet.arrays import Floats
 from magnet.recovery.kernels import GENERAL, HARD, QUADRATIC, SOFT, TABLE
 
 #: Largest error of a table, of a number in [0, 1]: the rounding error of float32. In float64 one Newton step follows.
@@ -76,7 +77,7 @@ def _penalty_map(p: float, dtype: str) -> Map:
     lowest = (2 * (1 - p)) ** (1 / (2 - p))
     jump = lowest + p * lowest ** (p - 1)
 
-    def rest(y: NDArray[np.float64]) -> NDArray[np.float64]:
+    def rest(y: Floats) -> Floats:
         # below the jump the branch is continued to the point of zero slope, so that the first piece is smooth
         x = np.maximum(y, lowest)
         for _ in range(60):
@@ -94,7 +95,7 @@ def _fidelity_map(q: float, dtype: str) -> Map:
     if not TABLED_Q[0] <= q <= TABLED_Q[1]:
         return _without_table(GENERAL, q, dtype)
 
-    def kept(y: NDArray[np.float64]) -> NDArray[np.float64]:
+    def kept(y: Floats) -> Floats:
         return prox.lq(torch.from_numpy(y), 1 / q, q).numpy() / y
 
     first = -OCTAVES // 2
