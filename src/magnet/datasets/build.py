@@ -10,8 +10,6 @@ from torch_geometric.data import Data
 
 from magnet.arrays import Bools, Ints
 
-Mask = Bools
-
 
 def undirected(edge_index: Any, num_nodes: int) -> torch.Tensor:
     """Both directions of every edge, once each, sorted, without self-loops.
@@ -39,7 +37,7 @@ def sorted_unique(keys: Ints) -> Ints:
     return keys[first]
 
 
-def make_data(x: torch.Tensor, edges: Any, y: Any = None, masks: tuple[Mask, Mask, Mask] | None = None) -> Data:
+def make_data(x: torch.Tensor, edges: Any, y: Any = None, masks: tuple[Bools, Bools, Bools] | None = None) -> Data:
     """A ``Data`` with float32 features, an undirected ``edge_index``, integer labels and 1-D bool masks."""
     data = Data(x=x.to(torch.float32), edge_index=undirected(edges, x.shape[0]))
     if y is not None:
@@ -51,7 +49,7 @@ def make_data(x: torch.Tensor, edges: Any, y: Any = None, masks: tuple[Mask, Mas
     return data
 
 
-def index_mask(index: Any, num_nodes: int) -> Mask:
+def index_mask(index: Any, num_nodes: int) -> Bools:
     mask = np.zeros(num_nodes, dtype=bool)
     mask[np.asarray(index)] = True
     return mask
@@ -59,7 +57,7 @@ def index_mask(index: Any, num_nodes: int) -> Mask:
 
 def random_split(
     y: Any, per_class: int = 20, val: int = 500, test: int = 1000, seed: int = 0, *, in_order: bool = False
-) -> tuple[Mask, Mask, Mask]:
+) -> tuple[Bools, Bools, Bools]:
     """``per_class`` training nodes of every class, then ``val`` and ``test`` nodes of the rest, at random.
 
     Where that is more than half of a class, or more nodes than are left, the numbers shrink: at most half
