@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from magnet import __version__
-from magnet.cli import agent, apply, bench, check, clean, data, demo, doctor, reproduce, review, run
+from magnet.cli import agent, apply, bench, check, clean, corrupt, datasets, demo, doctor, reproduce, review, run
 
 app = typer.Typer(
     name="magnet",
@@ -18,7 +18,7 @@ app = typer.Typer(
 PANELS = {
     "Your tables": (clean.clean, review.review, apply.apply, check.check, agent.mcp),
     "First steps": (demo.demo, doctor.doctor),
-    "Research": (data.datasets, data.corrupt, run.run, reproduce.reproduce, bench.bench),
+    "Research": (datasets.datasets, corrupt.corrupt, run.run, reproduce.reproduce, bench.bench),
 }
 for panel, commands in PANELS.items():
     for command in commands:
