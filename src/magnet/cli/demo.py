@@ -12,10 +12,13 @@ from magnet.cli.options import Output, Seed, command
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
+    from rich.table import Table
+    from torch_geometric.data import Data
 
     from magnet.arrays import Bools
+    from magnet.clean_result import CleanResult
 
-SHOWN = 10  # damaged digits in the picture
+SHOWN = 10  # damaged digits in the picture, and cells that --verbose prints
 LEVELS = 16  # the pixels are whole numbers from 0 to this
 
 
@@ -37,52 +40,28 @@ def _demo(folder: Path, share: float, ratio: float, seed: int, out: Output) -> d
     import time
 
     import numpy as np
-    import torch
-    from rich.table import Table
 
-    import magnet
     from magnet.datasets import load
     from magnet.report import write_report
 
     console = out.console()
     data = load("digits")
     truth = np.round(data.x.numpy() * LEVELS)
-    observed, replaced = _spoil(truth, share, ratio, seed)
+    observed, replaced = _damage(truth, share, ratio, seed)
     wrong = observed != truth
-    damaged = wrong.any(axis=1)
     console.print(
         f"{len(truth)} handwritten digits of 8 x 8 pixels, each linked to those most like it (by the true pixels). "
-        f"{replaced} of them now show the picture of another digit, and in {damaged.sum() - replaced} others "
+        f"{replaced} of them now show the picture of another digit, and in {wrong.any(axis=1).sum() - replaced} others "
         f"{ratio:.0%} of the pixels were turned from light to black and from dark to white: {wrong.sum()} wrong "
         f"pixels, {wrong.mean():.1%} of all. Which ones?"
     )
-    torch.set_num_threads(1)  # a second thread costs more than it saves on such a small table
     began = time.perf_counter()
-    detector = magnet.detection.make("auto", progress=out.draws)
-    links = magnet.Graph.from_edges(data.edge_index, len(truth)).adjacency
-    result = magnet.clean(_frame(observed), links, id="digit", detector=detector, fix="all")
+    result = _clean(data, observed, out.draws)
     seconds = time.perf_counter() - began
-    names = result.cleaned.columns[1:]
-    repaired = result.cleaned[names].to_numpy(dtype=np.float64)
-    flagged = repaired != observed
-
-    table = Table(title="Result without any information about the errors", title_justify="left")
-    for title in ("", "before", "after"):
-        table.add_column(title, justify="left" if not title else "right")
-    hits = int((flagged & wrong).sum())
-    table.add_row("wrong pixels found", "", f"{hits} of {wrong.sum()} ({hits / max(1, wrong.sum()):.0%} recall)")
-    table.add_row("corrected pixels that were wrong", "", f"{hits / max(1, int(flagged.sum())):.0%} precision")
-    table.add_row(
-        "error of the wrong pixels (0 to 16)", *(f"{_error(x, truth, wrong):.2f}" for x in (observed, repaired))
-    )
-    everywhere = np.ones_like(wrong)
-    table.add_row("error of all pixels", *(f"{_error(x, truth, everywhere):.2f}" for x in (observed, repaired)))
-    labels, training = data.y.numpy(), data.train_mask.numpy()
-    for name, which in (("all digits", np.ones_like(damaged)), ("damaged digits", damaged)):
-        scores = [_nearest_accuracy(x, truth, labels, training, which) for x in (observed, repaired)]
-        table.add_row(f"{name} classified correctly", *(f"{score:.1%}" for score in scores))
-    console.print(table)
-    best = _nearest_accuracy(truth, truth, labels, training, np.ones_like(damaged))
+    repaired = result.cleaned[result.cleaned.columns[1:]].to_numpy(dtype=np.float64)
+    console.print(_before_and_after(data, truth, observed, repaired))
+    training = data.train_mask.numpy()
+    best = _nearest_accuracy(truth, truth, data.y.numpy(), training, np.ones_like(training))
     console.print(
         f"With the true pixels {best:.1%} are classified correctly. Detection and repair took {seconds:.1f} s."
     )
@@ -91,13 +70,14 @@ def _demo(folder: Path, share: float, ratio: float, seed: int, out: Output) -> d
     _draw({"true": truth, "observed": observed, "repaired": repaired}, wrong, folder / "digits.png")
     run = {"title": "Digits with wrong pixels", "command": f"magnet demo --share {share} --ratio {ratio} --seed {seed}"}
     write_report(result.record, folder / "report.html", run)
-    for line in result.suspicious_cells.head(10).itertuples(index=False):
+    for line in result.suspicious_cells.head(SHOWN).itertuples(index=False):
         out.detail(f"{line.node}, {line.column}: {line.observed} -> {line.suggested}: {line.reason}")
     out.line(f"Before and after: {folder / 'digits.png'}\nEvery suspicious pixel: {folder / 'report.html'}")
+    changed = repaired != observed
     return {
         "wrong": int(wrong.sum()),
-        "corrected": int(flagged.sum()),
-        "found": hits,
+        "corrected": int(changed.sum()),
+        "found": int((changed & wrong).sum()),
         "error before": _error(observed, truth, wrong),
         "error after": _error(repaired, truth, wrong),
         "seconds": round(seconds, 2),
@@ -105,7 +85,40 @@ def _demo(folder: Path, share: float, ratio: float, seed: int, out: Output) -> d
     }
 
 
-def _spoil(truth: NDArray[Any], share: float, ratio: float, seed: int) -> tuple[NDArray[Any], int]:
+def _clean(data: Data, observed: NDArray[Any], progress: bool) -> CleanResult:
+    """Clean the digits as a user's table with links."""
+    import torch
+
+    import magnet
+
+    torch.set_num_threads(1)  # a second thread costs more than it saves on such a small table
+    detector = magnet.detection.make("auto", progress=progress)
+    links = magnet.Graph.from_edges(data.edge_index, len(observed)).adjacency
+    return magnet.clean(_frame(observed), links, id="digit", detector=detector, fix="all")
+
+
+def _before_and_after(data: Data, truth: NDArray[Any], observed: NDArray[Any], repaired: NDArray[Any]) -> Table:
+    """A table of what was found, of the errors of pixels, and of the accuracy of a classifier."""
+    import numpy as np
+    from rich.table import Table
+
+    wrong, changed = observed != truth, repaired != observed
+    hits = int((changed & wrong).sum())
+    table = Table(title="Result without any information about the errors", title_justify="left")
+    for title in ("", "before", "after"):
+        table.add_column(title, justify="left" if not title else "right")
+    table.add_row("wrong pixels found", "", f"{hits} of {wrong.sum()} ({hits / max(1, wrong.sum()):.0%} recall)")
+    table.add_row("corrected pixels that were wrong", "", f"{hits / max(1, int(changed.sum())):.0%} precision")
+    for name, where in (("the wrong pixels (0 to 16)", wrong), ("all pixels", np.ones_like(wrong))):
+        table.add_row(f"error of {name}", *(f"{_error(x, truth, where):.2f}" for x in (observed, repaired)))
+    labels, training, damaged = data.y.numpy(), data.train_mask.numpy(), wrong.any(axis=1)
+    for name, which in (("all digits", np.ones_like(damaged)), ("damaged digits", damaged)):
+        scores = [_nearest_accuracy(x, truth, labels, training, which) for x in (observed, repaired)]
+        table.add_row(f"{name} classified correctly", *(f"{score:.1%}" for score in scores))
+    return table
+
+
+def _damage(truth: NDArray[Any], share: float, ratio: float, seed: int) -> tuple[NDArray[Any], int]:
     """Digits of which a share is damaged, half replaced and half with inverted pixels; how many were replaced."""
     import numpy as np
 
