@@ -96,7 +96,7 @@ class Cleaner:
         """
         self.check_parameters()
         with connected(self.cluster):
-            self._work(data, trusted, None)
+            self._judge(data, trusted, None)
         return self
 
     def transform(self, data: Data | tables.Table) -> Any:
@@ -112,7 +112,7 @@ class Cleaner:
             return self
         other = copy.copy(self)
         with connected(self.cluster):
-            other._work(data, None, self)
+            other._judge(data, None, self)
         return other
 
     def fit_transform(self, data: Data | tables.Table, y: Any = None, *, trusted: Any = None) -> Any:
@@ -179,32 +179,32 @@ class Cleaner:
         show_bar = self.progress is True  # a callback is called for tables; detectors draw their own bars
         return make_detector(self.detector, nodes, seed=self.seed, device=self.device, progress=show_bar, **choice)
 
-    def _work(self, data: Data | tables.Table, trusted: Any, reference: Cleaner | None) -> None:
+    def _judge(self, data: Data | tables.Table, trusted: Any, reference: Cleaner | None) -> None:
         if isinstance(data, tables.Table):
-            self._work_on_table(data, trusted_cells(data, trusted), reference)
+            self._judge_table(data, trusted_cells(data, trusted), reference)
         else:
-            self._work_on_features(data, trusted, reference)
+            self._judge_data(data, trusted, reference)
         self.fingerprint_ = _fingerprint(data)
 
-    def _work_on_features(self, data: Data, trusted: Any, reference: Cleaner | None) -> None:
+    def _judge_data(self, data: Data, trusted: Any, reference: Cleaner | None) -> None:
         from magnet.features import check_features, judge_features, recover_features
         from magnet.graph import Graph
 
         if self.recovery == "regression":
             raise ValueError("recovery is 'regression', which is for tables; use 'propagate' or 'framelet' for a Data")
-        self.check_parameters_of_graphs()
+        self.check_graph_parameters()
         data = check_features(data)
         graph = Graph.from_edges(data.edge_index, int(data.x.shape[0]), data.get("edge_weight"))
         fitted = None if reference is None else reference.detector_
         shared = copy.copy(data)  # the detector works on the same graph
         shared.edge_index, shared.edge_weight = graph, None
         verdict = judge_features(shared, self._make_detector(int(data.x.shape[0])), None, trusted, fitted, self.cluster)
-        self._read(verdict)
+        self._store(verdict)
         self.x_ = recover_features(data.x, verdict.trust, graph, self.recovery, self.recovery_options, self.cluster)
         self.cells_, self.fields_ = None, None
         self._observed = data.x
 
-    def check_parameters_of_graphs(self) -> None:
+    def check_graph_parameters(self) -> None:
         """Refuse ``fix="none"`` for a ``Data``, whose flagged cells are all changed; warn about unused arguments."""
         if self.fix == "none":
             raise ValueError("fix is 'none', which is for tables: every flagged cell of a Data is changed")
@@ -224,13 +224,13 @@ class Cleaner:
         }
         _warn_without_effect([name for name, given in for_tables.items() if given], "a Data: for tables only")
 
-    def _read(self, verdict: FeatureVerdict) -> None:
+    def _store(self, verdict: FeatureVerdict) -> None:
         self._verdict = verdict
         self.detector_, self.columns_ = verdict.detector, verdict.columns
         self.scores_, self.probability_, self.flagged_ = verdict.scores, verdict.probability, verdict.flagged
         self.trust_, self.share_, self.gate_ = verdict.trust, verdict.share, verdict.gate
 
-    def _work_on_table(self, table: tables.Table, trusted: Bools | None, reference: Cleaner | None) -> None:
+    def _judge_table(self, table: tables.Table, trusted: Bools | None, reference: Cleaner | None) -> None:
         if isinstance(self.detector, str) and self.detector == "auto":
             self._judge_as_text(table, trusted, reference)
         else:
@@ -282,7 +282,7 @@ class Cleaner:
             fields=None if reference is None else reference.fields_,
             cluster=self.cluster,
         )
-        self._read(judged.verdict)
+        self._store(judged.verdict)
         self.fields_, self.x_ = judged.fields, judged.recovered
         self.verdict_, self.findings_ = None, judged.findings
 

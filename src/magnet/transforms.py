@@ -33,7 +33,7 @@ class Clean(BaseTransform):  # type: ignore[misc]
         self.settings = settings
         model = MAGnet(**settings)  # an invalid argument is reported here, not in the middle of a pipeline
         model.check_parameters()
-        model.check_parameters_of_graphs()
+        model.check_graph_parameters()
 
     def forward(self, data: Data | Batch) -> Data | Batch:
         if isinstance(data, HeteroData):

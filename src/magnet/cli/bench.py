@@ -44,7 +44,7 @@ def bench(
     words = [sys.executable, str(scripts[name]), *(arguments or [])]
     out.detail(" ".join(words))
     began = time.perf_counter()
-    if out.talks:  # the benchmark prints its own progress
+    if out.prints_text:  # the benchmark prints its own progress
         process = subprocess.run(words, text=True)
     else:
         with out.progress() as stage:

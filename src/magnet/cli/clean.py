@@ -136,7 +136,7 @@ def clean(
         written = write_folder(result.record, output, run, force)
     if out.as_json:
         typer.echo((output / "run.json").read_text(encoding="utf-8"), nl=False)
-    elif out.talks:
+    elif out.prints_text:
         _summarize(result, written, out)
 
 

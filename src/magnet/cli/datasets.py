@@ -19,7 +19,7 @@ def datasets(out: Output, root: Root = None) -> None:
     from magnet.datasets.catalog import DATASETS
 
     out.result([_as_json(entry, root) for entry in DATASETS.values()])
-    if out.talks:
+    if out.prints_text:
         _show(root)
     for entry in DATASETS.values():
         if entry.source is not None:
@@ -32,7 +32,7 @@ def _show(root: Path | None) -> None:
     from rich.table import Table
 
     from magnet.datasets.catalog import DATASETS
-    from magnet.datasets.download import bases
+    from magnet.datasets.download import search_folders
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for title in ("name", "nodes", "edges", "features", "classes", "homophily", "values", "splits", "where"):
@@ -57,7 +57,7 @@ def _show(root: Path | None) -> None:
             notes.append(note)
     # In a narrow window, long lines are better than truncated numbers.
     Console(width=max(Console().width, 136)).print(table)
-    for label, base in bases(root).items():
+    for label, base in search_folders(root).items():
         typer.echo(f"{label}: {base}")
     for note in (*notes, "Also: magnet.datasets.synthetic(...), random graphs of any size."):
         typer.echo(note)
@@ -70,14 +70,14 @@ def _as_json(entry: DatasetInfo, root: Path | None) -> dict[str, Any]:
 
 def _where(entry: DatasetInfo, root: Path | None) -> tuple[str, str]:
     """Where the files of a dataset are, in a word, and how to get them if that is not just a download."""
-    from magnet.datasets.download import bases
+    from magnet.datasets.download import search_folders
     from magnet.files import cache_folder
 
     if entry.source is None:
         return "built in", ""
     folder = entry.found(root)
     if folder is not None:
-        return next(label for label, base in bases(root).items() if folder.is_relative_to(base)), ""
+        return next(label for label, base in search_folders(root).items() if folder.is_relative_to(base)), ""
     if entry.source.can_download:
         return "download", ""
     files = ", ".join(entry.source.files)

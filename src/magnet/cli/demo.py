@@ -56,7 +56,7 @@ def _demo(folder: Path, share: float, ratio: float, seed: int, out: Output) -> d
         f"pixels, {wrong.mean():.1%} of all. Which ones?"
     )
     began = time.perf_counter()
-    result = _clean(data, observed, out.draws)
+    result = _clean(data, observed, out.shows_progress)
     seconds = time.perf_counter() - began
     repaired = result.cleaned[result.cleaned.columns[1:]].to_numpy(dtype=np.float64)
     console.print(_before_and_after(data, truth, observed, repaired))

@@ -142,12 +142,12 @@ class Output:
     as_json: bool = False
 
     @property
-    def talks(self) -> bool:
+    def prints_text(self) -> bool:
         """Whether text is printed."""
         return not (self.quiet or self.as_json)
 
     @property
-    def draws(self) -> bool:
+    def shows_progress(self) -> bool:
         """Whether bars are drawn: on the error stream, where that is a terminal."""
         from rich.console import Console
 
@@ -155,7 +155,7 @@ class Output:
 
     def line(self, text: str) -> None:
         """Print a line to standard output; characters that cannot be encoded are replaced."""
-        if self.talks:
+        if self.prints_text:
             typer.echo(text.encode(errors="replace").decode())
 
     def detail(self, text: str) -> None:
@@ -172,7 +172,7 @@ class Output:
         """A console for tables, silent where no text is wanted."""
         from rich.console import Console
 
-        return Console(soft_wrap=True, highlight=False, markup=False, quiet=not self.talks)
+        return Console(soft_wrap=True, highlight=False, markup=False, quiet=not self.prints_text)
 
     @contextmanager
     def progress(self) -> Iterator[Stage]:
@@ -180,7 +180,7 @@ class Output:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-        if not self.draws:  # older versions of rich end even a disabled bar with an empty line
+        if not self.shows_progress:  # older versions of rich end even a disabled bar with an empty line
             yield lambda name, share=None: None
             return
         columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24), TimeElapsedColumn())

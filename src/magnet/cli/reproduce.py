@@ -88,11 +88,11 @@ def reproduce(
         with Store(store) as opened:
             out.line(f"{opened.load(exported)} finished runs from {exported}")
     try:
-        say = None if out.quiet else out.line
-        rendered = make_exhibits(requested, store, target, options, where, show, any_version, search, say=say)
+        echo = None if out.quiet else out.line
+        rendered = make_exhibits(requested, store, target, options, where, show, any_version, search, echo=echo)
     except KeyboardInterrupt:
         fail("interrupted; run the same command again to continue", INTERRUPTED)
-    console = Console(quiet=not out.talks)
+    console = Console(quiet=not out.prints_text)
     for document in rendered.documents:
         console.rule(document.title)
         show_document(document, console)

@@ -44,7 +44,7 @@ def run(
     with nullcontext() if store is None else Store(store) as opened:
         finished = None if opened is None else opened.get(config)
         if finished is None:
-            result = next(run_many([config], device, folder, progress=out.draws))[1]
+            result = next(run_many([config], device, folder, progress=out.shows_progress))[1]
             if opened is not None:
                 opened.add(config, result)
         else:

@@ -39,7 +39,7 @@ class Source:
         return self.archive is not None or all(self.files.values())
 
 
-def bases(root: str | os.PathLike[str] | None) -> dict[str, Path]:
+def search_folders(root: str | os.PathLike[str] | None) -> dict[str, Path]:
     """The folders to look in, by name and in order: ``root``, ``$MAGNET_DATA``, the cache."""
     shared = os.environ.get("MAGNET_DATA")
     named = {"root": root, "$MAGNET_DATA": shared or None, "cache": cache_folder()}
@@ -48,7 +48,7 @@ def bases(root: str | os.PathLike[str] | None) -> dict[str, Path]:
 
 def find(source: Source, root: str | os.PathLike[str] | None = None) -> Path | None:
     """The first folder that holds all files of ``source``, or None."""
-    for base in bases(root).values():
+    for base in search_folders(root).values():
         for folder in source.folders:
             if all((base / folder / name).is_file() for name in source.files):
                 return base / folder
@@ -129,7 +129,7 @@ def known_checksums() -> dict[str, str]:
 
 
 def _where(source: Source, root: str | os.PathLike[str] | None, missing: list[str]) -> str:
-    looked = ", ".join(str(base / source.folders[0]) for base in bases(root).values())
+    looked = ", ".join(str(base / source.folders[0]) for base in search_folders(root).values())
     remark = f" {source.remark}" if source.remark else ""
     return (
         f"{', '.join(missing)} not found (looked in {looked}). "

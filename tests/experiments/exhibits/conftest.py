@@ -47,6 +47,6 @@ def rendered(tmp_path: Path) -> Callable[..., Document]:
             for config in configs:
                 yield config, {"seconds": 1.0, "device": "cpu", **result_of(config)}
 
-        return make_exhibits([name], tmp_path / "runs.sqlite", None, options, run=run, say=None).documents[0]
+        return make_exhibits([name], tmp_path / "runs.sqlite", None, options, run=run, echo=None).documents[0]
 
     return render

@@ -53,9 +53,9 @@ def dense_loss(x: torch.Tensor, rebuilt: torch.Tensor, graph: Graph, beta: float
     return torch.linalg.norm(x - new, dim=1).mean() + gamma * (new * (rough @ new)).sum()
 
 
-def refined(x: torch.Tensor, graph: Graph, *amounts: float, rate: float = 1e-3, seed: int = 2) -> ugd.Refining:
+def refined(x: torch.Tensor, graph: Graph, *amounts: float, rate: float = 1e-3, seed: int = 2) -> ugd.Refinement:
     """One graph refined by itself."""
-    one = ugd.Refining(x, graph, *amounts, seed)
+    one = ugd.Refinement(x, graph, *amounts, seed)
     ugd.refine([one], rate)
     return one
 
@@ -85,7 +85,7 @@ def test_the_objective_is_the_published_one(
             dense = [dense_loss(x, c @ w, graph, beta, 0.01) for c, w in zip(codes, weights, strict=True)]
             loss[way] = torch.stack(dense)
         else:
-            objective = ugd._Objective([ugd.Refining(x, graph, 0.7, beta, 0.01, 0)] * 2)
+            objective = ugd._Objective([ugd.Refinement(x, graph, 0.7, beta, 0.01, 0)] * 2)
             objective.rewire([graph, graph])
             loss[way] = objective(codes, weights)
         gradients[way] = torch.autograd.grad(loss[way].sum(), [codes, weights])
@@ -113,7 +113,7 @@ def test_a_row_that_is_rebuilt_exactly_has_no_gradient(two_groups: Any) -> None:
     codes[0, range(6), range(6)] = 1
     weights = torch.zeros(1, 65, 4)
     weights[0, :6] = x
-    objective = ugd._Objective([ugd.Refining(x, graph, 0.7, 0.0, 0.0, 0)])
+    objective = ugd._Objective([ugd.Refinement(x, graph, 0.7, 0.0, 0.0, 0)])
     objective.rewire([graph])
     loss = objective(codes.requires_grad_(), weights)
     assert loss.item() < 1e-3
@@ -161,7 +161,7 @@ def test_graphs_refined_side_by_side_are_those_refined_alone(wide: Any, monkeypa
     monkeypatch.setattr(ugd, "MAX_EPOCHS", 90)
     x, graph = wide
     amounts = [(x, 0.7, 0.0, 1e-3, 2), (x.flip(0), 0.65, 0.5, 1e-2, 3), (x, 0.6, 0.5, 1e-4, 2)]
-    batch = [ugd.Refining(y, graph, *rest) for y, *rest in amounts]
+    batch = [ugd.Refinement(y, graph, *rest) for y, *rest in amounts]
     ugd.refine(batch, 3e-3)
     for each, (y, threshold, beta, gamma, seed) in zip(batch, amounts, strict=True):
         alone = refined(y, graph, threshold, beta, gamma, rate=3e-3, seed=int(seed))
@@ -194,7 +194,7 @@ def test_a_network_behind_ugd_sees_the_refined_graph(tmp_path: Path, monkeypatch
     monkeypatch.setattr(ugd, "MAX_EPOCHS", 30)
     calls: list[Graph] = []
 
-    def without_edges(batch: list[ugd.Refining], learning_rate: float) -> None:
+    def without_edges(batch: list[ugd.Refinement], learning_rate: float) -> None:
         for each in batch:
             each.graph = Graph.from_edges(np.zeros((2, 0), dtype=int), each.graph.num_nodes)
             calls.append(each.graph)

@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.console import Console
 
 from magnet.experiments.store import Store
-from magnet.experiments.store.progress import in_words, progress, state, table
+from magnet.experiments.store.progress import progress, state, status_text, table
 
 
 def config(method: str, seed: int) -> dict[str, object]:
@@ -25,7 +25,7 @@ def test_the_table_counts_what_is_in_the_store(tmp_path: Path) -> None:
         assert (gcn.total, gcn.done, gcn.running, gcn.failed) == (4, 2, 1, 0)
         assert (mlp.total, mlp.done, mlp.running, mlp.failed) == (4, 0, 0, 1)
         shown = io.StringIO()
-        Console(file=shown, width=100).print(table(lines, in_words(lines, seconds=10, fresh=2)))
+        Console(file=shown, width=100).print(table(lines, status_text(lines, seconds=10, fresh=2)))
     text = shown.getvalue()
     assert "2 of 8 runs, 1 failed after 10 s, about 30 s left" in text
     assert "75.00" in text

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from magnet.experiments.store import RESULT_VERSIONS, Store, canonical_key, result_version, run_key
-from magnet.experiments.store.store import PATIENCE
+from magnet.experiments.store.store import CLAIM_SECONDS
 
 NEWER = {**RESULT_VERSIONS, "networks": 99}
 
@@ -73,7 +73,7 @@ def test_a_claimed_run_is_left_to_its_owner_until_that_dies(tmp_path: Path) -> N
 def test_a_claim_from_another_machine_ends_when_it_falls_silent(tmp_path: Path) -> None:
     with Store(tmp_path / "a.sqlite") as store:
         with sqlite3.connect(tmp_path / "a.sqlite") as plain:
-            for key, age in (("fresh", 0.0), ("stale", PATIENCE + 1)):
+            for key, age in (("fresh", 0.0), ("stale", CLAIM_SECONDS + 1)):
                 plain.execute("INSERT INTO claims VALUES (?, ?, ?, ?)", (key, "elsewhere", 1, time.time() - age))
         assert store.claim(["fresh", "stale"]) == ["stale"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from magnet.experiments.exhibits import EXHIBITS
 from magnet.experiments.exhibits.base import Document, Options, Results
 from magnet.experiments.exhibits.classification import searches
-from magnet.experiments.exhibits.render import in_words, write
+from magnet.experiments.exhibits.render import versions_text, write
 from magnet.experiments.methods import get
 from magnet.experiments.protocol.registry import compute
 from magnet.experiments.store import Store, canonical_key
@@ -57,7 +57,7 @@ def make_exhibits(
     any_version: bool = False,
     search: int = 0,
     run: Runner | None = None,
-    say: Callable[[str], None] | None = print,
+    echo: Callable[[str], None] | None = print,
 ) -> RenderedExhibits:
     """Run the missing runs of some exhibits, and render the finished ones.
 
@@ -72,7 +72,7 @@ def make_exhibits(
         search: first tune every method with this number of trials in total, and write the best settings to
             ``options.settings``. (default: ``0``, none)
         run: computes configs. (default: :func:`magnet.experiments.protocol.registry.compute`)
-        say: called with progress messages if there is no terminal; ``None`` for none. (default: ``print``)
+        echo: called with progress messages if there is no terminal; ``None`` for none. (default: ``print``)
     """
     options, where = options or Options(), where or Execution()
     exhibits = [EXHIBITS[name] for name in (EXHIBITS if "all" in names else dict.fromkeys(names))]
@@ -84,15 +84,15 @@ def make_exhibits(
                 if options.settings is None:
                     raise ValueError("a search needs a file to write the settings to")
                 planned += tuning.plan(opened, searches(options), search)
-                _run(opened, planned, runner, where, say)
+                _run(opened, planned, runner, where, echo)
                 chosen_for = tuning.choose(opened, options.settings)
-                if say is not None:
-                    say(f"settings of {chosen_for} studies in {options.settings}")
+                if echo is not None:
+                    echo(f"settings of {chosen_for} studies in {options.settings}")
             needed = [config for exhibit in exhibits for config in exhibit.configs(options)]
             if any_version:
                 known = Results(opened)
                 needed = [config for config in needed if config not in known]
-            _run(opened, needed, runner, where, say)
+            _run(opened, needed, runner, where, echo)
             planned += needed
         results = Results(opened)
         documents = []
@@ -100,19 +100,21 @@ def make_exhibits(
             results.used.clear()
             documents.append(exhibit.document(results, options))
             if output is not None:
-                versions = f"from finished runs of result versions {in_words(results.used)}"
+                versions = f"from finished runs of result versions {versions_text(results.used)}"
                 write(documents[-1], Path(output), f"Made by `magnet reproduce {exhibit.name}` {versions}.")
         keys = {opened.key(config) for config in planned}
         failed = {key: message for key, message in opened.failed().items() if key in keys}
     return RenderedExhibits(documents, results.shown, failed)
 
 
-def _run(store: Store, configs: list[Config], run: Runner, where: Execution, say: Callable[[str], None] | None) -> None:
+def _run(
+    store: Store, configs: list[Config], run: Runner, where: Execution, echo: Callable[[str], None] | None
+) -> None:
     on_gpu = (where.device or "").startswith("cuda")
     jobs = jobs_of(configs, on_gpu)
     if not missing(store, jobs):
         return
-    with progress(store, jobs, say):
+    with progress(store, jobs, echo):
         if where.ray is not None:
             from magnet.experiments.store.ray_jobs import execute_on_ray
 

@@ -157,11 +157,11 @@ def _style(cell: Cell) -> str:
     return f"rgb({strength},{OTHERS},{OTHERS})" if cell.score > 0 else f"rgb({OTHERS},{strength},{OTHERS})"
 
 
-def in_words(versions: Iterable[str]) -> str:
+def versions_text(versions: Iterable[str]) -> str:
     """The result versions of several runs, merged into one text.
 
     Example:
-        >>> in_words(["datasets 1, networks 1", "datasets 1, networks 2", ""])
+        >>> versions_text(["datasets 1, networks 1", "datasets 1, networks 2", ""])
         'datasets 1, networks 1 and 2'
     """
     numbers: dict[str, set[str]] = {}
@@ -198,7 +198,7 @@ def write_page(documents: Sequence[Document], folder: Path, store: str | os.Path
         figures = " ".join(f"[{figure.name}]({figure.name}.png)" for figure in document.figures) or "-"
         link = f"[{document.name}]({document.name}.md): {document.title}"
         lines.append(f"| {link} | {filled} of {len(possible)} | {complete} | {figures} |")
-    versions = in_words(run.code for run in runs)
+    versions = versions_text(run.code for run in runs)
     seconds = sum(float(run.result.get("seconds") or 0) for run in runs)
     lines += [
         "",

@@ -49,7 +49,7 @@ ROWS_AT_ONCE = 4096
 
 
 @dataclass
-class Refining:
+class Refinement:
     """The state of UGD on one graph; the graphs of a batch have equal numbers of nodes and columns, and one learning
     rate.
 
@@ -89,7 +89,7 @@ class Refining:
         return len(self.losses) > window and self.losses[-1] >= float(np.mean(self.losses[-window:]))
 
 
-def refine(batch: Sequence[Refining], learning_rate: float) -> None:
+def refine(batch: Sequence[Refinement], learning_rate: float) -> None:
     """Train the autoencoders of several graphs together, each until no more of its edges are removed; on a GPU this
     takes about as long as one of them."""
     x = batch[0].x
@@ -136,12 +136,12 @@ class _Objective:
     so that an epoch takes a product with the sparse features instead of a dozen passes over ``[n, d]`` numbers.
     """
 
-    def __init__(self, batch: Sequence[Refining]) -> None:
+    def __init__(self, batch: Sequence[Refinement]) -> None:
         self.x = [each.x for each in batch]
         x = self.x[0]
         self.beta, self.gamma = (x.new_tensor([getattr(each, name) for each in batch]) for name in ("beta", "gamma"))
         sparse = float((x != 0).float().mean()) < SPARSE_SHARE
-        self.words = (
+        self.features = (
             _blocks([sp.csr_matrix(each.cpu().numpy()) for each in self.x], x) if sparse else torch.stack(self.x)
         )
         self.squares = torch.stack([each.square().sum(dim=1) for each in self.x])
@@ -169,11 +169,11 @@ class _Objective:
             return x.new_zeros(())
         return (x * (Sparse.of(graph.laplacian, x, symmetric=True) @ x)).sum()
 
-    def of_words(self, weights: Tensor) -> Tensor:
+    def times_features(self, weights: Tensor) -> Tensor:
         """The features times ``[S, d, k]``."""
-        if isinstance(self.words, Tensor):
-            return _product(self.words, weights)
-        return (self.words @ weights.flatten(0, 1)).view(len(weights), -1, weights.shape[2])
+        if isinstance(self.features, Tensor):
+            return _product(self.features, weights)
+        return (self.features @ weights.flatten(0, 1)).view(len(weights), -1, weights.shape[2])
 
     def smoothed(self, h: Tensor) -> Tensor:
         return (self.smooth @ h.flatten(0, 1)).view_as(h)
@@ -181,7 +181,7 @@ class _Objective:
     def __call__(self, codes: Tensor, weights: Tensor) -> Tensor:
         self.codes.copy_(codes.detach())
         self.weights.copy_(weights.detach())
-        shared, gram = self.of_words(weights.mT), weights @ weights.mT
+        shared, gram = self.times_features(weights.mT), weights @ weights.mT
         flow, through = (self.rough @ codes.flatten(0, 1)).view_as(codes), _product(codes, gram)
         squares = self.squares + ((through - 2 * shared) * codes).sum(dim=2)
         distance = torch.maximum(squares, self.floor).sqrt().mean(dim=1)
@@ -207,7 +207,7 @@ class _Autoencoders(torch.nn.Module):
     def forward(self, objective: _Objective) -> tuple[Tensor, Tensor]:
         """Codes and weights of which the products are the reconstructions."""
         first, second, third, last = self.weights
-        h = (objective.smoothed(objective.of_words(first)) + self.biases[0]).relu()
+        h = (objective.smoothed(objective.times_features(first)) + self.biases[0]).relu()
         h = objective.smoothed(_product(h, second)) + self.biases[1]
         h = (objective.smoothed(_product(h, third)) + self.biases[2]).relu()
         codes = torch.cat([objective.smoothed(h), h.new_ones(*h.shape[:2], 1)], dim=2)
@@ -243,17 +243,17 @@ def _pruned(x: Tensor, graph: Graph, threshold: float) -> Graph:
 
 
 def _ugd(runs: Sequence[tuple[Repetition, Config]]) -> list[RepairCandidates]:
-    batches: dict[float, list[Refining]] = {}
-    refinings = []
+    batches: dict[float, list[Refinement]] = {}
+    refinements = []
     for repetition, config in runs:
         amounts = config["threshold"], config["beta"], config["gamma"]
-        refinings.append(Refining(repetition.x, repetition.graph, *amounts, repetition.seed))
-        batches.setdefault(config["refining_rate"], []).append(refinings[-1])
+        refinements.append(Refinement(repetition.x, repetition.graph, *amounts, repetition.seed))
+        batches.setdefault(config["refining_rate"], []).append(refinements[-1])
     for rate, batch in batches.items():
         refine(batch, rate)
     return [
-        RepairCandidates([Candidate("refined", partial(getattr, refining, "x"))], graph=refining.graph)
-        for refining in refinings
+        RepairCandidates([Candidate("refined", partial(getattr, refinement, "x"))], graph=refinement.graph)
+        for refinement in refinements
     ]
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from magnet.experiments.store import Store
-from magnet.experiments.store.store import PATIENCE
+from magnet.experiments.store.store import CLAIM_SECONDS
 from magnet.files import exit_on_sigterm
 
 Config = dict[str, Any]
@@ -27,9 +27,9 @@ Runner = Callable[[Sequence[Config]], Iterable[tuple[Config, dict[str, Any]]]]
 #: The message of a run that the runner skipped.
 NO_RESULT = "the runner gave no result"
 #: How many worker processes that die unexpectedly are replaced.
-REPLACEMENTS = 5
+MAX_REPLACEMENTS = 5
 #: Seconds between two checks of the workers, and of jobs that others have claimed.
-LOOK, WAIT = 0.05, 0.2
+POLL_SECONDS, WAIT_SECONDS = 0.05, 0.2
 #: Heartbeats of a process within the lifetime of its claims.
 BEATS = 4
 
@@ -72,10 +72,10 @@ def execute(store: Store, jobs: Sequence[Job], run: Runner, processes: int = 1) 
             workers += [start() for _ in range(min(processes, len(missing(store, jobs))))]
             while any(worker.is_alive() for worker in workers):
                 for number, worker in enumerate(workers):
-                    if worker.exitcode not in (None, 0) and replaced < REPLACEMENTS:
+                    if worker.exitcode not in (None, 0) and replaced < MAX_REPLACEMENTS:
                         replaced += 1
                         workers[number] = start()
-                time.sleep(LOOK)
+                time.sleep(POLL_SECONDS)
         finally:
             for worker in workers:
                 worker.terminate()
@@ -108,7 +108,7 @@ def rounds(store: Store, jobs: Sequence[Job], tried: set[str]) -> Iterator[Itera
         before = len(tried)
         yield claims()
         if len(tried) == before:
-            time.sleep(WAIT)  # other processes run the rest; if they die, their claims expire
+            time.sleep(WAIT_SECONDS)  # other processes run the rest; if they die, their claims expire
 
 
 def _run_job(store: Store, waiting: dict[str, Config], run: Runner) -> None:
@@ -133,7 +133,7 @@ def message_of(error: Exception) -> str:
 
 
 @contextlib.contextmanager
-def beside(watch: Callable[[threading.Event], None]) -> Iterator[None]:
+def in_background(watch: Callable[[threading.Event], None]) -> Iterator[None]:
     """Run ``watch`` in a thread while the body runs; the event that it is given is set when the body ends."""
     ended = threading.Event()
     thread = threading.Thread(target=watch, args=(ended,), daemon=True)
@@ -150,10 +150,10 @@ def heartbeat(store: Store) -> contextlib.AbstractContextManager[None]:
 
     def beat(ended: threading.Event) -> None:
         with Store(store.path, store.versions) as own:
-            while not ended.wait(PATIENCE / BEATS):
+            while not ended.wait(CLAIM_SECONDS / BEATS):
                 own.heartbeat()
 
-    return beside(beat)
+    return in_background(beat)
 
 
 def _worker(path: Path, versions: dict[str, int], jobs: Sequence[Job], run: Runner, threads: int) -> None:

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from magnet.experiments.store import Store
-from magnet.experiments.store.jobs import Job, beside
+from magnet.experiments.store.jobs import Job, in_background
 
 LIVE_SECONDS, PRINTED_SECONDS = 0.5, 5.0  # between two looks at the store, with a terminal and without
 FRAME_LINES, MIN_LINES = 4, 3  # title, head and margins of the table, and rows that are always shown
 
 #: The metric in the progress table and its factor, by kind of run.
-TELLING = {"classify": ("test_accuracy", 100.0), "image": ("local_psnr", 1.0), "detect": ("cell_auroc", 1.0)}
+METRICS = {"classify": ("test_accuracy", 100.0), "image": ("local_psnr", 1.0), "detect": ("cell_auroc", 1.0)}
 
 
 @dataclass
@@ -49,21 +49,21 @@ def state(store: Store, jobs: Sequence[Job]) -> Lines:
             line.failed += key in failed
             if key in results:
                 line.done += 1
-                name, factor = TELLING.get(config["kind"], ("", 1.0))
+                name, factor = METRICS.get(config["kind"], ("", 1.0))
                 if results[key].get(name) is not None:
                     line.values.append(factor * results[key][name])
     return lines
 
 
 def progress(
-    store: Store, jobs: Sequence[Job], say: Callable[[str], None] | None = print
+    store: Store, jobs: Sequence[Job], echo: Callable[[str], None] | None = print
 ) -> AbstractContextManager[None]:
     """While the body runs, show the state of some jobs: a live table on a terminal, else a line now and then.
 
     Args:
         store: the store; it is read through a separate connection.
         jobs: the planned runs.
-        say: called with a line of text if there is no terminal; ``None`` for none. (default: ``print``)
+        echo: called with a line of text if there is no terminal; ``None`` for none. (default: ``print``)
     """
 
     def watch(done: threading.Event) -> None:
@@ -79,16 +79,16 @@ def progress(
                 ended = done.wait(LIVE_SECONDS if live else PRINTED_SECONDS)  # one more look after the end
                 lines = state(own, jobs)
                 counts.append(sum(line.done for line in lines.values()))
-                words = in_words(lines, time.monotonic() - began, counts[-1] - counts[0])
+                words = status_text(lines, time.monotonic() - began, counts[-1] - counts[0])
                 if live:
                     live.update(table(lines, words, console.height - FRAME_LINES), refresh=True)
-                elif say is not None and counts[-2:-1] != counts[-1:]:
-                    say(words)
+                elif echo is not None and counts[-2:-1] != counts[-1:]:
+                    echo(words)
 
-    return beside(watch) if jobs and say is not None else nullcontext()
+    return in_background(watch) if jobs and echo is not None else nullcontext()
 
 
-def in_words(lines: Lines, seconds: float, fresh: int) -> str:
+def status_text(lines: Lines, seconds: float, fresh: int) -> str:
     """The progress in words; the remaining time is estimated from the ``fresh`` runs, those finished meanwhile."""
     done, total, failed = (sum(getattr(line, what) for line in lines.values()) for what in ("done", "total", "failed"))
     left = f", about {seconds * (total - done) / fresh:.0f} s left" if fresh else ""

@@ -19,9 +19,9 @@ from magnet.experiments.store.versions import RESULT_VERSIONS, complete, result_
 from magnet.files import complete_or_absent
 
 #: A claim whose owner has not been heard of for this many seconds may be taken over.
-PATIENCE = 90.0
+CLAIM_SECONDS = 90.0
 #: Seconds that a busy database is waited for, and between two attempts.
-BUSY, RETRY = 60, 0.05
+BUSY_SECONDS, RETRY_SECONDS = 60, 0.05
 
 #: The columns of the table of runs.
 COLUMNS = [
@@ -94,7 +94,7 @@ class Store:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
             where = f"{self.path.resolve().as_uri()}?mode={'ro' if read_only else 'rwc'}"
             self._connection = sqlite3.connect(
-                where, uri=True, timeout=BUSY, isolation_level=None, check_same_thread=False
+                where, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
             self._check()
             if not read_only:
@@ -114,7 +114,7 @@ class Store:
 
     def _prepare(self) -> None:
         """Make the tables. Changing the journal does not wait for other processes that do so: it is retried."""
-        patience = time.monotonic() + BUSY
+        deadline = time.monotonic() + BUSY_SECONDS
         while True:
             try:
                 self._connection.execute("PRAGMA journal_mode=WAL")
@@ -122,9 +122,9 @@ class Store:
                 self._connection.executescript(_SCHEMA)
                 return
             except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > patience:
+                if "locked" not in str(error) or time.monotonic() > deadline:
                     raise
-                time.sleep(RETRY)
+                time.sleep(RETRY_SECONDS)
 
     def __enter__(self) -> Store:
         return self
@@ -225,7 +225,7 @@ class Store:
         rows = self._connection.execute(
             "SELECT * FROM runs ORDER BY kind, dataset, corruption, method, seed, config, finished_at"
         ).fetchall()
-        rows = [_short(dict(zip(COLUMNS, row, strict=True))) for row in rows if keys is None or row[0] in keys]
+        rows = [_exported(dict(zip(COLUMNS, row, strict=True))) for row in rows if keys is None or row[0] in keys]
         with complete_or_absent(Path(path)) as part, part.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file, lineterminator="\n").writerows([COLUMNS, *rows])
         return len(rows)
@@ -239,7 +239,7 @@ class Store:
             if names != COLUMNS:
                 raise ValueError(f"{path} has columns {names}; an exported store has {COLUMNS}")
             # an empty field was NULL: no column holds empty text but the method of a dataset's statistics
-            rows = [_long(dict(zip(names, (value or None for value in line), strict=True))) for line in reader]
+            rows = [_restored(dict(zip(names, (value or None for value in line), strict=True))) for line in reader]
         places = ",".join("?" * len(COLUMNS))
         with self._transaction():
             self._connection.executemany(f"INSERT OR IGNORE INTO runs VALUES ({places})", rows)
@@ -260,14 +260,14 @@ class Store:
 _REPEATED = ("seconds", "device", "dataset", "corruption", "method", "seed", "config", "version")
 
 
-def _short(row: dict[str, Any]) -> list[Any]:
+def _exported(row: dict[str, Any]) -> list[Any]:
     """The columns of a run as they are exported."""
     result = {name: value for name, value in json.loads(row["result"]).items() if name not in _REPEATED}
     short = {"result": json.dumps(_rounded(result), separators=(",", ":")), "seconds": _rounded(row["seconds"])}
     return list({**row, **short}.values())
 
 
-def _long(row: dict[str, Any]) -> list[Any]:
+def _restored(row: dict[str, Any]) -> list[Any]:
     """The columns of a run from those exported."""
     back = {"seconds": None if row["seconds"] is None else float(row["seconds"]), "device": row["device"]}
     result = json.loads(row["result"]) | {name: value for name, value in back.items() if value is not None}
@@ -289,7 +289,7 @@ def _now() -> str:
 
 def _alive(host: str, process: int, heard_at: float, now: float) -> bool:
     """Whether the owner of a claim still works on it."""
-    if now - heard_at > PATIENCE:
+    if now - heard_at > CLAIM_SECONDS:
         return False
     if host != socket.gethostname():
         return True
