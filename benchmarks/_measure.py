@@ -29,7 +29,7 @@ class PeakMemory:
     """Most memory taken above what there was at the start, as the kernel counts it: nothing runs beside the work."""
 
     def __enter__(self) -> PeakMemory:
-        from magnet.arrays import return_freed_memory
+        from magnet.freed_memory import return_freed_memory
 
         return_freed_memory()  # what the run before has freed would otherwise be used again unseen
         Path("/proc/self/clear_refs").write_text("5")  # the peak begins at what is held now

@@ -7,12 +7,10 @@ that it was given. torch is imported only when a tensor is created, so that tabl
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
@@ -27,19 +25,9 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
-# Dense rows are read in pieces of this many cells, so that temporaries stay small.
-CELLS_PER_BLOCK = 1 << 22
+CELLS_PER_BLOCK = 1 << 22  # dense rows are read in pieces of this many cells, so that temporaries stay small
 
-# Parameters of glibc's mallopt, and the size beyond which each array gets new memory (its own upper limit).
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
-MAPPED_BYTES = 32 << 20
-PAGE = 4096  # bytes by which an array may exceed its size
-TEMPORARIES = 16  # freed arrays that are kept: an operation has about a dozen
-RETURNED_BYTES = 1 << 20
-HEAP_BYTES = 128 << 10  # below this size glibc never maps an array by itself
-# Blocks of columns are at most about a twelfth of the features: what is above this part of them is a whole matrix.
-BLOCK_SHARE = 8
-MAX_INT = (1 << 31) - 1
+MAX_INT = (1 << 31) - 1  # the largest 32-bit index
 
 
 def to_scipy(x: Any) -> sp.csr_matrix:
@@ -183,61 +171,3 @@ def _nonzeros(x: Any) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
     for start in range(0, x.shape[0], step):
         piece = matrix[start : start + step].tocoo()
         yield (piece.row.astype(np.int64) + start) * columns + piece.col, piece.data
-
-
-def return_freed_memory() -> None:
-    """Return the memory of deleted arrays to the system: glibc keeps blocks below 32 MB, which add up to hundreds of MB
-    after work on a large table. No effect on other systems."""
-    _glibc("malloc_trim", 0)
-
-
-@contextmanager
-def reuse_freed_memory(size: int, smallest: int = MAPPED_BYTES) -> Iterator[None]:
-    """Keep the memory of deleted arrays of up to ``size`` bytes for the next ones, as long as the block runs.
-
-    glibc asks the system for new memory for each array beyond 32 MB, and the system clears every page: that takes five
-    times as long as adding two such arrays. Of smaller ones it keeps two. No effect on other systems.
-
-    Args:
-        size: of the largest arrays.
-        smallest: no effect if they are smaller. (default: 32 MB)
-    """
-    if size <= smallest:
-        yield
-        return
-    with _mapping_beyond(max(size + PAGE, MAPPED_BYTES), kept=TEMPORARIES * size):
-        yield
-
-
-@contextmanager
-def return_memory_at_once(features: int) -> Iterator[None]:
-    """Return the memory of deleted arrays at once, as long as the block runs, if they are larger than blocks of columns
-    of ``features`` bytes, and than 1 MB. No effect on other systems than glibc's.
-
-    Less memory, but the system clears every page of the next array. (Detection, 18 333 x 425 cells of Coauthor-CS: 23 s
-    of CPU time and 217 MB if blocks are returned, too, 14 s and 280 MB if they are used again.)
-    """
-    size = max(RETURNED_BYTES, features // BLOCK_SHARE)
-    with _mapping_beyond(size, kept=size):
-        yield
-
-
-@contextmanager
-def _mapping_beyond(size: int, kept: int) -> Iterator[None]:
-    """Let glibc map arrays of more than ``size`` bytes, and keep ``kept`` freed bytes at the end of its heap."""
-    _glibc("mallopt", M_MMAP_THRESHOLD, min(size, MAX_INT))
-    _glibc("mallopt", M_TRIM_THRESHOLD, min(kept, MAX_INT))
-    try:
-        yield
-    finally:
-        _glibc("mallopt", M_MMAP_THRESHOLD, MAPPED_BYTES)
-        _glibc("mallopt", M_TRIM_THRESHOLD, 2 * MAPPED_BYTES)
-        return_freed_memory()
-
-
-def _glibc(function: str, *arguments: int) -> None:
-    """Call a function of the C library where it is glibc."""
-    if sys.platform == "linux":
-        found = getattr(ctypes.CDLL(None), function, None)
-        if found is not None:
-            found(*arguments)

@@ -18,12 +18,13 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from magnet import detection
-from magnet.arrays import dense_x, return_freed_memory, return_memory_at_once
+from magnet.arrays import dense_x
 from magnet.checks import at_least, device_exists, one_of, whole
 from magnet.datasets.npz import save_arrays
 from magnet.detection.data.scratch import row_ranges
 from magnet.features import check_features, fingerprint
 from magnet.files import OtherContent, damaged
+from magnet.freed_memory import return_freed_memory, return_memory_at_once
 from magnet.graph import Graph
 from magnet.nn import voting
 from magnet.nn.committee import Committee

@@ -8,7 +8,6 @@ from math import isnan
 import torch
 from torch import Tensor
 
-from magnet.arrays import return_freed_memory
 from magnet.detection.base import Detector
 from magnet.detection.cells.bursts import BurstModel
 from magnet.detection.cells.cell import CellModel
@@ -19,6 +18,7 @@ from magnet.detection.rows.gate import Gate, expected_recall
 from magnet.detection.rows.judgment import context_weights, judge_rows
 from magnet.detection.thresholds import finite_log_odds
 from magnet.detection.verdict import JudgedCells, Verdict, either
+from magnet.freed_memory import return_freed_memory
 
 MAX_CELL_EVIDENCE = 30.0  # log odds of wrong cells in a row that break ties: beyond, all are certain
 

@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from magnet.arrays import return_freed_memory
 from magnet.checks import device_exists, thresholds, whole
 from magnet.cluster import connected
 from magnet.detection.data.columns import Column
@@ -23,6 +22,7 @@ from magnet.detection.data.scales import Scales
 from magnet.detection.rows.gate import Gate
 from magnet.detection.thresholds import FlagRule, Reference
 from magnet.detection.verdict import Verdict
+from magnet.freed_memory import return_freed_memory
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data

@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from magnet.arrays import csr_tensor, is_sparse, return_freed_memory, return_memory_at_once, to_scipy
+from magnet.arrays import csr_tensor, is_sparse, to_scipy
+from magnet.freed_memory import return_freed_memory, return_memory_at_once
 from magnet.nn.features import principal, stays_sparse
 from magnet.nn.members import SCALINGS, SIDE_BY_SIDE, TRAINING, Member, Problem, Recipe, single
 from magnet.nn.memory import NotEnoughMemory, available

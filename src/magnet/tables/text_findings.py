@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from magnet.arrays import HEAP_BYTES, return_freed_memory, reuse_freed_memory
+from magnet.freed_memory import HEAP_BYTES, return_freed_memory, reuse_freed_memory
 from magnet.tables.findings import CellFinding, TableVerdict
 from magnet.tables.posterior import Decision, judge_table
 from magnet.tables.table import Table

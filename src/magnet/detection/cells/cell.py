@@ -9,7 +9,6 @@ from functools import cached_property, partial
 import torch
 from torch import Tensor
 
-from magnet.arrays import return_freed_memory
 from magnet.detection.base import Detector, track
 from magnet.detection.cells.context_model import ContextModel
 from magnet.detection.cells.linear_pool import log_ratio_of_words
@@ -19,6 +18,7 @@ from magnet.detection.data.dataset import DetectionData
 from magnet.detection.data.scratch import cached_rows, over_cached_rows, row_ranges
 from magnet.detection.options import CELLS, DATA, MIN_PROBABILITY, ROWS
 from magnet.detection.verdict import JudgedCells, Verdict
+from magnet.freed_memory import return_freed_memory
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from magnet.arrays import csr_tensor, reuse_freed_memory
+from magnet.arrays import csr_tensor
 from magnet.cluster import results_in_order
 from magnet.detection.data.columns import Column
 from magnet.detection.data.edges import rows_of_product, sparse_product
@@ -24,6 +24,7 @@ from magnet.detection.data.scales import Scales, asinh_units, nan_median, robust
 from magnet.detection.data.scratch import over_cached_rows, row_ranges, scratch
 from magnet.detection.data.sparse_rows import columns_of, row_pieces
 from magnet.detection.options import DATA
+from magnet.freed_memory import reuse_freed_memory
 from magnet.graph import Graph
 from magnet.threads import threads_for
 

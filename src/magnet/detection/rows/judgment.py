@@ -14,7 +14,6 @@ from scipy.special import expit
 from scipy.stats import norm
 from torch import Tensor
 
-from magnet.arrays import return_freed_memory
 from magnet.detection.base import track
 from magnet.detection.data.dataset import DetectionData
 from magnet.detection.data.row_vectors import duplicate_counts, low_rank_rows, unit_rows
@@ -26,6 +25,7 @@ from magnet.detection.rows.logistic import CrossFit
 from magnet.detection.rows.other_places import compare_with_other_places
 from magnet.detection.rows.pair_features import PairFeatures, permuted_pairs, permuted_partners
 from magnet.detection.thresholds import empirical_bayes_share, log_odds
+from magnet.freed_memory import return_freed_memory
 
 BoolArray = NDArray[np.bool_]
 

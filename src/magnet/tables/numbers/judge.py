@@ -10,8 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from magnet.arrays import Floats, Ints, return_freed_memory
+from magnet.arrays import Floats, Ints
 from magnet.cluster import results_in_order
+from magnet.freed_memory import return_freed_memory
 from magnet.tables.numbers.columns import LEAST_STEPS, ColumnVerdict, NumberColumn
 from magnet.tables.numbers.context import CUT, Category, Context
 from magnet.tables.numbers.errors import FACTORS, FAR, ROUNDING, WrongDensity, is_slip, kind_shares, wrong_density
