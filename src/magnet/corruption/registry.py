@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch_geometric.data import Data
 
@@ -25,17 +25,25 @@ from magnet.files import cache_folder
 # Ours (not swept), as the paper corrupts whole rows: most cells of a row stay right.
 NODE_SHARE, CELL_RATIO, OUTLIER_RATIO = 0.3, 0.02, 0.05
 
-# name: (function, fixed options, options that may be given)
-KINDS: dict[str, tuple[Callable[..., Corruption], dict[str, Any], tuple[str, ...]]] = {
-    "inject-far": (inject_attributes, {"select": "farthest"}, ("ratio", "candidates", "replace", "broken")),
-    "inject-random": (inject_attributes, {"select": "random"}, ("ratio", "replace", "broken")),
-    "meta": (meta_attack, {"strategy": "meta"}, ("budget", "flips_per_step", "per_row", "device", "progress")),
-    "meta-control": (meta_attack, {"strategy": "random"}, ("budget", "device", "progress")),
-    "cells-flip": (corrupt_cells, {"kind": "flip"}, ("ratio", "node_share")),
-    "cells-outlier": (corrupt_cells, {"kind": "outlier"}, ("ratio", "node_share", "scale")),
-    "cells-swap": (corrupt_cells, {"kind": "swap"}, ("ratio", "node_share")),
-    "cells-gaussian": (corrupt_cells, {"kind": "gaussian"}, ("ratio", "node_share", "scale")),
-    "patches": (corrupt_patches, {}, ("patches", "sigma")),
+
+class Kind(NamedTuple):
+    """A corruption: its function, the options that make it this one, and the options that may be given."""
+
+    function: Callable[..., Corruption]
+    fixed: dict[str, Any]
+    options: tuple[str, ...]
+
+
+KINDS: dict[str, Kind] = {
+    "inject-far": Kind(inject_attributes, {"select": "farthest"}, ("ratio", "candidates", "replace", "broken")),
+    "inject-random": Kind(inject_attributes, {"select": "random"}, ("ratio", "replace", "broken")),
+    "meta": Kind(meta_attack, {"strategy": "meta"}, ("budget", "flips_per_step", "per_row", "device", "progress")),
+    "meta-control": Kind(meta_attack, {"strategy": "random"}, ("budget", "device", "progress")),
+    "cells-flip": Kind(corrupt_cells, {"kind": "flip"}, ("ratio", "node_share")),
+    "cells-outlier": Kind(corrupt_cells, {"kind": "outlier"}, ("ratio", "node_share", "scale")),
+    "cells-swap": Kind(corrupt_cells, {"kind": "swap"}, ("ratio", "node_share")),
+    "cells-gaussian": Kind(corrupt_cells, {"kind": "gaussian"}, ("ratio", "node_share", "scale")),
+    "patches": Kind(corrupt_patches, {}, ("patches", "sigma")),
 }
 
 
@@ -58,9 +66,8 @@ def corrupt(data: Data, kind: str, seed: int = 0, **options: Any) -> Corruption:
         0.3
     """
     check_options(kind, options)
-    function, fixed, _ = KINDS[kind]
     set_options = {key: value for key, value in options.items() if value is not None}
-    return function(data, **fixed, **(_defaults(data, kind) | set_options), seed=seed)
+    return KINDS[kind].function(data, **KINDS[kind].fixed, **(_defaults(data, kind) | set_options), seed=seed)
 
 
 def corrupt_once(
@@ -96,7 +103,7 @@ def check_options(kind: str, options: dict[str, Any]) -> tuple[str, ...]:
     """The options that a corruption takes, after a check that it exists and takes those that are given."""
     if kind not in KINDS:
         raise unknown("corruption", kind, KINDS)
-    allowed = KINDS[kind][2]
+    allowed = KINDS[kind].options
     for key, value in options.items():
         if value is not None and key not in allowed:
             raise ValueError(f"{kind} has no option {key!r}; it has {', '.join(allowed)}")
