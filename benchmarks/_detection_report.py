@@ -8,6 +8,7 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 import pandas as pd
+from _pages import header, made_by
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
@@ -47,15 +48,14 @@ def as_markdown(frame: pd.DataFrame, oracle: pd.DataFrame | None) -> str:
         "Cells or rows with a probability in this range, over all cases above: number, mean",
         "probability, and the share that was truly wrong.",
         "",
-        "| detector | level | range | count | mean probability | wrong in truth |",
-        "|---|---|---|---|---|---|",
+        *header("detector", "level", "range", "count", "mean probability", "wrong in truth"),
     ]
     for r in curve.to_dict("records"):
         lines.append(
             f"| {r['detector']} | {r['level']} | {r['low']:.1f}-{r['low'] + 0.1:.1f} | {int(r['count'])} | "
             f"{r['probability']:.3f} | {r['truth']:.3f} |"
         )
-    return "\n".join([*lines, "", "Made by:", "", *(f"    {c}" for c in frame["command"].unique()), ""])
+    return "\n".join([*lines, *made_by(frame["command"].unique())])
 
 
 def _former(frame: pd.DataFrame) -> list[str]:
@@ -88,8 +88,10 @@ def _summary(mean: pd.DataFrame) -> list[str]:
     lines = [
         "`auto`, rows: node AUROC; cells: average precision over all cells; clean data: share of the rows flagged.",
         "",
-        "| dataset | rows: random 0.5 | far 0.5 | cells: flips | outliers | attack | capped attack | clean: flagged |",
-        "|---|---|---|---|---|---|---|---|",
+        *header(
+            *("dataset", "rows: random 0.5", "far 0.5"),
+            *("cells: flips", "outliers", "attack", "capped attack", "clean: flagged"),
+        ),
     ]
     for name in dict.fromkeys(mean["dataset"]):
         values = [auto[key].get((name, case), np.nan) for case, key in columns.values()]
@@ -140,8 +142,7 @@ def _ceiling(mean: pd.DataFrame, oracle: pd.DataFrame | None) -> list[str]:
         "neighbors and with the words of its node's class, and was trained on the clean graph; with copies, it also",
         "uses the true share of replaced rows among those that occur once, twice and more often.",
         "",
-        "| dataset | auto | oracle | oracle with copies |",
-        "|---|---|---|---|",
+        *header("dataset", "auto", "oracle", "oracle with copies"),
     ]
     for name, row in best[["context and class", "with copies"]].dropna().iterrows():
         own = auto["node_auroc"].get((name, "random 0.5"), np.nan)
@@ -152,8 +153,10 @@ def _ceiling(mean: pd.DataFrame, oracle: pd.DataFrame | None) -> list[str]:
         "unlike `auto` it does not combine the cells of a row. Where the odds against a flipped cell are close",
         "to one, as on Amazon-Computers, whose rows contain a third of all words, this model cannot find flips.",
         "",
-        "| dataset | auto | oracle, all cells | oracle, cells of touched rows | median odds against a flipped cell |",
-        "|---|---|---|---|---|",
+        *header(
+            *("dataset", "auto", "oracle, all cells", "oracle, cells of touched rows"),
+            "median odds against a flipped cell",
+        ),
     ]
     for name, row in best[["all cells", "cells of touched rows", "median odds"]].dropna().iterrows():
         own = auto["cell_auprc"].get((name, "flips 30 % x 2 %"), np.nan)
@@ -165,9 +168,10 @@ def _case(case: str, part: pd.DataFrame, measured: pd.DataFrame) -> list[str]:
     lines = [
         f"**{case}**",
         "",
-        "| detector | node AUROC | node AUPRC | cell AUROC | cell AUPRC | rows: precision / recall "
-        "| cells: precision / recall | flagged rows | flagged cells | share | s | seeds |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|",
+        *header(
+            *("detector", "node AUROC", "node AUPRC", "cell AUROC", "cell AUPRC", "rows: precision / recall"),
+            *("cells: precision / recall", "flagged rows", "flagged cells", "share", "s", "seeds"),
+        ),
     ]
     for r in part.to_dict("records"):
         areas = " | ".join(number(r[k]) for k in AREAS)

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _pages import header
 
 from magnet.tables.options import DEFAULT, TableOptions
 
@@ -234,9 +235,10 @@ def _report(
     lines = [
         f"### Search from {title}",
         "",
-        "| family left out | setting | F1 | repair P | repair F1 | lowest repair P | clean: listed / changed per 1000, "
-        "mean | clean, worst file |",
-        "|---|---|---|---|---|---|---|---|",
+        *header(
+            *("family left out", "setting", "F1", "repair P", "repair F1", "lowest repair P"),
+            *("clean: listed / changed per 1000, mean", "clean, worst file"),
+        ),
     ]
     for family in families:
         rows = {"shipped": (), "chosen without it": chosen[family]} | ({"the start": start} if start else {})

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import torch
+
+CPU = torch.device("cpu")
 
 
 def in_own_process(script: str, *arguments: object, environment: Mapping[str, str] | None = None) -> Any:
@@ -29,21 +31,23 @@ class PeakMemory:
     """Most memory taken above what there was at the start, as the kernel counts it: nothing runs beside the work."""
 
     def __enter__(self) -> PeakMemory:
+        from magnet.experiments.protocol.measure import peak_memory, reset_peak_memory
         from magnet.freed_memory import return_freed_memory
 
         return_freed_memory()  # what the run before has freed would otherwise be used again unseen
-        Path("/proc/self/clear_refs").write_text("5")  # the peak begins at what is held now
-        self.base, self.peak = _peak_memory(), 0
+        reset_peak_memory(CPU)
+        self.base, self.peak = peak_memory(CPU), 0
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.peak = _peak_memory() - self.base
+        from magnet.experiments.protocol.measure import peak_memory
+
+        self.peak = peak_memory(CPU) - self.base
 
 
-def _peak_memory() -> int:
-    """The high-water mark of the memory of this process, in bytes."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) * 1024
+def highest_memory() -> float:
+    """The most memory that this process has had, in bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
 
 
 def with_replaced_rows(dataset: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import shlex
+import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,12 @@ def command() -> str:
 def made_by(commands: Iterable[str]) -> list[str]:
     """The last lines of a page."""
     return ["", "Made by:", "", *(f"    {line}" for line in commands), ""]
+
+
+def commit() -> str:
+    """The commit of the code that is measured."""
+    head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+    return head.stdout.strip()
 
 
 def cores() -> str:
@@ -74,7 +81,7 @@ class Summary:
         runs = pd.read_csv(path)
         columns = self.only or tuple(runs[self.columns].unique())
         cells = runs.groupby([self.rows, self.columns], sort=False)[self.value]
-        lines = [f"| {self.rows} | {' | '.join(columns)} |", "|" + "---|" * (len(columns) + 1)]
+        lines = header(self.rows, *columns)
         for row in runs[self.rows].unique():
             cells_of_row = [
                 cells.get_group((row, name)).dropna() if (row, name) in cells.groups else () for name in columns

@@ -27,6 +27,7 @@ import numpy as np
 import pandas as pd
 import torch
 from _mixed_table import mixed_table
+from _pages import header
 from torch_geometric.data import Data
 from torch_geometric.transforms import NormalizeFeatures
 
@@ -239,7 +240,7 @@ def as_markdown(lines: list[dict[str, Any]]) -> str:
         "The most influential ones:",
         "",
     ]
-    head = ["| constant | node AUROC | cell AUPRC | share of rows flagged |", "|---|---|---|---|"]
+    head = header("constant", "node AUROC", "cell AUPRC", "share of rows flagged")
 
     def shown(row: pd.Series, metric: str) -> str:
         return "0" if row[metric] == 0 else f"{row[metric]:+.4f} {row[f'{metric} where']}"
@@ -265,7 +266,7 @@ def as_markdown(lines: list[dict[str, Any]]) -> str:
         "## Cases",
         "",
     ]
-    text += ["| case | node AUROC | cell AUPRC | rows flagged | CPU seconds |", "|---|---|---|---|---|"]
+    text += header("case", "node AUROC", "cell AUPRC", "rows flagged", "CPU seconds")
     for name, line in usual.items():
         cells = ("-" if math.isnan(line[m]) else f"{line[m]:.4f}" for m in METRICS)
         text.append(f"| {name} | {' | '.join(cells)} | {line['seconds']:.1f} |")

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from itertools import product
@@ -25,7 +24,7 @@ import pandas as pd
 import torch
 from _detection_report import as_markdown, draw_reliability, reliability_curves
 from _mixed_table import mixed_table
-from _pages import command, cores
+from _pages import command, commit, cores
 
 from magnet import corruption, datasets, detection
 from magnet.experiments.store.versions import RESULT_VERSIONS
@@ -152,8 +151,7 @@ def main() -> None:
     paths = [folder / "detection.csv" for folder in (options.output, *options.merge)]
     done = newest([row for path in paths if path.is_file() for row in read(path)])
     finished = {(r["dataset"], r["corruption"], r["seed"], r["detector"]) for r in done}
-    head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
-    code = head.stdout.strip()
+    code = commit()
     machine = torch.cuda.get_device_name() if options.device == "cuda" else cores()
     work = []
     for seed in range(options.first_seed, options.first_seed + options.seeds):

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import tempfile
 import time
@@ -19,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from _measure import in_own_process
+from _measure import highest_memory, in_own_process
 from _mixed_table import mixed_table
-from _pages import command, cores, header, made_by, save
+from _pages import command, commit, cores, header, made_by, save
 from torch_geometric.data import Data
 
 from magnet import corruption, datasets, detection
@@ -50,14 +49,10 @@ def load(name: str) -> tuple[Data, list[detection.Column] | None]:
     return corruption.inject_attributes(graph, ratio=0.2, candidates=1, select="random", seed=0).data, None
 
 
-def peak() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-
-
 def measure(name: str, detector: str) -> dict[str, Any]:
     data, columns = load(name)
     detection.make(detector).fit(datasets.synthetic(500, 40, seed=0))  # compiles what is not in Numba's cache yet
-    before = peak()
+    before = highest_memory() / 2**30
     start = time.perf_counter()
     fitted = detection.make(detector).fit(data, columns)
     seconds = time.perf_counter() - start
@@ -69,7 +64,7 @@ def measure(name: str, detector: str) -> dict[str, Any]:
         "seconds": seconds,
         "with_flags": time.perf_counter() - start,
         "before": before,
-        "peak": peak(),
+        "peak": highest_memory() / 2**30,
         "flagged": flagged,
     }
 
@@ -97,11 +92,10 @@ def main() -> None:
     if options.one:
         print(json.dumps(measure(*options.one.split("/"))))
         return
-    head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     lines = [
         "# Detection on large graphs",
         "",
-        f"{options.threads} threads on {cores()}, commit {head}. Seconds of",
+        f"{options.threads} threads on {cores()}, commit {commit()}. Seconds of",
         "`fit` / of `fit` and the flags of all rows and cells. Memory: peak of the process / before `fit`.",
         "",
         *header(

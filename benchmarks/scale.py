@@ -17,13 +17,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import time
 from pathlib import Path
 from typing import Any
 
 import _pages
-from _measure import in_own_process
+from _measure import highest_memory, in_own_process
 from _pages import command, header
 
 FEATURES, DEGREE = 32, 10.0
@@ -38,11 +37,6 @@ MACHINES = (("r7i.24xlarge", 768, 96, 6.35), ("r7i.48xlarge", 1536, 192, 12.70),
 BYTES_PER_EDGE = 100
 
 Row = dict[str, Any]
-
-
-def peak() -> float:
-    """The most memory that this process has had, in bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
 
 
 def measure(stage: str, nodes: int) -> Row:
@@ -70,7 +64,14 @@ def measure(stage: str, nodes: int) -> Row:
     flagged = run(bad)
     seconds = time.perf_counter() - began
     edges = bad.data.num_edges // 2
-    return {"nodes": nodes, "edges": edges, "stage": stage, "seconds": seconds, "peak": peak(), "flagged": flagged}
+    return {
+        "nodes": nodes,
+        "edges": edges,
+        "stage": stage,
+        "seconds": seconds,
+        "peak": highest_memory(),
+        "flagged": flagged,
+    }
 
 
 def table(rows: list[Row]) -> list[str]:
@@ -103,10 +104,7 @@ def papers(rows: list[Row], threads: int) -> list[str]:
             f"({each:.0f} bytes for each node and feature), from {row['nodes']} nodes above"
         )
     lines = [f"ogbn-papers100M ({nodes} nodes, {edges} edges, {features} features):", "", *lines, ""]
-    lines += [
-        "| machine | memory | cores | stage | fits in memory | hours | dollars |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    lines += header("machine", "memory", "cores", "stage", "fits in memory", "hours", "dollars")
     for machine, size, cores, price in MACHINES:
         for stage, name in STAGES.items():
             took = hours[stage] * (threads / cores if stage == "recover" else 1.0)

@@ -28,6 +28,7 @@ from _left_out import leave_one_family_out
 from _made_up import FAMILIES
 from _made_up_mixed import MIXED
 from _made_up_more import MORE
+from _pages import header
 
 from magnet.tables.options import DEFAULT, TableOptions
 from magnet.tables.posterior import judge_table
@@ -71,9 +72,9 @@ Results = dict[str, dict[str, dict[str, Score]]]  # by part of the report, metho
 def read_texts(path: Path) -> Columns:
     """A CSV file as texts; repeated headers get a number."""
     with path.open(encoding="utf-8-sig", newline="") as file:
-        header, *rows = csv.reader(file)
+        titles, *rows = csv.reader(file)
     names: list[str] = []
-    for name in header:
+    for name in titles:
         names.append(name if name not in names else f"{name}.{len(names)}")
     return {name: [row[j] if j < len(row) else "" for row in rows] for j, name in enumerate(names)}
 
@@ -255,9 +256,9 @@ def injected_tables(names: list[str], rate: float) -> Iterator[tuple[str, Column
                 yield f"{kind}-{table}", dirty, head
 
 
-HEADER = (
-    "| table | errors | P | R | F1 | repair P | repair R | repair F1 | right cells changed "
-    "| clean: listed / changed per 1000 | s |"
+HEADER = header(
+    *("table", "errors", "P", "R", "F1", "repair P", "repair R", "repair F1", "right cells changed"),
+    *("clean: listed / changed per 1000", "s"),
 )
 
 
@@ -270,7 +271,7 @@ def row_of(name: str, s: Score) -> str:
 
 
 def table_of(scores: Mapping[str, Score]) -> list[str]:
-    return [HEADER, "|" + "---|" * (HEADER.count("|") - 1), *(row_of(n, s) for n, s in scores.items())]
+    return [*HEADER, *(row_of(n, s) for n, s in scores.items())]
 
 
 def mean_of(scores: list[Score]) -> Score:
@@ -373,7 +374,7 @@ def summary(results: Results) -> list[str]:
         "repair F1",
         "clean, worst: listed / changed",
     ]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    lines = header(*head)
     for title, methods in results.items():
         groups: dict[str, list[str]] = defaultdict(list)
         for name in methods.get("magnet", {}):
