@@ -133,7 +133,7 @@ def test_code_blocks_run(page: Path, workplace: Path) -> None:
 
 def test_the_readme_is_short_and_says_how_to_start() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert len(text.split()) <= 910  # about 900
+    assert len(text.split()) <= 900
     assert "make demo" in text
     assert "make test" in text
 
