@@ -73,7 +73,7 @@ def repair_candidates(
         ['as it is', 'feature propagation', 'propagation 3', 'framelet 1']
     """
 
-    def framelet(strength: float, at: slice = slice(None)) -> Tensor:
+    def framelet(strength: float, at: slice) -> Tensor:
         return recover(
             x[:, at],
             soft_trust[:, at],
@@ -87,7 +87,7 @@ def repair_candidates(
             history=False,
         ).x
 
-    def smoothed(lam: float, at: slice = slice(None)) -> Tensor:
+    def smoothed(lam: float, at: slice) -> Tensor:
         return propagate(x[:, at], soft_trust[:, at].square(), graph, lam=lam).x
 
     def in_ranges(repair: Callable[[slice], Tensor], width: int | None) -> Tensor:
