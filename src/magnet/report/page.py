@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from magnet.files import complete_or_absent
+from magnet.files import write_text
 from magnet.report.payload import payload
 from magnet.tables.review import CleaningRecord
 
@@ -24,9 +24,7 @@ def write_report(record: CleaningRecord, path: Path, run: dict[str, Any] | None 
         run: metadata for the page: ``title``, ``command``, ``nodes``, ``sha256``, ``encoding``.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = render(payload(record, run))
-    with complete_or_absent(path) as part:
-        part.write_text(text, encoding="utf-8", newline="\n")
+    write_text(path, render(payload(record, run)))
     return path
 
 
