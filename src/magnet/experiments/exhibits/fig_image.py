@@ -73,7 +73,9 @@ def _cell(results: Results, method: str, numbers: list[int], patches: str, quant
     column = f"{quantity.removesuffix('_psnr')}, {PATCHES[patches]}"
     paper = printed("fig-image", quantity, method=method) if patches == "true" else None
     summary = results.summary(configs, quantity)
-    return Cell(METHODS[method][0], column, summary, paper, len(configs), facts={"patches": patches, "method": method})
+    return Cell(
+        METHODS[method].title, column, summary, paper, len(configs), facts={"patches": patches, "method": method}
+    )
 
 
 def _wins(results: Results, numbers: list[int], methods: list[str]) -> str:
@@ -87,7 +89,7 @@ def _wins(results: Results, numbers: list[int], methods: list[str]) -> str:
             local, whole = (sum(a[q] > b[q] for a, b in both) for q in ("local_psnr", "global_psnr"))
             interval = "" if gain.runs < 2 else f" [{gain.low:+.2f}, {gain.high:+.2f}]"
             lines.append(
-                f"- {METHODS[rival][0]}: locally {gain.mean:+.2f}{interval} dB, above it on {local} (locally) and "
+                f"- {METHODS[rival].title}: locally {gain.mean:+.2f}{interval} dB, above it on {local} (locally) and "
                 f"{whole} (globally) of {len(both)} images"
             )
     return "\n".join(["The pixel graph against the others, pairwise, patches given:", "", *lines]) if lines else ""
@@ -103,7 +105,7 @@ def _patches_found(results: Results, numbers: list[int]) -> str:
 
 def _draw(path: Path, methods: list[str]) -> None:
     truth, noisy, wrong = noisy_picture(SHOWN, SHOWN)
-    pictures = {METHODS[method][0]: METHODS[method][1](noisy, wrong) for method in methods}
+    pictures = {METHODS[method].title: METHODS[method].repair(noisy, wrong) for method in methods}
     pictures = {"true": truth, **pictures}
     corners = np.argwhere(wrong[::PATCH, ::PATCH]) * PATCH
     # the patch with most to lose

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.ndimage as nd
@@ -242,14 +242,21 @@ def biharmonic(picture: Picture, wrong: Wrong) -> Picture:
     return np.asarray(inpaint_biharmonic(picture, wrong)) if wrong.any() else picture
 
 
-METHODS: dict[str, tuple[str, Repair]] = {
-    "noisy": ("noisy", lambda picture, wrong: picture),
-    "bm3d": ("BM3D", bm3d),
-    "bm3d-inside": ("BM3D inside the patches", bm3d_inside),
-    "biharmonic": ("biharmonic inpainting", biharmonic),
-    "fp": ("Feature Propagation, patch graph", feature_propagation),
-    "magnet-patch": ("MAGnet, patch graph", patch_framelets),
-    "magnet-pixel": ("MAGnet, pixel graph, soft trust", pixel_graph),
+class ImageMethod(NamedTuple):
+    """A row of the table: its name there, and how it repairs a picture."""
+
+    title: str
+    repair: Repair
+
+
+METHODS: dict[str, ImageMethod] = {
+    "noisy": ImageMethod("noisy", lambda picture, wrong: picture),
+    "bm3d": ImageMethod("BM3D", bm3d),
+    "bm3d-inside": ImageMethod("BM3D inside the patches", bm3d_inside),
+    "biharmonic": ImageMethod("biharmonic inpainting", biharmonic),
+    "fp": ImageMethod("Feature Propagation, patch graph", feature_propagation),
+    "magnet-patch": ImageMethod("MAGnet, patch graph", patch_framelets),
+    "magnet-pixel": ImageMethod("MAGnet, pixel graph, soft trust", pixel_graph),
 }
 
 
@@ -276,7 +283,7 @@ def repair_picture(method: str, number: int, seed: int, patches: str = "true") -
     began = time.perf_counter()
     if patches == "detected":
         given = np.kron(noisy_patches(picture), np.ones((PATCH, PATCH))) > 0
-    repaired = METHODS[method][1](picture, given) if given.any() or method == "bm3d" else picture
+    repaired = METHODS[method].repair(picture, given) if given.any() or method == "bm3d" else picture
     seconds = time.perf_counter() - began
     return {
         "local_psnr": psnr(repaired, truth, wrong),
