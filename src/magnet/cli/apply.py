@@ -28,7 +28,12 @@ def apply(
     nodes: Annotated[
         Path | None, typer.Argument(help="The table that was cleaned; by default the recorded path.")
     ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="The file to write.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="The file to write.", show_default="NAME.cleaned beside the decisions, same format"
+        ),
+    ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite the output; also continue if the table has changed.")
     ] = False,

@@ -20,7 +20,7 @@ def run(
     corruption: Annotated[str, typer.Option(help="none, inject-far, inject-random, meta, cells-flip ...")] = "none",
     seed: Seed = 0,
     option: Annotated[
-        list[str] | None, typer.Option("--set", help="A setting as name=value, such as epochs=50. Repeatable.")
+        list[str] | None, typer.Option("--set", help="A setting as name=value, such as epochs=50; may be repeated.")
     ] = None,
     settings: Annotated[
         Path | None, typer.Option(help="File of settings found by `magnet reproduce --search`.")
