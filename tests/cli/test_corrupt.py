@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from magnet.cli import app
-from magnet.corruption import Corruption
+from magnet.corruption import KINDS, Corruption
 
 runner = CliRunner()
 
@@ -66,3 +66,8 @@ def test_failures_are_one_clear_line(
     assert error.count("\n") == 1
     assert error.startswith("magnet: ")
     assert not list(tmp_path.glob("OUT*"))
+
+
+def test_help_names_every_kind() -> None:
+    words = run("corrupt", "--help")[1].replace("│", " ").replace(",", " ").split()
+    assert set(KINDS) <= {word.rstrip(".") for word in words}

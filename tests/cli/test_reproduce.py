@@ -16,7 +16,13 @@ import torch
 from typer.testing import CliRunner
 
 from magnet.cli import app
+from magnet.cli.reproduce import NAMES
+from magnet.experiments.exhibits import EXHIBITS
 from magnet.experiments.store import Store
+
+
+def test_help_names_every_exhibit() -> None:
+    assert NAMES.split(", ") == [*EXHIBITS, "all"]
 
 
 def test_quick_from_the_command_line(tmp_path: Path) -> None:

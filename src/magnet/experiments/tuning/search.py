@@ -111,24 +111,24 @@ def race(searches: Sequence[Config], device: str | None = None, folder: str | No
         device, folder: as for :func:`magnet.experiments.run_one`.
     """
     seeds = range(searches[0]["repeats"])
-    found: dict[tuple[int, int], list[float]] = {}
+    scores: dict[tuple[int, int], list[float]] = {}  # of a trial: the numbers of its search and of its settings
 
-    def run(going: Sequence[tuple[int, int]], some: Sequence[int]) -> None:
-        members = [(s, k, seed) for s, k in going for seed in some]
-        configs = [{**_place(searches[s]), "seed": seed, **searches[s]["trials"][k]} for s, k, seed in members]
+    def run(trials: Sequence[tuple[int, int]], seeds: Sequence[int]) -> None:
+        runs = [(s, k, seed) for s, k in trials for seed in seeds]
+        configs = [{**_place(searches[s]), "seed": seed, **searches[s]["trials"][k]} for s, k, seed in runs]
         for number, row in run_many(configs, device, folder) if configs else ():
-            found.setdefault(members[number][:2], []).append(row["val_accuracy"])
+            scores.setdefault(runs[number][:2], []).append(row["val_accuracy"])
 
-    everything = [(s, k) for s, search in enumerate(searches) for k in range(len(search["trials"]))]
-    run(everything, seeds[:1])
-    going = []
-    for s, search in enumerate(searches):
-        order = sorted(range(len(search["trials"])), key=lambda k, s=s: -found[s, k][0])  # type: ignore[misc]
-        going += [(s, k) for k in sorted(order[: (len(order) + 1) // 2] if len(seeds) > 1 else order)]
-    run(going, seeds[1:])
+    trials = [[(s, k) for k in range(len(search["trials"]))] for s, search in enumerate(searches)]
+    run([trial for of_search in trials for trial in of_search], seeds[:1])
+    kept: list[tuple[int, int]] = []
+    for of_search in trials:
+        order = sorted(of_search, key=lambda trial: -scores[trial][0])
+        kept += sorted(order[: (len(order) + 1) // 2] if len(seeds) > 1 else order)
+    run(kept, seeds[1:])
     return [
-        [Trial(each, float(np.mean(found[s, k])), (s, k) not in going) for k, each in enumerate(search["trials"])]
-        for s, search in enumerate(searches)
+        [Trial(searches[s]["trials"][k], float(np.mean(scores[s, k])), (s, k) not in kept) for s, k in of_search]
+        for of_search in trials
     ]
 
 
