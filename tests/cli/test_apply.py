@@ -2,23 +2,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from magnet.cli import app
-
-runner = CliRunner()
 TABLE = 'id,age,"city"\r\na,40,"Rome"\r\nb,4100,Oslo\r\nc,,Bern\r\n'
 
 
-def run(*arguments: str | Path) -> tuple[int, str, str]:
-    result = runner.invoke(app, [str(argument) for argument in arguments])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result.exit_code, result.stdout, result.stderr
+Run = Callable[..., tuple[int, str, str]]
 
 
 def cell(row: int, column: str, suggested: Any, accept: bool = True) -> dict[str, Any]:
@@ -42,7 +36,7 @@ def decisions(tmp_path: Path) -> Path:
     return path
 
 
-def test_accepted_suggestions_are_written_and_nothing_else(decisions: Path, tmp_path: Path) -> None:
+def test_accepted_suggestions_are_written_and_nothing_else(run: Run, decisions: Path, tmp_path: Path) -> None:
     code, text, _ = run("apply", decisions, "-o", tmp_path / "new.csv")
     assert code == 0
     assert "2 cells changed, 1 left as they were" in text
@@ -53,7 +47,7 @@ def test_accepted_suggestions_are_written_and_nothing_else(decisions: Path, tmp_
     assert (tmp_path / "nodes.csv").read_bytes() == TABLE.encode()
 
 
-def test_typed_tables_keep_their_types(tmp_path: Path) -> None:
+def test_typed_tables_keep_their_types(run: Run, tmp_path: Path) -> None:
     frame = pd.DataFrame({"id": ["a", "b"], "n": [1, 200], "v": [0.5, 1.5]})
     frame.to_parquet(tmp_path / "n.parquet")
     digest = hashlib.sha256((tmp_path / "n.parquet").read_bytes()).hexdigest()
@@ -79,7 +73,9 @@ def test_typed_tables_keep_their_types(tmp_path: Path) -> None:
         ({"cells": [{"row": 0}]}, "has no 'accept'"),
     ],
 )
-def test_bad_decisions_are_refused(decisions: Path, tmp_path: Path, change: dict[str, Any], message: str) -> None:
+def test_bad_decisions_are_refused(
+    run: Run, decisions: Path, tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
     decisions.write_text(json.dumps(json.loads(decisions.read_text()) | change))
     code, _, error = run("apply", decisions, "-o", tmp_path / "new.csv")
     assert code == 2
@@ -88,7 +84,7 @@ def test_bad_decisions_are_refused(decisions: Path, tmp_path: Path, change: dict
     assert not (tmp_path / "new.csv").exists()
 
 
-def test_the_table_itself_is_never_overwritten(decisions: Path, tmp_path: Path) -> None:
+def test_the_table_itself_is_never_overwritten(run: Run, decisions: Path, tmp_path: Path) -> None:
     code, _, error = run("apply", decisions, "-o", tmp_path / "nodes.csv", "--force")
     assert code == 2
     assert "never changed" in error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -11,17 +12,8 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from magnet.cli import app
-
-runner = CliRunner()
-
-
-def run(*arguments: str | Path) -> tuple[int, str, str]:
-    result = runner.invoke(app, [str(argument) for argument in arguments])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result.exit_code, result.stdout, result.stderr
+Run = Callable[..., tuple[int, str, str]]
 
 
 def validate(content: Any, name: str) -> None:
@@ -56,7 +48,7 @@ def days(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_good_table_passes_and_a_bad_one_exits_3(days: Path, tmp_path: Path) -> None:
+def test_a_good_table_passes_and_a_bad_one_exits_3(run: Run, days: Path, tmp_path: Path) -> None:
     code, text, _ = run("check", days / "good/nodes.csv", "--edges", days / "good/edges.csv")
     assert code == 0
     assert text.startswith("passed: ")
@@ -71,7 +63,7 @@ def test_a_good_table_passes_and_a_bad_one_exits_3(days: Path, tmp_path: Path) -
     assert report["cells"] == 200 * sum(column["judged"] for column in report["columns"].values())
 
 
-def test_the_limit_is_what_decides(days: Path) -> None:
+def test_the_limit_is_what_decides(run: Run, days: Path) -> None:
     table = (days / "bad/nodes.csv", "-e", days / "bad/edges.csv")
     share = json.loads(run("check", *table, "--json")[1])["share"]
     assert run("check", *table, "--max-wrong", str(share))[0] == 0
@@ -85,7 +77,7 @@ def test_the_limit_is_what_decides(days: Path) -> None:
     assert "row 0, reading: 900" in text
 
 
-def test_a_saved_model_judges_tomorrow_s_batch(days: Path, tmp_path: Path) -> None:
+def test_a_saved_model_judges_tomorrow_s_batch(run: Run, days: Path, tmp_path: Path) -> None:
     model = tmp_path / "model.npz"
     assert run("check", days / "good", "--save-model", model)[0] == 0
     code, text, _ = run("check", days / "bad", "--model", model, "--json")
@@ -109,7 +101,7 @@ def test_a_saved_model_judges_tomorrow_s_batch(days: Path, tmp_path: Path) -> No
     assert run("check", tmp_path / "shifted", "--model", model, "--max-drift", "1")[0] == 0
 
 
-def test_a_column_that_the_model_does_not_know_is_named(days: Path, tmp_path: Path) -> None:
+def test_a_column_that_the_model_does_not_know_is_named(run: Run, days: Path, tmp_path: Path) -> None:
     model, report = tmp_path / "model.npz", tmp_path / "reports/new.json"
     assert run("check", days / "good/nodes.csv", "--save-model", model)[0] == 0
     more = pd.read_csv(days / "good/nodes.csv").assign(color=["red", "blue"] * 100)
@@ -123,7 +115,7 @@ def test_a_column_that_the_model_does_not_know_is_named(days: Path, tmp_path: Pa
     assert content["columns"]["reading"]["drift"] == 0
 
 
-def test_every_way_to_write_numbers_can_drift(tmp_path: Path) -> None:
+def test_every_way_to_write_numbers_can_drift(run: Run, tmp_path: Path) -> None:
     model = tmp_path / "model.npz"
 
     def judge(scale: float, name: str, *options: str | Path) -> dict[str, Any]:
@@ -156,7 +148,7 @@ def test_every_way_to_write_numbers_can_drift(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_checked_exits_2(
-    days: Path, arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch
+    run: Run, days: Path, arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(days)
     code, text, error = run("check", *arguments)
@@ -165,7 +157,7 @@ def test_what_cannot_be_checked_exits_2(
     assert error.count("\n") == 1
 
 
-def test_a_table_is_read_as_clean_reads_it(tmp_path: Path) -> None:
+def test_a_table_is_read_as_clean_reads_it(run: Run, tmp_path: Path) -> None:
     """Another encoding, ends of links under other names, and a dependency that the user knows."""
     rows = [f"{k};{'Zürich' if k % 2 else 'Köln'};{'CH' if k % 2 else 'DE'}" for k in range(30)]
     rows[4] = "4;Köln;CH"
@@ -182,7 +174,7 @@ def test_a_table_is_read_as_clean_reads_it(tmp_path: Path) -> None:
     assert not content["columns"]["town"]["judged"]
 
 
-def test_run_json_follows_its_schema(days: Path, tmp_path: Path) -> None:
+def test_run_json_follows_its_schema(run: Run, days: Path, tmp_path: Path) -> None:
     assert run("clean", days / "bad", "-o", tmp_path / "out")[0] == 0
     record = json.loads((tmp_path / "out/run.json").read_text())
     validate(record, "run")

@@ -13,18 +13,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from magnet.cli import app
-
-runner = CliRunner()
 COMMAND = [sys.executable, "-c", "from magnet.cli import app; app()", "clean"]
 
 
-def run(*arguments: str | Path) -> tuple[int, str, str]:
-    result = runner.invoke(app, [str(argument) for argument in arguments], env={"COLUMNS": "200"})
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result.exit_code, result.stdout, result.stderr
+Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -47,7 +40,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return nodes, edges
 
 
-def test_a_table_is_cleaned(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_table_is_cleaned(run: Run, files: tuple[Path, Path], tmp_path: Path) -> None:
     nodes, edges = files
     before = nodes.read_bytes()
     code, text, error = run("clean", nodes, "--edges", edges, "-o", tmp_path / "out", "-v")
@@ -90,7 +83,7 @@ def test_a_table_is_cleaned(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert "typo" in text
 
 
-def test_a_run_can_be_repeated(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_run_can_be_repeated(run: Run, files: tuple[Path, Path], tmp_path: Path) -> None:
     for name in ("a", "b"):
         assert (
             run("clean", files[0], "-e", files[1], "-o", tmp_path / name, "--columns", "age,city", "--seed", "4")[0]
@@ -101,7 +94,7 @@ def test_a_run_can_be_repeated(files: tuple[Path, Path], tmp_path: Path) -> None
     assert set(pd.read_csv(tmp_path / "a/suspicious_cells.csv")["column"]) <= {"age", "city"}
 
 
-def test_dry_run_shows_and_writes_nothing(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_dry_run_shows_and_writes_nothing(run: Run, files: tuple[Path, Path], tmp_path: Path) -> None:
     code, text, _ = run("clean", files[0], "--edges", files[1], "-o", tmp_path / "out", "--dry-run")
     assert code == 0
     assert "category" in text
@@ -112,7 +105,7 @@ def test_dry_run_shows_and_writes_nothing(files: tuple[Path, Path], tmp_path: Pa
 
 
 def test_without_an_output_the_folder_is_named_after_the_table(
-    files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     code, text, _ = run("clean", files[0])
@@ -122,12 +115,12 @@ def test_without_an_output_the_folder_is_named_after_the_table(
     assert text.endswith(f"magnet review {folder}\n")
 
 
-def test_fix_none_gives_the_same_bytes(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_fix_none_gives_the_same_bytes(run: Run, files: tuple[Path, Path], tmp_path: Path) -> None:
     assert run("clean", files[0], "-e", files[1], "-o", tmp_path / "out", "--fix", "none")[0] == 0
     assert (tmp_path / "out/cleaned.csv").read_bytes() == files[0].read_bytes()
 
 
-def test_what_was_not_judged_is_said_first(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_what_was_not_judged_is_said_first(run: Run, files: tuple[Path, Path], tmp_path: Path) -> None:
     code, text, _ = run("clean", files[0], "-o", tmp_path / "out", "--exclude", "city")
     assert code == 0
     assert text.startswith("Not judged: column 'city' (left out by the user; 1 of its cells are blank).")
@@ -137,7 +130,7 @@ def test_what_was_not_judged_is_said_first(files: tuple[Path, Path], tmp_path: P
     assert json.loads(text)["not_judged"] == {}
 
 
-def test_trusted_cells_are_not_touched(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_trusted_cells_are_not_touched(run: Run, files: tuple[Path, Path], tmp_path: Path) -> None:
     trusted = tmp_path / "trusted.csv"
     trusted.write_text('node,column\n"n ""7""",city\n')
     code, _, error = run("clean", files[0], "-e", files[1], "-o", tmp_path / "out", "--trusted", trusted)
@@ -149,13 +142,13 @@ def test_trusted_cells_are_not_touched(files: tuple[Path, Path], tmp_path: Path)
     assert "node 'nobody' is not in the table" in error
 
 
-def test_an_option_without_effect_is_said(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_an_option_without_effect_is_said(run: Run, files: tuple[Path, Path], tmp_path: Path) -> None:
     code, _, error = run("clean", files[0], "-o", tmp_path / "out", "--recovery", "framelet")
     assert code == 0
     assert error.startswith("magnet: warning: recovery without effect on a table judged by 'auto'")
 
 
-def test_force_is_needed_to_write_again(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_force_is_needed_to_write_again(run: Run, files: tuple[Path, Path], tmp_path: Path) -> None:
     arguments = ("clean", files[0], "-e", files[1], "-o", tmp_path / "out", "--detector", "none")
     assert run(*arguments)[0] == 0
     (tmp_path / "out/mine.txt").write_text("precious")
@@ -195,6 +188,7 @@ def test_force_is_needed_to_write_again(files: tuple[Path, Path], tmp_path: Path
     ],
 )
 def test_failures_are_one_clear_line(
+    run: Run,
     files: tuple[Path, Path],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -235,7 +229,7 @@ def test_failures_are_one_clear_line(
         'id,"a\nb"\n' + "".join(f"{k},{k % 3}\n" for k in range(20)),
     ],
 )
-def test_small_and_strange_tables_are_cleaned(tmp_path: Path, table: str) -> None:
+def test_small_and_strange_tables_are_cleaned(run: Run, tmp_path: Path, table: str) -> None:
     path = tmp_path / "t.csv"
     path.write_text(table)
     code, _, error = run("clean", path, "-o", tmp_path / "out")
@@ -287,7 +281,7 @@ def test_a_stopped_run_leaves_nothing_behind(files: tuple[Path, Path], tmp_path:
 
 
 def test_what_a_killed_run_left_is_removed_by_the_next_and_what_others_write_is_not(
-    files: tuple[Path, Path], tmp_path: Path
+    run: Run, files: tuple[Path, Path], tmp_path: Path
 ) -> None:
     arguments = ["clean", str(files[0]), "-e", str(files[1]), "-o", str(tmp_path / "out"), "--detector", "none"]
     (tmp_path / ".out.mine.part").mkdir()  # not ours
@@ -308,7 +302,9 @@ def test_what_a_killed_run_left_is_removed_by_the_next_and_what_others_write_is_
     assert sorted(path.name for path in tmp_path.iterdir()) == [".out.mine.part", "edges.csv", "nodes.csv", "out"]
 
 
-def test_a_read_only_folder_is_said(files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_only_folder_is_said(
+    run: Run, files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "locked").mkdir(mode=0o500)
     if os.geteuid() == 0:  # for root nothing is read-only
         monkeypatch.setattr("magnet.tables.write.os.access", lambda _, mode: not mode & os.W_OK)

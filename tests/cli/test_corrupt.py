@@ -1,22 +1,16 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from magnet.cli import app
 from magnet.corruption import KINDS, Corruption
 
-runner = CliRunner()
+Run = Callable[..., tuple[int, str, str]]
 
 
-def run(*arguments: str | Path) -> tuple[int, str, str]:
-    result = runner.invoke(app, [str(argument) for argument in arguments], env={"COLUMNS": "240"})
-    return result.exit_code, result.stdout, result.stderr
-
-
-def test_corrupt_writes_a_graph_with_its_truth(tmp_path: Path) -> None:
+def test_corrupt_writes_a_graph_with_its_truth(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "new/bad.npz"
     code, text, _ = run("corrupt", "digits", "--kind", "inject-random", "--ratio", "0.2", "--seed", "3", "-o", out)
     assert code == 0
@@ -26,7 +20,7 @@ def test_corrupt_writes_a_graph_with_its_truth(tmp_path: Path) -> None:
     assert bad.info["checksum"][:12] in text
 
 
-def test_corrupt_does_not_overwrite_unasked(tmp_path: Path) -> None:
+def test_corrupt_does_not_overwrite_unasked(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "bad.npz"
     out.write_bytes(b"precious")
     code, _, error = run("corrupt", "digits", "--kind", "cells-outlier", "-o", out)
@@ -54,7 +48,7 @@ def test_corrupt_does_not_overwrite_unasked(tmp_path: Path) -> None:
     ],
 )
 def test_failures_are_one_clear_line(
-    arguments: tuple[str, ...], code: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, arguments: tuple[str, ...], code: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("MAGNET_DATA", raising=False)
     monkeypatch.setenv("MAGNET_CACHE", str(tmp_path / "cache"))
@@ -68,6 +62,6 @@ def test_failures_are_one_clear_line(
     assert not list(tmp_path.glob("OUT*"))
 
 
-def test_help_names_every_kind() -> None:
+def test_help_names_every_kind(run: Run) -> None:
     words = run("corrupt", "--help")[1].replace("│", " ").replace(",", " ").split()
     assert set(KINDS) <= {word.rstrip(".") for word in words}

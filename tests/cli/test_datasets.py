@@ -1,21 +1,14 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from magnet.cli import app
-
-runner = CliRunner()
+Run = Callable[..., tuple[int, str, str]]
 
 
-def run(*arguments: str | Path) -> tuple[int, str, str]:
-    result = runner.invoke(app, [str(argument) for argument in arguments], env={"COLUMNS": "240"})
-    return result.exit_code, result.stdout, result.stderr
-
-
-def test_datasets_lists_counts_and_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_datasets_lists_counts_and_places(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MAGNET_DATA", raising=False)
     monkeypatch.setenv("MAGNET_CACHE", str(tmp_path / "cache"))
     (tmp_path / "WikiCS/raw").mkdir(parents=True)

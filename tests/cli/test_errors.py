@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from magnet.cli import app, errors
+from magnet.cli import errors
 
-runner = CliRunner()
-
-
-def run(*arguments: str | Path) -> tuple[int, str, str]:
-    result = runner.invoke(app, [str(argument) for argument in arguments])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result.exit_code, result.stdout, result.stderr
+Run = Callable[..., tuple[int, str, str]]
 
 
 def table(folder: Path, rows: int = 60) -> Path:
@@ -33,7 +27,7 @@ def table(folder: Path, rows: int = 60) -> Path:
 
 @pytest.mark.parametrize("link", ["none", "symbolic", "hard"])
 @pytest.mark.parametrize("which", ["nodes", "edges", "trusted", "schema"])
-def test_no_input_is_overwritten(tmp_path: Path, which: str, link: str) -> None:
+def test_no_input_is_overwritten(run: Run, tmp_path: Path, which: str, link: str) -> None:
     nodes = table(tmp_path)
     out = tmp_path / "out"
     out.mkdir()
@@ -59,7 +53,7 @@ def test_no_input_is_overwritten(tmp_path: Path, which: str, link: str) -> None:
     assert [path.name for path in out.iterdir()] == [place.name]
 
 
-def test_edges_of_another_table_are_refused(tmp_path: Path) -> None:
+def test_edges_of_another_table_are_refused(run: Run, tmp_path: Path) -> None:
     nodes = table(tmp_path)
     right = (tmp_path / "edges.csv").read_text().splitlines()
     wrong = [f"x{k},n{k}" for k in range(100)]
@@ -76,7 +70,7 @@ def test_edges_of_another_table_are_refused(tmp_path: Path) -> None:
     assert "edges with known ids: 60" in text
 
 
-def test_decisions_need_a_checksum_and_finite_numbers(tmp_path: Path) -> None:
+def test_decisions_need_a_checksum_and_finite_numbers(run: Run, tmp_path: Path) -> None:
     nodes = table(tmp_path)
     cell = {"row": 0, "column": "age", "suggested": "41", "accept": True}
     content = {"format": "magnet decisions", "version": 1, "nodes": str(nodes), "cells": [cell]}
