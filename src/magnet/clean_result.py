@@ -58,27 +58,15 @@ class CleanResult:
         """Content of the report: suspicious cells, column roles, and what was not judged."""
         verdict, fields = self.model.verdict_, self.table.fields
         if verdict is None:
-            return CleaningRecord(
-                self.table,
-                self.suspicious_cells,
-                {f.name: (f.kind, f.note) for f in fields},
-                {f.name: f.note or f.kind for f in fields if not f.used},
-            )
+            roles: dict[str, tuple[str, str]] = {f.name: (f.kind, f.note) for f in fields}
+            not_judged = {f.name: f.note or f.kind for f in fields if not f.used}
+            return CleaningRecord(self.table, self.suspicious_cells, roles, not_judged)
         alone = self.table.left_alone
-        return CleaningRecord(
-            self.table,
-            self.suspicious_cells,
-            {
-                f.name: (verdict.roles[f.name].name, verdict.roles[f.name].note)
-                if f.name not in alone
-                else ("other", "")
-                for f in fields
-            },
-            {**alone, **verdict.not_judged},
-            verdict.judged_in_part,
-            verdict.repeated_rows,
-            verdict.repeated_keys,
-        )
+        described = {name: (role.name, role.note) for name, role in verdict.roles.items()}
+        roles = {f.name: ("other", "") if f.name in alone else described[f.name] for f in fields}
+        not_judged = {**alone, **verdict.not_judged}
+        more = (verdict.judged_in_part, verdict.repeated_rows, verdict.repeated_keys)
+        return CleaningRecord(self.table, self.suspicious_cells, roles, not_judged, *more)
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write the report, one HTML page that works offline."""

@@ -150,10 +150,11 @@ def report_of(result: CleanResult, path: Path, max_wrong: float) -> dict[str, An
     """The JSON report of a judged table (``magnet/schemas/check.json``)."""
     from magnet import __version__
     from magnet.files import sha256_of
+    from magnet.tables.options import LIST_FROM
     from magnet.tables.readers.database import file_of
 
     table, cells = result.table, result.suspicious_cells
-    wrong = cells[cells["probability"] >= 0.5]
+    wrong = cells[cells["probability"] >= LIST_FROM]
     record = result.record
     judged = table.num_nodes * len(record.judged)
     share = len(wrong) / judged if judged else 0.0

@@ -12,6 +12,8 @@ from magnet.cli.options import Output, Root, command
 if TYPE_CHECKING:
     from magnet.datasets import DatasetInfo
 
+MIN_WIDTH = 136  # of the table: in a narrow window, long lines are better than truncated numbers
+
 
 @command
 def datasets(out: Output, root: Root = None) -> None:
@@ -55,8 +57,7 @@ def _show(root: Path | None) -> None:
             notes.append(f"{entry.name} stands in for {entry.stands_for} where that cannot be downloaded.")
         if note:
             notes.append(note)
-    # In a narrow window, long lines are better than truncated numbers.
-    Console(width=max(Console().width, 136)).print(table)
+    Console(width=max(Console().width, MIN_WIDTH)).print(table)
     for label, base in search_folders(root).items():
         typer.echo(f"{label}: {base}")
     for note in (*notes, "Also: magnet.datasets.synthetic(...), random graphs of any size."):

@@ -16,6 +16,8 @@ from magnet.datasets.build import index_mask, make_data
 from magnet.files import damaged
 from magnet.untrusted import check_size, checked_csr, to_dense
 
+VALIDATION = 500  # nodes, which follow the training nodes
+
 
 class _Unpickler(pickle.Unpickler):
     """Reads the published Python 2 pickles, which hold only arrays, CSR matrices and a dict of lists."""
@@ -59,7 +61,7 @@ def read(name: str, folder: Path, split: int) -> Data:
         degree = [len(neighbors) for neighbors in part["graph"].values()]
         edges = np.stack([np.repeat(list(part["graph"]), degree), np.concatenate(list(part["graph"].values()))])
         train = len(part["y"])
-        index = (np.arange(train), np.arange(train, train + 500), test)
+        index = (np.arange(train), np.arange(train, train + VALIDATION), test)
         masks = tuple(index_mask(nodes, last + 1) for nodes in index)
         return make_data(torch.from_numpy(x), edges, y, masks)  # type: ignore[arg-type]
 
