@@ -22,6 +22,7 @@ from magnet.checks import device_exists, one_of, several, thresholds, whole
 from magnet.cluster import connected
 from magnet.tables.errors import TableWarning
 from magnet.tables.findings import CellFinding, TableVerdict
+from magnet.tables.options import LIST_FROM
 from magnet.tables.readers.trusted import trusted_cells
 from magnet.tables.review import FIXES, Fix, changes_of, list_cells
 from magnet.tables.text_findings import judge_as_text
@@ -289,7 +290,7 @@ class Cleaner:
     def _list_from(self, findings: Sequence[CellFinding]) -> float:
         """The probability from which cells are listed."""
         if self.fdr is None:
-            return 0.5 if self.threshold == "posterior" else float(self.threshold)
+            return LIST_FROM if self.threshold == "posterior" else float(self.threshold)
         probability = np.sort([c.probability for c in findings])[::-1]
         false = np.cumsum(1 - probability) / np.arange(1, probability.size + 1)
         allowed = np.flatnonzero(false <= self.fdr)
