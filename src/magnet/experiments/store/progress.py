@@ -14,7 +14,7 @@ from magnet.experiments.store import Store
 from magnet.experiments.store.jobs import Job, in_background
 
 LIVE_SECONDS, PRINTED_SECONDS = 0.5, 5.0  # between two looks at the store, with a terminal and without
-FRAME_LINES, MIN_LINES = 4, 3  # title, head and margins of the table, and rows that are always shown
+FRAME_LINES, MIN_LINES = 6, 3  # title, head and margins of the table, and rows that are always shown
 
 #: The metric in the progress table and its factor, by kind of run.
 METRICS = {"classify": ("test_accuracy", 100.0), "image": ("local_psnr", 1.0), "detect": ("cell_auroc", 1.0)}
@@ -81,7 +81,7 @@ def progress(
                 counts.append(sum(line.done for line in lines.values()))
                 words = status_text(lines, time.monotonic() - began, counts[-1] - counts[0])
                 if live:
-                    live.update(table(lines, words, console.height - FRAME_LINES), refresh=True)
+                    live.update(table(lines, words, console.height), refresh=True)
                 elif echo is not None and counts[-2:-1] != counts[-1:]:
                     echo(words)
 
@@ -96,7 +96,7 @@ def status_text(lines: Lines, seconds: float, fresh: int) -> str:
 
 
 def table(lines: Lines, title: str, height: int = 40) -> Any:
-    """A Rich table, running rows first, without finished rows if the window is small."""
+    """A Rich table for a window of ``height`` lines: running rows first, finished ones last, as many as fit."""
     from rich import box
     from rich.progress_bar import ProgressBar
     from rich.table import Table
