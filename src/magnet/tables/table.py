@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 
 from magnet.checks import several
-from magnet.tables.errors import BadTable, listed, quoted
+from magnet.tables.errors import listed, quoted
 from magnet.tables.fields import Field
 from magnet.tables.links import Links, find_edge_columns, finish, ids_as_text, link
 from magnet.tables.schema import infer_fields, not_empty
-from magnet.tables.values import Change, parser, replaced, simplified, texts
+from magnet.tables.values import Change, parser, replaced, simplified, texts, unique_names
 
 # What the engine of tables calls the kinds of columns that a schema file names.
 ROLE_OF_KIND = {
@@ -232,10 +232,7 @@ def from_frames(
 def _simplified(nodes: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
     """The columns in types to compute with, under names that are texts; and which are left alone."""
     not_empty(nodes, "the table of nodes")
-    names = [str(name) for name in nodes.columns]
-    repeated = pd.Series(names, dtype=object)[pd.Series(names, dtype=object).duplicated()]
-    if len(repeated):
-        raise BadTable(f"two columns are named {repeated.iloc[0]!r}; column names must be unique")
+    names = unique_names(nodes.columns, "the table")
     columns, left_alone = {}, {}
     for k, name in enumerate(names):
         series, reason = simplified(nodes.iloc[:, k])
