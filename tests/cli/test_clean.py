@@ -130,7 +130,7 @@ def test_fix_none_gives_the_same_bytes(files: tuple[Path, Path], tmp_path: Path)
 def test_what_was_not_judged_is_said_first(files: tuple[Path, Path], tmp_path: Path) -> None:
     code, text, _ = run("clean", files[0], "-o", tmp_path / "out", "--exclude", "city")
     assert code == 0
-    assert text.startswith("Not judged: column 'city' (left out by the user; 1 of its cells are blank).")
+    assert text.startswith("Not judged: column 'city' (left out by the user; blank cells: 1).")
     assert "Not judged: column 'city'" in (tmp_path / "out/report.html").read_text().replace("\\u0027", "'")
     assert run("clean", files[0], "-o", tmp_path / "quiet", "-q")[:2] == (0, "")
     code, text, _ = run("clean", files[0], "-o", tmp_path / "json", "--json")
