@@ -1,5 +1,6 @@
 """The list of suspicious cells: which are listed, which are changed, in the types of the table."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -92,6 +93,8 @@ def test_what_was_not_judged_is_said(table):
     assert said[0] == "Not judged: column 'city' (free text; blank cells: 1)."
     assert said[1] == "Rows 0, 1 are identical (counted from 0); repeated rows confirm one another."
     assert said[2] == "Column 'id' looks like a key, but 'a' repeats."
+    part = replace(record, not_judged={}, judged_in_part={"id": "rare", "city": "rare"}).limits()
+    assert part[0] == "Judged in part: columns 'id', 'city' (rare)."
     assert record.judged == ["id", "age"]
     assert record.counts == {"corrected": 1, "filled": 0, "kept": 3}
 

@@ -133,7 +133,7 @@ class CleaningRecord:
         actions = self.cells["action"].value_counts()
         return {name: int(actions.get(name, 0)) for name in ("corrected", "filled", "kept")}
 
-    def blanks(self, name: str) -> int:
+    def _blanks(self, name: str) -> int:
         """Number of blank cells of a column; 0 if its cells cannot be read."""
         if name in self.table.left_alone:
             return 0
@@ -143,15 +143,14 @@ class CleaningRecord:
         """Sentences about what was not judged, so that an empty list is not taken for a clean table."""
         table, links = self.table, self.table.links
         lines = []
-        named = [name for name in (table.given.index.names if table.given is not None else ()) if name is not None]
-        if named:
-            lines.append(f"Not judged: the index ({listed(named)}); reset_index() makes columns of it.")
-        for name, why in self.not_judged.items():
-            blanks = self.blanks(name)
-            left = f"; blank cells: {blanks}" if blanks else ""
-            lines.append(f"Not judged: column {quoted(name)} ({why}{left}).")
-        for name, why in self.judged_in_part.items():
-            lines.append(f"Judged in part: column {quoted(name)} ({why}).")
+        index = [name for name in (table.given.index.names if table.given is not None else ()) if name is not None]
+        if index:
+            lines.append(f"Not judged: the index ({listed(index)}); reset_index() makes columns of it.")
+        for how, reasons in (("Not judged", self.not_judged), ("Judged in part", self.judged_in_part)):
+            for why, names in _by_value(reasons).items():
+                blanks = sum(map(self._blanks, names)) if how == "Not judged" else 0
+                left = f"; blank cells: {blanks}" if blanks else ""
+                lines.append(f"{how}: column{'s' * (len(names) > 1)} {listed(names)} ({why}{left}).")
         unknown = int(links.facts.get("edges to unknown ids", 0))
         if unknown:
             share = unknown / max(1, int(links.facts.get("edges read", unknown)))
@@ -172,3 +171,11 @@ class CleaningRecord:
         if not len(self.cells):
             lines.append("No suspicious cells were found. This does not prove that the table is clean.")
         return lines
+
+
+def _by_value(items: Mapping[str, str]) -> dict[str, list[str]]:
+    """The keys of every value."""
+    groups: dict[str, list[str]] = {}
+    for key, value in items.items():
+        groups.setdefault(value, []).append(key)
+    return groups
