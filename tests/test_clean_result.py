@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,11 @@ def test_counts_text_and_report_agree(misspelled: tuple[pd.DataFrame, pd.DataFra
     page = result.report(tmp_path / "new" / "report.html")
     assert sorted(data_of(page)["cells"]["row"]) == [3, 9]
     assert set(result.record.judged) <= set(nodes.columns)
+
+
+def test_a_result_can_be_pickled(misspelled: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    result = magnet.clean(misspelled[1])
+    assert len(result.cleaned) == len(pickle.loads(pickle.dumps(result)).cleaned)
 
 
 def test_a_report_without_findings_says_that_this_is_no_proof(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_the_limit_is_what_decides(run: Run, days: Path) -> None:
     validate(json.loads(text), "check")
     code, text, _ = run("check", *table, "-v")
     assert "reading: 10 wrong" in text
-    assert "row 0, reading: 900" in text
+    assert "row 0, reading: '900" in text
 
 
 def test_a_saved_model_judges_tomorrow_s_batch(run: Run, days: Path, tmp_path: Path) -> None:

@@ -120,10 +120,20 @@ def test_fix_none_gives_the_same_bytes(run: Run, files: tuple[Path, Path], tmp_p
     assert (tmp_path / "out/cleaned.csv").read_bytes() == files[0].read_bytes()
 
 
+def test_the_first_cells_are_printed_without_the_control_characters_in_them(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "n.csv"
+    path.write_text("state\n" + "Ohio\n" * 30 + " Ohi\x1bo\n" * 8)
+    code, text, _ = run("clean", path, "-o", tmp_path / "out")
+    assert code == 0
+    assert "row 30, state: ' Ohi\\x1bo' -> " in text
+    assert "\x1b" not in text
+    assert "  and 3 more\n" in text
+
+
 def test_what_was_not_judged_is_said_first(run: Run, files: tuple[Path, Path], tmp_path: Path) -> None:
     code, text, _ = run("clean", files[0], "-o", tmp_path / "out", "--exclude", "city")
     assert code == 0
-    assert text.startswith("Not judged: column 'city' (left out by the user; 1 of its cells are blank).")
+    assert text.startswith("Not judged: column 'city' (left out by the user; blank cells: 1).")
     assert "Not judged: column 'city'" in (tmp_path / "out/report.html").read_text().replace("\\u0027", "'")
     assert run("clean", files[0], "-o", tmp_path / "quiet", "-q")[:2] == (0, "")
     code, text, _ = run("clean", files[0], "-o", tmp_path / "json", "--json")

@@ -17,7 +17,7 @@ from magnet import tables
 from magnet.cli import app
 from magnet.files import sha256_of
 from magnet.report import render, write_folder
-from magnet.report.page import data_of
+from magnet.report.page import data_of, write_report
 
 EVIL = "<script>window.hacked=1;alert(1)</script>"
 IMAGE = '<img src=x onerror="window.hacked=2">'
@@ -228,4 +228,27 @@ def test_fifty_thousand_cells_do_not_freeze_it(browser: Any, folder: Path, tmp_p
     assert longest < 1500
     page.locator("#search").fill("node 49999")
     only_row(page)
+    page.close()
+
+
+def test_white_space_is_visible_and_texts_keep_their_own_direction(
+    browser: Any, tmp_path: Path, make_record: Any
+) -> None:
+    nodes = pd.DataFrame({"city": [" Oslo  ", "Oslo", "שלוםם", "שלום", "x"], "size": [1.0, 2.0, 1234567.25, 3.0, 4.0]})
+    found = [(0, "city", "Oslo", 0.95, 0.95), (2, "city", "שלום", 0.9, 0.9), (4, "city", "", 0.8, 0.9)]
+    record = make_record(tables.from_frames(nodes), [*found, (2, "size", "1234568.0", 0.7, 0.9)])
+    page = browser.new_page()
+    page.goto(write_report(record, tmp_path / "report.html").as_uri())
+    assert page.locator("#space .row .observed").all_inner_texts() == ["␣Oslo␣␣", "שלוםם", "x", "1234567.25"]
+    assert page.locator("#space .row .suggested").all_inner_texts() == ["Oslo", "שלום", "(blank)", "1234568"]
+    assert "\u2068שלוםם\u2069 → \u2068שלום\u2069" in page.locator("#errors").inner_text()
+    page.close()
+
+
+def test_without_findings_there_is_nothing_to_decide(browser: Any, tmp_path: Path, make_record: Any) -> None:
+    record = make_record(tables.from_frames(pd.DataFrame({"city": ["Oslo", "Rome"] * 9})), [])
+    page = browser.new_page()
+    page.goto(write_report(record, tmp_path / "report.html").as_uri())
+    assert page.locator("#export").is_hidden()
+    assert page.locator("#schema").is_visible()
     page.close()

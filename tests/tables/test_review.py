@@ -1,10 +1,15 @@
 """The list of suspicious cells: which are listed, which are changed, in the types of the table."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from magnet.tables import from_frames
 from magnet.tables.findings import CellFinding
+from magnet.tables.readers.parquet import ArrowTable
 from magnet.tables.review import COLUMNS, CleaningRecord, changes_of, list_cells
 
 FRAME = pd.DataFrame({"id": ["a", "b", "c", "d"], "city": ["Rome", "Rmoe", "Oslo", ""], "age": [41, 40, 4200, 43]})
@@ -85,8 +90,20 @@ def test_what_was_not_judged_is_said(table):
         repeated_keys={"id": {"a": [0, 1]}},
     )
     said = record.limits()
-    assert said[0] == "Not judged: column 'city' (free text; 1 of its cells are blank)."
-    assert said[1].startswith("1 groups of rows are identical (such as rows 0, 1")
-    assert said[2] == "Column 'id' looks like a key, but 1 values repeat, such as 'a'."
+    assert said[0] == "Not judged: column 'city' (free text; blank cells: 1)."
+    assert said[1] == "Rows 0, 1 are identical (counted from 0); repeated rows confirm one another."
+    assert said[2] == "Column 'id' looks like a key, but 'a' repeats."
+    part = replace(record, not_judged={}, judged_in_part={"id": "rare", "city": "rare"}).limits()
+    assert part[0] == "Judged in part: columns 'id', 'city' (rare)."
     assert record.judged == ["id", "age"]
     assert record.counts == {"corrected": 1, "filled": 0, "kept": 3}
+
+
+def test_columns_that_cannot_be_read_are_not_called_blank_and_an_index_is_named() -> None:
+    source = ArrowTable(Path("a table"), pa.table({"l": [[1], [2]], "n": [1, 2]}))
+    nested = from_frames(source.frame.rename_axis("k"), origin=source)
+    record = CleaningRecord(nested, list_cells(nested, []), {"l": ("other", ""), "n": ("", "")}, {"l": "nested"})
+    assert record.limits()[:2] == [
+        "Not judged: the index ('k'); reset_index() makes columns of it.",
+        "Not judged: column 'l' (nested).",
+    ]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -41,6 +42,25 @@ def test_the_id_column_is_the_one_the_edges_name() -> None:
     assert from_frames(nodes, by_text).id == "key"
     assert from_frames(nodes, by_number).id == "n"
     assert from_frames(nodes, by_number).links.facts["edges used"] == 2
+
+
+def test_the_labels_of_an_index_name_the_rows_unless_the_edges_number_them() -> None:
+    nodes = pd.DataFrame({"age": [4, 5, 6]}, index=["x", "y", "z"])
+    by_label, by_number = (pd.DataFrame({"from": ends, "to": ends[::-1]}) for ends in (["x", "y"], [0, 1]))
+    for edges, names in ((None, ["x", "y", "z"]), (by_label, ["x", "y", "z"]), (by_number, ["0", "1", "2"])):
+        table = from_frames(nodes, edges)
+        assert table.ids.tolist() == names
+        assert edges is None or table.links.facts["edges used"] == 1
+    assert from_frames(nodes.set_axis([7, 7, 8])).ids.tolist() == ["0", "1", "2"]
+
+
+def test_columns_of_one_name_keep_their_labels() -> None:
+    nodes = pd.DataFrame([[1, "x"], [2, "y"]], columns=["a", "a"])
+    with pytest.warns(TableWarning, match="several columns are named 'a'"):
+        table = from_frames(nodes)
+    changed = table.changed({"a (2)": (np.array([1]), ["z"])})
+    assert changed.columns.tolist() == ["a", "a"]
+    assert changed.iloc[:, 1].tolist() == ["x", "z"]
 
 
 def test_edges_without_a_header_line_lose_no_edge() -> None:

@@ -52,6 +52,7 @@ def _apply(
 ) -> tuple[dict[str, Any], list[str]]:
     """What was done, and a line about each change."""
     from magnet.files import complete_or_absent, refuse_overwriting, sha256_of
+    from magnet.tables.errors import quoted
     from magnet.tables.readers.database import file_of
     from magnet.tables.readers.read import find_files, read_nodes
 
@@ -78,7 +79,7 @@ def _apply(
     with complete_or_absent(target) as part:
         source.write(part, changes)
     lines = [
-        f"row {row}, {name}: {source.frame[name].iloc[row]} -> {value}"
+        f"row {row}, {name}: {quoted(source.frame[name].iloc[row])} -> {quoted(value)}"
         for name, (rows, values) in changes.items()
         for row, value in zip(rows.tolist(), values, strict=True)
     ]

@@ -194,6 +194,8 @@ def cell_json(cell: Any) -> dict[str, Any]:
 
 
 def _lines(report: dict[str, Any], verbose: bool) -> list[str]:
+    from magnet.tables.errors import quoted
+
     verdict = "passed" if report["passed"] else "FAILED"
     lines = [
         f"{verdict}: {report['wrong']} of {report['cells']} judged cells look wrong "
@@ -210,7 +212,8 @@ def _lines(report: dict[str, Any], verbose: bool) -> list[str]:
     if verbose:
         lines += [f"{name}: {column['wrong']} wrong" for name, column in report["columns"].items() if column["wrong"]]
         lines += [
-            f"row {cell['row']}, {cell['column']}: {cell['observed']} ({cell['probability']:.2f}): {cell['reason']}"
+            f"row {cell['row']}, {cell['column']}: {quoted(cell['observed'])} ({cell['probability']:.2f}): "
+            f"{cell['reason']}"
             for cell in report["suspicious_cells"][:SHOWN_CELLS]
         ]
     return lines

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from magnet.clean_result import CleanResult
     from magnet.tables import Table
 
+FIRST_CELLS = 5  # suspicious cells that are printed without --verbose
 CONTENTS = (
     "your table with corrections",
     "suspicious cells with reasons",
@@ -142,6 +143,8 @@ def clean(
 
 def _summarize(result: CleanResult, written: list[Path], out: Output) -> None:
     """Print what was not judged first (no findings does not mean clean), then findings and output files."""
+    from magnet.tables.errors import quoted
+
     record, cells = result.record, result.suspicious_cells
     if out.verbose:
         _show_table(result.table, out)
@@ -155,8 +158,15 @@ def _summarize(result: CleanResult, written: list[Path], out: Output) -> None:
     kinds = cells["kind"].value_counts()
     if len(kinds):
         out.line("Kinds: " + ", ".join(f"{count} {kind}" for kind, count in kinds.items()))
-    for line in cells.head(SHOWN_CELLS).itertuples(index=False):
-        out.detail(f"{line.node}, {line.column}: {line.observed} -> {line.suggested} ({line.action}): {line.reason}")
+    shown = cells.head(SHOWN_CELLS if out.verbose else FIRST_CELLS)
+    for cell in shown.itertuples(index=False):
+        name = "" if str(cell.node) == str(cell.row) else f" ({quoted(cell.node)})"
+        new = "?" if cell.suggested is None else quoted(cell.suggested)
+        out.line(
+            f"  row {cell.row}{name}, {cell.column}: {quoted(cell.observed)} -> {new} ({cell.action}): {cell.reason}"
+        )
+    if len(cells) > len(shown):
+        out.line(f"  and {len(cells) - len(shown)} more")
     for path, what in zip(written, CONTENTS, strict=True):
         out.line(f"{path}: {what}")
     if len(cells):

@@ -23,7 +23,11 @@
     if (text !== undefined) e.textContent = String(text);
     return e;
   }
-  const show = (v) => (v === null || v === undefined || v === "" ? "(none)" : typeof v === "number" ? number(v) : String(v));
+  // white space that a page would not show, at the ends of a text and inside
+  const visible = (text) => text.replace(/^\s+|\s+$|\s{2,}|[\t\n\r\u00a0\u200b\ufeff]/g,
+    (spaces) => [...spaces].map((c) => ({ "\n": "⏎", "\r": "⏎", "\t": "⇥" })[c] || "␣").join(""));
+  const show = (v) => (v === null || v === undefined ? "(none)" : v === "" ? "(blank)" : visible(String(v)));
+  const apart = (text) => `\u2068${text}\u2069`; // in its own direction: the words around a Hebrew text stay in order
   function number(v) {
     if (Number.isInteger(v)) return String(v);
     const a = Math.abs(v);
@@ -58,6 +62,7 @@
     $("tiles").append(tile);
   }
   for (const note of D.notes) $("notes").append(el("p", note, "note"));
+  for (const part of document.querySelectorAll(".findings")) part.hidden = !N;
   $("apply").textContent = D.apply;
   $("repeat").textContent = D.repeat;
 
@@ -88,7 +93,7 @@
   fillTable($("by-node"), [D.linked ? "node" : "row", "#suspicious cells", "#highest probability"],
     D.nodes.map((n) => [n[0], n[1], n[2] === null ? "" : n[2].toFixed(2)]));
   fillTable($("errors"), ["column", "error type", "#cells", "#changed", "observed → suggested"], D.errors.map(([column, kind, count, done, examples]) =>
-    [column, kind, count, done, examples.map(([a, b, n]) => `${show(a)} → ${show(b)}${n > 1 ? ` (${n})` : ""}`).join(",  ")]));
+    [column, kind, count, done, examples.map(([a, b, n]) => `${apart(show(a))} → ${apart(show(b))}${n > 1 ? ` (${n})` : ""}`).join(",  ")]));
   fillTable($("facts"), ["", "#"], D.facts);
   fillTable($("schema"), ["column", "role", "reason"], D.fields.map((f) => [f.name, f.judged ? f.role : `${f.role} (not judged)`, f.note]));
 
@@ -279,7 +284,8 @@
   function detail(i) {
     const box = $("detail"), f = D.fields[C.column[i]];
     box.replaceChildren(el("h3", `${C.node[i]}: ${f.name}`), el("p", C.reason[i]));
-    box.append(el("p", `observed ${show(C.observed[i])}, suggested ${show(C.suggested[i])}, ${ACTIONS[C.action[i]]}` +
+    box.append(el("p", `observed ${apart(show(C.observed[i]))}, suggested ${apart(show(C.suggested[i]))}, ` +
+      `${ACTIONS[C.action[i]]}, row ${C.row[i]} (counted from 0)` +
       (C.score[i] === null ? "" : `, score ${number(C.score[i])}`), "soft"));
     if (!D.linked) return;
     const [trusted, doubtful] = D.neighbors[i];
@@ -390,7 +396,6 @@
   // before and after, as values
   (function drawChanges() {
     const H = D.changes;
-    if (!H.rows.length) { $("changes").append(el("p", "Nothing suspicious to show.", "soft")); return; }
     const table = el("table"), head = el("tr");
     head.append(el("th", D.linked ? "node" : "row"), ...H.columns.map((name) => el("th", name)));
     table.append(el("thead"));
@@ -405,7 +410,7 @@
         else {
           cell.className = action;
           cell.append(el(action === "kept" ? "span" : "del", show(before), "observed"));
-          if (after) cell.append(" ", el("span", action === "kept" ? `(${after}?)` : after, "suggested"));
+          if (after) cell.append(" ", el("span", action === "kept" ? `(${show(after)}?)` : show(after), "suggested"));
         }
         line.append(cell);
       }

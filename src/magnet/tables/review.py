@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import logit
 
-from magnet.tables.errors import quoted
+from magnet.tables.errors import listed, quoted
 from magnet.tables.findings import CellFinding
 from magnet.tables.options import DEFAULT
 from magnet.tables.table import Table
@@ -133,16 +133,24 @@ class CleaningRecord:
         actions = self.cells["action"].value_counts()
         return {name: int(actions.get(name, 0)) for name in ("corrected", "filled", "kept")}
 
+    def _blanks(self, name: str) -> int:
+        """Number of blank cells of a column; 0 if its cells cannot be read."""
+        if name in self.table.left_alone:
+            return 0
+        return sum(1 for text in texts(self.table.column(name)) if not text.strip())
+
     def limits(self) -> list[str]:
         """Sentences about what was not judged, so that an empty list is not taken for a clean table."""
         table, links = self.table, self.table.links
         lines = []
-        for name, why in self.not_judged.items():
-            blanks = sum(1 for text in texts(table.column(name)) if not text.strip())
-            left = f"; {blanks} of its cells are blank" if blanks else ""
-            lines.append(f"Not judged: column {quoted(name)} ({why}{left}).")
-        for name, why in self.judged_in_part.items():
-            lines.append(f"Judged in part: column {quoted(name)} ({why}).")
+        index = [name for name in (table.given.index.names if table.given is not None else ()) if name is not None]
+        if index:
+            lines.append(f"Not judged: the index ({listed(index)}); reset_index() makes columns of it.")
+        for how, reasons in (("Not judged", self.not_judged), ("Judged in part", self.judged_in_part)):
+            for why, names in _by_value(reasons).items():
+                blanks = sum(map(self._blanks, names)) if how == "Not judged" else 0
+                left = f"; blank cells: {blanks}" if blanks else ""
+                lines.append(f"{how}: column{'s' * (len(names) > 1)} {listed(names)} ({why}{left}).")
         unknown = int(links.facts.get("edges to unknown ids", 0))
         if unknown:
             share = unknown / max(1, int(links.facts.get("edges read", unknown)))
@@ -154,14 +162,20 @@ class CleaningRecord:
         if table.facts.get("rows whose id another row has"):
             lines.append("Some ids occur more than once: their edges were assigned to the first such row.")
         if self.repeated_rows:
-            first = ", ".join(str(row) for row in self.repeated_rows[0][:5])
-            lines.append(
-                f"{len(self.repeated_rows)} groups of rows are identical (such as rows {first}, counted "
-                "from 0); repeated rows confirm one another."
-            )
+            first = listed(self.repeated_rows[0]).replace("'", "")
+            groups = f"; {len(self.repeated_rows)} such groups" if len(self.repeated_rows) > 1 else ""
+            lines.append(f"Rows {first} are identical (counted from 0{groups}); repeated rows confirm one another.")
         for name, keys in self.repeated_keys.items():
-            example = next(iter(keys))
-            lines.append(f"Column {quoted(name)} looks like a key, but {len(keys)} values repeat, such as {example!r}.")
+            others = f" ({len(keys) - 1} more values repeat)" if len(keys) > 1 else ""
+            lines.append(f"Column {quoted(name)} looks like a key, but {quoted(next(iter(keys)))} repeats{others}.")
         if not len(self.cells):
             lines.append("No suspicious cells were found. This does not prove that the table is clean.")
         return lines
+
+
+def _by_value(items: Mapping[str, str]) -> dict[str, list[str]]:
+    """The keys of every value."""
+    groups: dict[str, list[str]] = {}
+    for key, value in items.items():
+        groups.setdefault(value, []).append(key)
+    return groups

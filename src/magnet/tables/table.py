@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 
 from magnet.checks import several
-from magnet.tables.errors import BadTable, listed, quoted
+from magnet.tables.errors import listed, quoted
 from magnet.tables.fields import Field
 from magnet.tables.links import Links, find_edge_columns, finish, ids_as_text, link
 from magnet.tables.schema import infer_fields, not_empty
-from magnet.tables.values import Change, parser, replaced, simplified, texts
+from magnet.tables.values import Change, parser, replaced, simplified, texts, unique_names
 
 # What the engine of tables calls the kinds of columns that a schema file names.
 ROLE_OF_KIND = {
@@ -144,6 +144,9 @@ class Table:
     def _parsers(self) -> dict[str, Callable[[str], Any]]:
         return {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_parsers"}  # functions
+
     def changed(self, changes: Mapping[str, Change]) -> pd.DataFrame:
         """The given data frame with other values in some cells: index, labels, order and types stay."""
         given = self.frame if self.given is None else self.given
@@ -183,7 +186,7 @@ def from_frames(
     Args:
         nodes: one row per node.
         edges: two columns of node ids. (default: none)
-        id: the id column. (default: detected by its values and name; else rows are numbered)
+        id: the id column. (default: detected by its values and name; else the labels of the index)
         label: a column that is never changed, such as the prediction target.
         source: source column of ``edges``. (default: detected by name, else the first)
         target: target column of ``edges``. (default: detected by name, else the second)
@@ -206,9 +209,10 @@ def from_frames(
     for what, name in (("id", id), ("label", label)):
         if name is not None and name not in frame.columns:
             raise ValueError(f"{what} is {name!r}; the columns are {listed(frame.columns)}")
+    ends = _edge_ends(edges, source, target) if isinstance(edges, pd.DataFrame) and len(edges) else None
     if id is None:
-        id = _find_id(frame, edges if isinstance(edges, pd.DataFrame) else None, label, source, target)
-    ids = pd.Series(range(len(frame))).astype("str") if id is None else ids_as_text(frame[id])
+        id = _find_id(frame, ends, label)
+    ids = _row_names(nodes.index, ends) if id is None else ids_as_text(frame[id])
     nameless = (ids.str.strip() == "").to_numpy(dtype=bool)
     facts = {
         "rows": len(frame),
@@ -232,10 +236,7 @@ def from_frames(
 def _simplified(nodes: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
     """The columns in types to compute with, under names that are texts; and which are left alone."""
     not_empty(nodes, "the table of nodes")
-    names = [str(name) for name in nodes.columns]
-    repeated = pd.Series(names, dtype=object)[pd.Series(names, dtype=object).duplicated()]
-    if len(repeated):
-        raise BadTable(f"two columns are named {repeated.iloc[0]!r}; column names must be unique")
+    names = unique_names(nodes.columns, "the table")
     columns, left_alone = {}, {}
     for k, name in enumerate(names):
         series, reason = simplified(nodes.iloc[:, k])
@@ -245,16 +246,28 @@ def _simplified(nodes: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
     return pd.DataFrame(columns, index=pd.RangeIndex(len(nodes))), left_alone
 
 
-def _find_id(
-    frame: pd.DataFrame, edges: pd.DataFrame | None, label: str | None, source: str | None, target: str | None
-) -> str | None:
+def _edge_ends(edges: pd.DataFrame, source: str | None, target: str | None) -> pd.Series:
+    """The ids in the first edges."""
+    return pd.concat(
+        [ids_as_text(edges[name].head(SAMPLED_EDGES)) for name in find_edge_columns(edges, source, target)]
+    )
+
+
+def _row_names(index: pd.Index, ends: pd.Series | None) -> pd.Series:
+    """The labels of a data frame's index if they are unique and the edges do not name the numbers of the rows; else
+    these numbers."""
+    numbers = pd.Series(range(len(index))).astype("str")
+    if index.nlevels > 1 or not index.is_unique:
+        return numbers
+    labels = ids_as_text(pd.Series(index))
+    return numbers if ends is not None and ends.isin(labels).mean() < ends.isin(numbers).mean() else labels
+
+
+def _find_id(frame: pd.DataFrame, ends: pd.Series | None, label: str | None) -> str | None:
     """The column whose values the edges name; without edges, a column of different values that is named like an id."""
     names = [name for name in frame.columns if name != label]
     names.sort(key=lambda name: name.lower() not in ID_NAMES)
-    if edges is not None and len(edges):
-        ends = pd.concat(
-            [ids_as_text(edges[name].head(SAMPLED_EDGES)) for name in find_edge_columns(edges, source, target)]
-        )
+    if ends is not None:
         wanted = set(ends)
         best, most = None, 0.0
         for name in names[:MAX_TRIED]:

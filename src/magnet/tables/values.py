@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal, InvalidOperation
@@ -18,7 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from magnet.tables.errors import quoted
+from magnet.tables.errors import TableWarning, quoted
 
 Change = tuple[NDArray[np.int64], Sequence[Any]]  # rows, and the values that they take
 
@@ -84,6 +85,28 @@ def json_value(value: Any) -> Any:
     if (isinstance(value, float) and math.isinf(value)) or (isinstance(value, int) and abs(value) >= 2**53):
         return str(value)
     return value if isinstance(value, bool | int | float | str) else cell_text(value)
+
+
+def unique_names(names: Iterable[Any], where: str) -> list[str]:
+    """Names as different texts; of equal ones, the later are numbered, with a warning.
+
+    Example:
+        >>> unique_names(["id", 1], "the table")
+        ['id', '1']
+    """
+    unique: dict[str, str] = {}
+    for name in map(str, names):
+        number = 1
+        while (new := name if number == 1 else f"{name} ({number})") in unique:
+            number += 1
+        unique[new] = name
+        if number > 1:
+            warnings.warn(
+                f"{where}: several columns are named {quoted(name)}; here one of them is {quoted(new)}",
+                TableWarning,
+                stacklevel=2,
+            )
+    return list(unique)
 
 
 def texts(series: pd.Series) -> list[str]:

@@ -174,7 +174,7 @@ def test_a_store_that_is_only_read(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="cannot be used"):
         Store(path, read_only=True)
     path.touch()
-    with pytest.raises(ValueError, match="is not a result store"):
+    with pytest.raises(ValueError, match="holds no runs yet"):
         Store(path, read_only=True)
     with Store(path) as store:  # an empty file is a store without runs
         store.add(config(0), {"test_accuracy": 0.5})

@@ -66,7 +66,6 @@ def test_encodings_are_found_and_kept(tmp_path: Path, encoding: str) -> None:
         (b"\n \n", "is empty"),
         (b"a,b\n1,2\n3\n", "line 3: 1 field; the header has 2"),
         (b"a,b\n1,2,3\n", "line 2: 3 fields; the header has 2"),
-        (b"a,a\n1,2\n", "two columns are named 'a'"),
         (b'a,b\n1,2\n3,"4\n5,6\n', "line 3: a quote is opened and never closed"),
         ("a,b\n1,é\n2,".encode() + b"\xe9\n", "line 3: byte 0xE9 is not utf-8, though others are"),
         (b"a,b\n1,\x00\n", "NUL bytes"),
@@ -130,6 +129,30 @@ def test_a_missing_header_is_suspected(tmp_path: Path) -> None:
     rows = "".join(f"{k},{k / 8}\n" for k in range(1, 9))
     with pytest.warns(TableWarning, match=r"the columns are named '1', '0.125'; is the header missing\?"):
         read_delimited(write(tmp_path / "bare.csv", rows))
+    with pytest.warns(TableWarning, match=r"named 'Ann', 'again'; is the header missing\?"):
+        read_delimited(write(tmp_path / "bare.csv", "Ann,again\nBob,again\nAnn,once\n"))
     for header in ("0,1\n", "year,2020\n"):
         with warnings.catch_warnings(action="error"):
             read_delimited(write(tmp_path / "named.csv", header + rows))
+
+
+def test_titles_stay_above_the_header(tmp_path: Path) -> None:
+    content = "Sales of May\r\n\r\nid,name,price\r\n1,Ann,5\r\n2,Bob,6\r\n3,Cleo,7\r\n4,Dan,8\r\n"
+    with pytest.warns(TableWarning, match="line 3 is taken for the header"):
+        table = read_delimited(write(tmp_path / "a.csv", content))
+    assert table.frame["name"].tolist() == ["Ann", "Bob", "Cleo", "Dan"]
+    table.write(tmp_path / "b.csv", {"name": (np.array([1]), ["Ben"])})
+    assert (tmp_path / "b.csv").read_bytes().decode() == content.replace("Bob", "Ben")
+
+
+def test_a_repeated_header_is_named(tmp_path: Path) -> None:
+    with pytest.warns(TableWarning, match="the header is repeated in row 1, counted from 0"):
+        read_delimited(write(tmp_path / "a.csv", "a,b\n1,2\na,b\n3,4\n"))
+
+
+def test_equal_names_are_numbered(tmp_path: Path) -> None:
+    with pytest.warns(TableWarning, match=r"several columns are named 'a'; here one of them is 'a \(2\)'"):
+        table = read_delimited(write(tmp_path / "a.csv", "a,a,a (2)\n1,2,3\n"))
+    assert table.frame.to_dict("list") == {"a": ["1"], "a (2)": ["2"], "a (2) (2)": ["3"]}
+    table.write(tmp_path / "b.csv", {"a (2)": (np.array([0]), ["9"])})
+    assert (tmp_path / "b.csv").read_text() == "a,a,a (2)\n1,9,3\n"

@@ -18,9 +18,11 @@ from magnet.tables.readers.text import read_text
         ("Köln".encode("cp1252"), "cp1252"),
         (codecs.BOM_UTF8 + "Köln".encode(), "utf-8"),
         (codecs.BOM_UTF16_LE + "Köln".encode("utf-16-le"), "utf-16-le"),
+        ("Köln".encode("utf-16-le"), "utf-16-le"),
+        ("Köln".encode("utf-16-be"), "utf-16-be"),
         (codecs.BOM_UTF32_LE + "Köln".encode("utf-32-le"), "utf-32-le"),
     ],
-    ids=["utf-8", "cp1252", "utf-8 with mark", "utf-16", "utf-32"],
+    ids=["utf-8", "cp1252", "utf-8 with mark", "utf-16", "utf-16-le", "utf-16-be", "utf-32"],
 )
 def test_the_encoding_is_found_and_gives_the_bytes_back(tmp_path: Path, content: bytes, encoding: str) -> None:
     (tmp_path / "a.csv").write_bytes(content)

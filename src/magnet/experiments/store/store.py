@@ -108,9 +108,14 @@ class Store:
         """Refuse another program's database before anything is written to it."""
         tables = {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         columns = [row[1] for row in self._connection.execute("PRAGMA table_info(runs)")]
-        if (tables and "runs" not in tables) or (columns and columns != COLUMNS) or (self.read_only and not tables):
+        problem = ""
+        if (tables and "runs" not in tables) or (columns and columns != COLUMNS):
+            problem = "is not a result store: the table of runs is missing or has other columns"
+        elif self.read_only and not tables:  # of a process that was killed at once
+            problem = "holds no runs yet"
+        if problem:
             self._connection.close()
-            raise ValueError(f"{self.path} is not a result store: the table of runs is missing or has other columns")
+            raise ValueError(f"{self.path} {problem}")
 
     def _prepare(self) -> None:
         """Make the tables. Changing the journal does not wait for other processes that do so: it is retried."""

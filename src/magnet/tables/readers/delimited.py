@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
 import re
 import warnings
 from collections.abc import Callable, Mapping
@@ -16,14 +15,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from magnet.tables.errors import BadTable, TableWarning, listed, quoted
+from magnet.tables.readers.layout import Layout, find_layout
 from magnet.tables.readers.text import Text, read_text
 from magnet.tables.roles.patterns import number
-from magnet.tables.values import Change, cell_text
+from magnet.tables.values import Change, cell_text, unique_names
 
-DELIMITERS = ",;\t|"
 ROWS_AT_A_TIME = 50_000
-MAX_BLANK = 10_000  # lines in front of the header
-_SEPARATOR = re.compile(r"sep=([,;\t|])", re.I)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,26 +84,12 @@ def read_delimited(path: Path, encoding: str | None = None) -> Delimited:
     """Read a CSV or TSV file with a header line; every cell stays text."""
     text = read_text(path, encoding)
     lines = list(io.StringIO(text.characters, newline=""))
-    filled = [k for k, line in enumerate(itertools.islice(lines, MAX_BLANK)) if line.strip("\r\n\ufeff \t")]
-    if not filled:
-        raise BadTable(f"{path} is empty; a header line and at least one row are needed")
-    start = filled[0]
-    declared = _SEPARATOR.fullmatch(lines[start].strip('\r\n\ufeff "'))
-    if declared and len(filled) > 1:  # Excel's own line about what separates the cells
-        return _parse(path, text, lines, filled[1], declared[1])
-    return _parse(path, text, lines, start, _guess_delimiter(path, lines[start]))
+    return _parse(path, text, lines, find_layout(path, lines))
 
 
-def _guess_delimiter(path: Path, header: str) -> str:
-    if path.suffix.lower() in (".tsv", ".tab"):
-        return "\t"
-    plain = "".join(header.split('"')[::2])  # what stands inside quotes separates nothing
-    return max(DELIMITERS, key=lambda mark: (plain.count(mark), -DELIMITERS.index(mark)))
-
-
-def _parse(path: Path, text: Text, lines: list[str], start: int, delimiter: str) -> Delimited:
+def _parse(path: Path, text: Text, lines: list[str], layout: Layout) -> Delimited:
+    start, delimiter, header = layout.start, layout.delimiter, _names(path, layout.names)
     reader = csv.reader([lines[start].removeprefix("\ufeff"), *lines[start + 1 :]], delimiter=delimiter)
-    header: list[str] = []
     rows: list[list[str]] = []
     blocks: list[list[tuple[str, ...]]] = []
     first, last = [], []
@@ -114,14 +97,14 @@ def _parse(path: Path, text: Text, lines: list[str], start: int, delimiter: str)
     try:
         for fields in reader:
             begin, line = line, start + reader.line_num
-            if not header:
-                header = _names(path, fields)
-                continue
-            if not fields or (len(fields) == 1 < len(header) and not fields[0].strip()):
+            if begin == start or not fields or (len(fields) == 1 < len(header) and not fields[0].strip()):
                 continue  # a blank line; it stays where it is
             if len(fields) != len(header):
                 count = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
-                raise BadTable(f"{path} line {begin + 1}: {count}; the header has {len(header)}")
+                raise BadTable(
+                    f"{path} line {begin + 1}: {count}; the header has {len(header)} (is a {delimiter!r} missing, or "
+                    "is a text that contains one not quoted?)"
+                )
             rows.append(fields)
             first.append(begin)
             last.append(line)
@@ -139,20 +122,33 @@ def _parse(path: Path, text: Text, lines: list[str], start: int, delimiter: str)
         for k, name in enumerate(header)
     }
     frame = pd.DataFrame(columns)
+    _check_header(path, frame, "" if layout.declared else "".join(lines[:start]), start)
     places = (np.array(first, dtype=np.int64), np.array(last, dtype=np.int64))
     return Delimited(path, frame, lines, *places, delimiter, text.encoding)
 
 
 def _names(path: Path, fields: list[str]) -> list[str]:
-    names = [field.strip().lstrip("\ufeff") or f"column {k + 1}" for k, field in enumerate(fields)]
-    if len(set(names)) < len(names):
-        repeated = pd.Series(names)[pd.Series(names).duplicated()].iloc[0]
-        raise BadTable(f"{path}: two columns are named {quoted(repeated)}; column names must be unique")
-    if all(number(name) is not None for name in names) and names != [str(k) for k in range(len(names))]:
-        warnings.warn(
-            f"{path}: the columns are named {listed(names)}; is the header missing?", TableWarning, stacklevel=4
-        )
-    return names
+    return unique_names(
+        (field.strip().lstrip("\ufeff") or f"column {k + 1}" for k, field in enumerate(fields)), str(path)
+    )
+
+
+def _check_header(path: Path, frame: pd.DataFrame, skipped: str, line: int) -> None:
+    """Warn of lines that were skipped as titles, of a header that looks like a row, and of one that is repeated."""
+    names = frame.columns
+    if skipped.strip("\ufeff\r\n \t"):
+        _warn(f"{path}: line {line + 1} is taken for the header; what stands above it is kept as it is")
+    found = [name for name in names if (frame[name] == name).any()]
+    if 2 * len(found) > len(names) > 1 and (frame == names).all(axis=1).any():
+        _warn(f"{path}: the header is repeated in row {int((frame == names).all(axis=1).argmax())}, counted from 0")
+    elif 2 * len(found) > len(names) > 1 or (
+        all(number(name) is not None for name in names) and names.tolist() != [str(k) for k in range(len(names))]
+    ):
+        _warn(f"{path}: the columns are named {listed(names)}; is the header missing?")
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, TableWarning, stacklevel=5)
 
 
 def _check_closed(path: Path, record: list[str], line: int, delimiter: str) -> None:

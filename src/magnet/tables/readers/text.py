@@ -32,7 +32,8 @@ class Text:
 
 
 def read_text(path: Path, encoding: str | None = None, longest_line: int | None = LONGEST_LINE) -> Text:
-    """Decode a file: by its byte order mark, else UTF-8, else (without any valid multi-byte UTF-8) Windows-1252.
+    """Decode a file: by its byte order mark, else UTF-16 if it looks like it, else UTF-8, else (without any valid
+    multi-byte UTF-8) Windows-1252.
 
     The mark stays in the text. A file whose characters would not give back the same bytes is refused: what nobody
     changed could not be written as it was.
@@ -43,7 +44,7 @@ def read_text(path: Path, encoding: str | None = None, longest_line: int | None 
         raise BadTable(
             f"{path} has a line of more than {longest_line >> 20} MiB: it is not a table of rows and columns"
         )
-    marked = next((name for bom, name in _BOMS if content.startswith(bom)), None)
+    marked = next((name for bom, name in _BOMS if content.startswith(bom)), None) or _unmarked_utf16(content)
     name = _known_encoding(encoding) if encoding is not None else marked or "utf-8"
     if name in _MARKED and marked is not None and marked.startswith(name[:6].rstrip("-")):
         name = marked
@@ -65,6 +66,17 @@ def read_text(path: Path, encoding: str | None = None, longest_line: int | None 
             pass
     mixed = ", though others are" if name == "utf-8" else ""
     raise BadTable(f"{path} line {line}: {found}{mixed}; save the file as UTF-8 or give its encoding with --encoding")
+
+
+def _unmarked_utf16(content: bytes) -> str | None:
+    """UTF-16 without a byte order mark: most of every other byte are NUL, and none of the rest."""
+    if len(content) % 2:
+        return None
+    even, odd = content[::2], content[1::2]
+    for name, zeros, letters in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
+        if 2 * zeros.count(0) > len(zeros) and not letters.count(0):
+            return name
+    return None
 
 
 def _known_encoding(encoding: str) -> str:
