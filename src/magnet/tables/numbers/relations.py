@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import NamedTuple
 
@@ -40,12 +40,15 @@ class Relation:
         target: column.
         terms: columns.
         factor: of a product or ratio.
+        exact: whether the terms are the very numbers that the target was computed from, as counts and prices are; else
+            they may be rounded (default: ``False``).
     """
 
     kind: str
     target: int
     terms: tuple[int, ...]
     factor: float = 1.0
+    exact: bool = False
 
     @property
     def members(self) -> tuple[int, ...]:
@@ -63,7 +66,9 @@ class Relation:
 
     def tolerance(self, x: Floats, steps: Sequence[float]) -> Floats:
         """By how much rounding may move the target off ``[n]``."""
-        if self.kind == "sum":
+        if self.exact:
+            off = np.zeros(len(x))
+        elif self.kind == "sum":
             off = np.full(len(x), sum(steps[k] for k in self.terms))
         else:
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -87,11 +92,11 @@ class Relation:
 
     def uncertainty(self, x: Floats, steps: Sequence[float], member: int) -> Floats:
         """By how much rounding of the others may move the solution for a member off ``[n]``."""
-        others = [k for k in self.members if k != member]
+        others = [k for k in self.members if k != member and (k == self.target or not self.exact)]
         if self.kind == "sum":
             return np.full(len(x), ROUNDING * sum(steps[k] for k in others))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            relative = sum(steps[k] / np.abs(x[:, k]) for k in others)
+            relative = np.sum([steps[k] / np.abs(x[:, k]) for k in others], axis=0)
             return np.asarray(ROUNDING * np.abs(self.solve(x, member)) * relative)
 
     def solution(self, x: Floats, steps: Sequence[float], grid: float, member: int) -> tuple[Floats, Floats]:
@@ -106,7 +111,8 @@ class Relation:
     def certainty(self, x: Floats, steps: Sequence[float], grid: float, member: int) -> float:
         """How often the solution for a member is its very number, in the rows in which the relation holds: always for
         sums of cents, seldom for a price that follows from a rounded percentage."""
-        _, holds = self.state(x, steps)
+        _, holds, counts = self.state(x, steps)
+        holds &= counts
         off = np.abs(self.solution(x[holds], steps, grid, member)[0] - x[holds, member])
         return float((off <= ROUNDING * steps[member] + BINARY * np.abs(x[holds, member])).mean())
 
@@ -120,18 +126,21 @@ class Relation:
             right = ("" if np.isclose(self.factor, 1) else f"{self.factor:.6g} * ") + sign.join(terms)
         return f"{names[self.target]} = {right}"
 
-    def state(self, x: Floats, steps: Sequence[float]) -> tuple[Bools, Bools]:
-        """Rows to which the relation applies (every term counts), and those in which it holds."""
-        known = np.isfinite(x[:, list(self.members)]).all(axis=1)
+    def state(self, x: Floats, steps: Sequence[float]) -> tuple[Bools, Bools, Bools]:
+        """Rows that the relation speaks about, those in which it holds, and those in which every term counts, so that
+        it does not hold by itself: a total of one part is its copy."""
+        members = x[:, list(self.members)]
         tolerance = self.tolerance(x, steps)
         with np.errstate(invalid="ignore"):
-            if self.kind == "sum":  # a term within rounding proves nothing
-                counting = (np.abs(x[:, list(self.terms)]) > 2 * tolerance[:, None]).sum(axis=1) >= 2
-            else:
-                counting = (x[:, list(self.terms)] != 0).all(axis=1)
             holds = np.abs(x[:, self.target] - self.expected(x)) <= tolerance
-        applies = known & counting & (x[:, self.target] != 0)
-        return applies, applies & holds
+            if self.kind == "sum":
+                applies = np.isfinite(members).all(axis=1) & (members != 0).any(axis=1)
+                # a term within rounding proves nothing
+                counts = (np.abs(x[:, list(self.terms)]) > 2 * tolerance[:, None]).sum(axis=1) >= 2
+                counts &= x[:, self.target] != 0
+            else:
+                applies = counts = np.isfinite(members).all(axis=1) & (members != 0).all(axis=1)
+        return applies, applies & holds, applies & counts
 
 
 def grid_of(x: Floats, step: float) -> float:
@@ -174,14 +183,16 @@ def find_relations(x: Floats, steps: Sequence[float]) -> list[Relation]:
     tied: set[frozenset[int]] = set()
     for candidate in _candidates(x[rows], steps, usable):
         key = frozenset(candidate.members)
-        if key not in tied and _valid(candidate, x, steps):
-            found.append(candidate)
-            tied.add(key)
+        for each in (replace(candidate, exact=True), candidate):
+            if key not in tied and _valid(each, x, steps):
+                found.append(each)
+                tied.add(key)
     return found
 
 
 def _valid(relation: Relation, x: Floats, steps: Sequence[float]) -> bool:
-    applies, holds = relation.state(x, steps)
+    _, holds, applies = relation.state(x, steps)
+    holds &= applies
     if holds.sum() < MIN_ROWS or holds.sum() < MIN_SHARE * applies.sum():
         return False
     target = x[:, relation.target]
@@ -190,8 +201,8 @@ def _valid(relation: Relation, x: Floats, steps: Sequence[float]) -> bool:
         return False
     moved = x.copy()
     moved[:, relation.target] = np.roll(target, n // 2 if (n := len(x)) > 3 else 1)
-    applies, holds = relation.state(moved, steps)
-    return bool(holds.sum() <= MAX_CHANCE_SHARE * max(int(applies.sum()), 1))
+    _, holds, applies = relation.state(moved, steps)
+    return bool((holds & applies).sum() <= MAX_CHANCE_SHARE * max(int(applies.sum()), 1))
 
 
 def _candidates(x: Floats, steps: Sequence[float], usable: list[int]) -> Iterator[Relation]:
@@ -293,11 +304,11 @@ def localize_errors(
     grids = steps if grids is None else grids
     states = [r.state(x, steps) for r in relations]
     proved = np.zeros(x.shape, dtype=bool)
-    for relation, (_, holds) in zip(relations, states, strict=True):
+    for relation, (_, holds, _) in zip(relations, states, strict=True):
         proved[np.ix_(np.flatnonzero(holds), np.array(relation.members))] = True
     wrong, value = np.zeros(x.shape), np.full(x.shape, np.nan)
     which = np.full(x.shape, -1, dtype=np.int64)
-    for at, (relation, (applies, holds)) in enumerate(zip(relations, states, strict=True)):
+    for at, (relation, (applies, holds, _)) in enumerate(zip(relations, states, strict=True)):
         with np.errstate(invalid="ignore"):
             off = np.abs(x[:, relation.target] - relation.expected(x)) > MIN_VIOLATION * relation.tolerance(x, steps)
         rows = np.flatnonzero(applies & ~holds & off)
