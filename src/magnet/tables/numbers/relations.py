@@ -140,7 +140,8 @@ class Relation:
                 counts = (np.abs(x[:, list(self.terms)]) > 2 * tolerance[:, None]).sum(axis=1) >= 2
                 counts &= x[:, self.target] != 0
             else:
-                applies = counts = np.isfinite(members).all(axis=1) & (members != 0).all(axis=1)
+                applies = np.isfinite(members).all(axis=1) & (members[:, 1:] != 0).all(axis=1)
+                counts = members[:, 0] != 0
         return applies, applies & holds, applies & counts
 
 
