@@ -26,7 +26,7 @@ def test_sum_rate_copy_and_block_are_found() -> None:
     feet = np.round(3.28084 * a, 2)
     assert [r.written(NAMES) for r in find_relations(np.column_stack([a, feet]), [1.0, 0.01])] == ["b = 3.28084 * a"]
     found = find_relations(np.column_stack([a, b, c, a + b + c]), [1.0] * 4)
-    assert Relation("sum", 3, (0, 1, 2)) in found
+    assert Relation("sum", 3, (0, 1, 2), exact=True) in found
 
 
 def test_products_and_ratios_are_those_of_a_search_column_by_column() -> None:

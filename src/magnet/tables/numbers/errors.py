@@ -181,7 +181,8 @@ def _one_digit_off(text: str) -> Iterator[str]:
     """Numbers from which one digit left out, added or replaced, or two exchanged, makes another."""
     for k, digit in enumerate(text):
         if digit.isdigit():
-            yield text[:k] + text[k + 1 :] or "0"
+            if text.strip("-") != digit:  # or nothing would be left
+                yield text[:k] + text[k + 1 :]
             yield from (text[:k] + other + text[k + rest :] for other in DIGITS for rest in (0, 1))
             if text[k + 1 : k + 2].isdigit():
                 yield text[:k] + text[k + 1] + digit + text[k + 2 :]

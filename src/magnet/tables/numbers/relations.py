@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ MAX_CHANCE_SHARE = 0.3  # share of rows in which it may hold with the target of 
 EXCEPTION_RATE = 0.02  # share of violating rows at which a violation is as often genuine as an error
 ON_GRID = 0.9  # share of the numbers of a column that are multiples of a power of ten
 MULTIPLE = 1e-6  # of a unit; its multiples are as close to it in binary digits
+AGREEMENT = 4.6  # nats for each further relation that a value mends: one cell in 100 would be wrong besides
 MIN_VIOLATION = 10.0  # times the tolerance; less is rounding of another kind
 MAX_TOLERANCE = 0.05  # of the target's spread; rounding that coarse makes every relation hold
 
@@ -40,12 +41,15 @@ class Relation:
         target: column.
         terms: columns.
         factor: of a product or ratio.
+        exact: whether the terms are the very numbers that the target was computed from, as counts and prices are; else
+            they may be rounded (default: ``False``).
     """
 
     kind: str
     target: int
     terms: tuple[int, ...]
     factor: float = 1.0
+    exact: bool = False
 
     @property
     def members(self) -> tuple[int, ...]:
@@ -63,7 +67,9 @@ class Relation:
 
     def tolerance(self, x: Floats, steps: Sequence[float]) -> Floats:
         """By how much rounding may move the target off ``[n]``."""
-        if self.kind == "sum":
+        if self.exact:
+            off = np.zeros(len(x))
+        elif self.kind == "sum":
             off = np.full(len(x), sum(steps[k] for k in self.terms))
         else:
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -87,11 +93,11 @@ class Relation:
 
     def uncertainty(self, x: Floats, steps: Sequence[float], member: int) -> Floats:
         """By how much rounding of the others may move the solution for a member off ``[n]``."""
-        others = [k for k in self.members if k != member]
+        others = [k for k in self.members if k != member and (k == self.target or not self.exact)]
         if self.kind == "sum":
             return np.full(len(x), ROUNDING * sum(steps[k] for k in others))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            relative = sum(steps[k] / np.abs(x[:, k]) for k in others)
+            relative = np.sum([steps[k] / np.abs(x[:, k]) for k in others], axis=0)
             return np.asarray(ROUNDING * np.abs(self.solve(x, member)) * relative)
 
     def solution(self, x: Floats, steps: Sequence[float], grid: float, member: int) -> tuple[Floats, Floats]:
@@ -106,7 +112,8 @@ class Relation:
     def certainty(self, x: Floats, steps: Sequence[float], grid: float, member: int) -> float:
         """How often the solution for a member is its very number, in the rows in which the relation holds: always for
         sums of cents, seldom for a price that follows from a rounded percentage."""
-        _, holds = self.state(x, steps)
+        _, holds, counts = self.state(x, steps)
+        holds &= counts
         off = np.abs(self.solution(x[holds], steps, grid, member)[0] - x[holds, member])
         return float((off <= ROUNDING * steps[member] + BINARY * np.abs(x[holds, member])).mean())
 
@@ -120,18 +127,22 @@ class Relation:
             right = ("" if np.isclose(self.factor, 1) else f"{self.factor:.6g} * ") + sign.join(terms)
         return f"{names[self.target]} = {right}"
 
-    def state(self, x: Floats, steps: Sequence[float]) -> tuple[Bools, Bools]:
-        """Rows to which the relation applies (every term counts), and those in which it holds."""
-        known = np.isfinite(x[:, list(self.members)]).all(axis=1)
+    def state(self, x: Floats, steps: Sequence[float]) -> tuple[Bools, Bools, Bools]:
+        """Rows that the relation speaks about, those in which it holds, and those in which every term counts, so that
+        it does not hold by itself: a total of one part is its copy."""
+        members = x[:, list(self.members)]
         tolerance = self.tolerance(x, steps)
         with np.errstate(invalid="ignore"):
-            if self.kind == "sum":  # a term within rounding proves nothing
-                counting = (np.abs(x[:, list(self.terms)]) > 2 * tolerance[:, None]).sum(axis=1) >= 2
-            else:
-                counting = (x[:, list(self.terms)] != 0).all(axis=1)
             holds = np.abs(x[:, self.target] - self.expected(x)) <= tolerance
-        applies = known & counting & (x[:, self.target] != 0)
-        return applies, applies & holds
+            if self.kind == "sum":
+                applies = np.isfinite(members).all(axis=1) & (members != 0).any(axis=1)
+                # a term within rounding proves nothing
+                counts = (np.abs(x[:, list(self.terms)]) > 2 * tolerance[:, None]).sum(axis=1) >= 2
+                counts &= x[:, self.target] != 0
+            else:
+                applies = np.isfinite(members).all(axis=1) & (members[:, 1:] != 0).all(axis=1)
+                counts = members[:, 0] != 0
+        return applies, applies & holds, applies & counts
 
 
 def grid_of(x: Floats, step: float) -> float:
@@ -174,14 +185,23 @@ def find_relations(x: Floats, steps: Sequence[float]) -> list[Relation]:
     tied: set[frozenset[int]] = set()
     for candidate in _candidates(x[rows], steps, usable):
         key = frozenset(candidate.members)
-        if key not in tied and _valid(candidate, x, steps):
-            found.append(candidate)
-            tied.add(key)
-    return found
+        for each in (replace(candidate, exact=True), candidate):
+            if key not in tied and _valid(each, x, steps):
+                found.append(each)
+                tied.add(key)
+    return [relation for relation in found if not any(_is_part(relation, other, x, steps) for other in found)]
+
+
+def _is_part(relation: Relation, other: Relation, x: Floats, steps: Sequence[float]) -> bool:
+    """Whether a total is that of another relation without some of its terms, which are mostly zero."""
+    if relation.kind != "sum" or relation.target != other.target or not set(relation.terms) < set(other.terms):
+        return False
+    return bool(relation.state(x, steps)[1].sum() <= other.state(x, steps)[1].sum())
 
 
 def _valid(relation: Relation, x: Floats, steps: Sequence[float]) -> bool:
-    applies, holds = relation.state(x, steps)
+    _, holds, applies = relation.state(x, steps)
+    holds &= applies
     if holds.sum() < MIN_ROWS or holds.sum() < MIN_SHARE * applies.sum():
         return False
     target = x[:, relation.target]
@@ -190,8 +210,8 @@ def _valid(relation: Relation, x: Floats, steps: Sequence[float]) -> bool:
         return False
     moved = x.copy()
     moved[:, relation.target] = np.roll(target, n // 2 if (n := len(x)) > 3 else 1)
-    applies, holds = relation.state(moved, steps)
-    return bool(holds.sum() <= MAX_CHANCE_SHARE * max(int(applies.sum()), 1))
+    _, holds, applies = relation.state(moved, steps)
+    return bool((holds & applies).sum() <= MAX_CHANCE_SHARE * max(int(applies.sum()), 1))
 
 
 def _candidates(x: Floats, steps: Sequence[float], usable: list[int]) -> Iterator[Relation]:
@@ -281,7 +301,8 @@ def localize_errors(
         P(m) \propto \frac{p(v_m \mid \text{context})}{p(o_m \mid \text{context})}, \qquad
         P(\text{none}) \propto \frac{1 + \text{broken rows}}{1 + \text{rows}} \Big/ \text{error rate}
 
-    where :math:`v_m` is the value with which the relation holds.
+    where :math:`v_m` is the value with which the relation holds. One that the column could not hold, as half a piece,
+    has the density of such numbers there; one that mends another broken relation of the row, too, saves a second error.
 
     Args:
         relations: from :func:`find_relations`.
@@ -293,20 +314,29 @@ def localize_errors(
     grids = steps if grids is None else grids
     states = [r.state(x, steps) for r in relations]
     proved = np.zeros(x.shape, dtype=bool)
-    for relation, (_, holds) in zip(relations, states, strict=True):
+    for relation, (_, holds, _) in zip(relations, states, strict=True):
         proved[np.ix_(np.flatnonzero(holds), np.array(relation.members))] = True
     wrong, value = np.zeros(x.shape), np.full(x.shape, np.nan)
     which = np.full(x.shape, -1, dtype=np.int64)
-    for at, (relation, (applies, holds)) in enumerate(zip(relations, states, strict=True)):
-        with np.errstate(invalid="ignore"):
-            off = np.abs(x[:, relation.target] - relation.expected(x)) > MIN_VIOLATION * relation.tolerance(x, steps)
-        rows = np.flatnonzero(applies & ~holds & off)
+    broken = [_violations(r, x, steps, *state[:2]) for r, state in zip(relations, states, strict=True)]
+    for at, (relation, (applies, holds, _)) in enumerate(zip(relations, states, strict=True)):
+        rows = np.flatnonzero(broken[at])
         if not rows.size:
             continue
         members = np.array(relation.members)
-        solved = [relation.solution(x[rows], steps, grids[m], m) for m in members]
-        exact = np.column_stack([value for value, _ in solved])
-        scores = np.column_stack([gain(m, rows, *solved[k]) for k, m in enumerate(members)])
+        exact, scores = np.empty((2, rows.size, members.size))
+        for k, m in enumerate(relation.members):
+            exact[:, k], off = relation.solution(x[rows], steps, grids[m], m)
+            scores[:, k] = gain(m, rows, exact[:, k], off)
+            with np.errstate(invalid="ignore"):
+                unlike = ~multiples(exact[:, k], steps[m]) & (off < ROUNDING * steps[m])
+            scores[unlike, k] += _log_share(~multiples(x[np.isfinite(x[:, m]), m], steps[m]))
+            for other, elsewhere in zip(relations, broken, strict=True):
+                if other is not relation and m in other.members:
+                    again, width = other.solution(x[rows], steps, grids[m], m)
+                    with np.errstate(invalid="ignore"):
+                        alike = np.abs(again - exact[:, k]) <= off + width + ROUNDING * steps[m]
+                    scores[elsewhere[rows] & alike, k] += AGREEMENT
         scores[proved[rows][:, members] | ~np.isfinite(exact)] = -np.inf
         genuine = np.log((1 + (applies & ~holds).sum()) / (1 + applies.sum()) / EXCEPTION_RATE)
         total = np.logaddexp(np.logaddexp.reduce(scores, axis=1), max(genuine, 0.0))
@@ -317,3 +347,15 @@ def localize_errors(
             value[rows[better], m] = exact[better, k]
             which[rows[better], m] = at
     return LocalizedErrors(wrong, value, which, proved)
+
+
+def _violations(relation: Relation, x: Floats, steps: Sequence[float], applies: Bools, holds: Bools) -> Bools:
+    """Rows that break a relation by more than rounding of another kind."""
+    with np.errstate(invalid="ignore"):
+        off = np.abs(x[:, relation.target] - relation.expected(x)) > MIN_VIOLATION * relation.tolerance(x, steps)
+    return np.asarray(applies & ~holds & off)
+
+
+def _log_share(cells: Bools) -> float:
+    """Logarithm of the share of some cells, with one more of each kind."""
+    return float(np.log((1 + cells.sum()) / (2 + cells.size)))
