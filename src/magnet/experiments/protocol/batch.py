@@ -131,16 +131,16 @@ def _problem(experiment: Experiment, repaired: RepairCandidates) -> Problem:
     repetition = experiment.repetition
     data = repetition.data
     return Problem(
-        repetition.graph if repaired.graph is None else repaired.graph,
-        data.y,
-        data.train_mask,
-        data.val_mask,
-        int(data.x.shape[1]),
-        int(data.y.max()) + 1,
-        repetition.seed,
-        repaired.candidates,
-        experiment.method.recipes(data, experiment.config),
-        repetition.own_split,
+        graph=repaired.graph or repetition.graph,
+        y=data.y,
+        train_mask=data.train_mask,
+        val_mask=data.val_mask,
+        inputs=int(data.x.shape[1]),
+        outputs=int(data.y.max()) + 1,
+        seed=repetition.seed,
+        candidates=repaired.candidates,
+        recipes=experiment.method.recipes(data, experiment.config),
+        own_split=repetition.own_split,
     )
 
 
