@@ -204,7 +204,7 @@ class _Autoencoders(torch.nn.Module):
         self.biases = torch.nn.ParameterList(torch.zeros(len(seeds), 1, size[1]) for size in sizes)
 
     def forward(self, objective: _Objective) -> tuple[Tensor, Tensor]:
-        """Codes and weights of which the products are the reconstructions."""
+        """Codes and weights; their products are the reconstructions."""
         first, second, third, last = self.weights
         h = (objective.smoothed(objective.times_features(first)) + self.biases[0]).relu()
         h = objective.smoothed(_product(h, second)) + self.biases[1]

@@ -31,7 +31,7 @@ ERROR = 6e-8
 #: A table is made as fine as that takes, from 2^4 to 2^9 pieces an octave.
 FINENESS = range(4, 10)
 
-#: The table ends where its number is this close to its limit, and after this many octaves at the latest; Newton steps
+#: The table ends where its number is this close to its limit, or after this many octaves; Newton steps
 #: take over there.
 NEGLIGIBLE, OCTAVES = 2.0**-30, 48
 
