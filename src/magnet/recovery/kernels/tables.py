@@ -31,8 +31,7 @@ ERROR = 6e-8
 #: A table is made as fine as that takes, from 2^4 to 2^9 pieces an octave.
 FINENESS = range(4, 10)
 
-#: The table ends where its number is this close to its limit, or after this many octaves; Newton steps
-#: take over there.
+#: The table ends where its number is this close to its limit, or after this many octaves; there Newton steps take over.
 NEGLIGIBLE, OCTAVES = 2.0**-30, 48
 
 #: Newton steps for an entry of a table, and the part of the smallest nonzero value of the prox that they stay above.
