@@ -35,7 +35,7 @@ def render_level(results: Results, options: Options) -> list[Part]:
                 accuracies = [100 * value for value in results.values(runs, "test_accuracy")]
                 row = f"{setting.title}, {TITLES[method]}"
                 facts = {"dataset": setting.dataset, "method": method, "ratio": level}
-                cells.append(Cell(row, f"ratio {level:g}", summarize(accuracies), None, len(runs), facts=facts))
+                cells.append(Cell(row, f"ratio {level:g}", summarize(accuracies), planned=len(runs), facts=facts))
                 values[setting.dataset, method, level] = accuracies
     words = "Ratio: nodes drawn, with replacement, over nodes; 0.5 touches 39 % of them."
     parts: list[Part] = [Table("Accuracy in percent", cells, words=words)]
@@ -91,7 +91,7 @@ def render_loss(results: Results, options: Options) -> list[Part]:
                 more = {}  # the paper's default: the runs of table 1
             ours = selected.accuracy(setting, "magnet-gae", **more)
             facts = {"dataset": setting.dataset, "loss": loss}
-            cells.append(Cell(title, setting.title, ours, None, options.repeats, facts=facts))
+            cells.append(Cell(title, setting.title, ours, planned=options.repeats, facts=facts))
     words = "MAGnet-gae under injection of random rows. The paper shows this as bars without numbers."
     table = Table("Accuracy in percent", cells, corner="loss", words=words)
     parts: list[Part] = [table]
