@@ -178,10 +178,6 @@ def run(
 
 def as_markdown(frame: pd.DataFrame, peers: bool) -> str:
     frame = frame[frame["case"].isin(frame.loc[frame["detector"] == "auto", "case"])]  # others are not measured yet
-
-    def number(value: Any) -> str:
-        return "-" if np.isnan(value) else f"{value:.3f}"
-
     lines = [
         "# Node outliers of BOND",
         "",
@@ -194,43 +190,51 @@ def as_markdown(frame: pd.DataFrame, peers: bool) -> str:
         "",
         *header("case", "`auto`: AUROC / AP", "flagged", "best PyGOD by AP", "trivial: best by AP"),
     ]
-    for case, part in frame.groupby("case", sort=False):
-        mine = part[part["detector"] == "auto"].iloc[0]
-        best = {}
-        for kind, chosen in (("peer", part["detector"].str.startswith("PyGOD")), ("trivial", part["flagged"].isna())):
-            candidates = part[chosen & (part["detector"].str.startswith("PyGOD") == (kind == "peer"))]
-            top = candidates.loc[candidates["ap"].idxmax()] if len(candidates) else None
-            best[kind] = "-" if top is None else f"{top['detector']} {top['auroc']:.3f} / {top['ap']:.3f}"
-        lines.append(
-            f"| {case} | {mine['auroc']:.3f} / {mine['ap']:.3f} | {mine['flagged']:.1%} | {best['peer']} "
-            f"| {best['trivial']} |"
-        )
-    lines.append("")
-    for case, part in frame.groupby("case", sort=False):
-        lines += [f"## {case}", "", *header("detector", "AUROC", "AP", "recall at k", "flagged", "s")]
-        for r in part.to_dict("records"):
-            flagged = "-" if np.isnan(r["flagged"]) else f"{r['flagged']:.1%}"
-            spread = f" ± {r['spread']:.3f}" if r.get("spread", 0) > 0 else ""
-            values = " | ".join((number(r["auroc"]) + spread, number(r["ap"]), number(r["recall_at_k"])))
-            lines.append(f"| {r['detector']} | {values} | {flagged} | {r['seconds']:.1f} |")
-        lines.append("")
-    if not peers:
-        lines += [
-            "PyGOD is not installed here, so its detectors were not run by this script. Noted beside the data, for the",
-            "contextual outliers of inj_cora as stored (AUROC / AP): "
-            + ", ".join(f"{k} {v}" for k, v in EARLIER.items())
-            + ".",
-            "",
-        ]
-    shown = set(zip(frame["case"], frame["detector"], strict=True))
-    missing = {
-        case: [name for name in PEERS if (case, f"PyGOD {name}") not in shown]
-        for case in (frame["case"].unique() if peers else ())
-    }
-    text = "; ".join(f"{case}: {', '.join(names)}" for case, names in missing.items() if names)
-    lines += [f"Not run, or stopped at the limit of seconds (see the commands): {text}.", ""] if text else []
-    lines += [OLD_GPU, ""] if not torch.cuda.is_available() else []
+    cases = list(frame.groupby("case", sort=False))
+    lines += [*(_summary(case, part) for case, part in cases), ""]
+    for case, part in cases:
+        lines += _details(case, part)
+    lines += _missing(frame) if peers else _earlier()
+    lines += [] if torch.cuda.is_available() else [OLD_GPU, ""]
     return "\n".join([*lines[:-1], *made_by([command()])])
+
+
+def _summary(case: str, part: pd.DataFrame) -> str:
+    """Ours beside the best of PyGOD and the best control, by average precision."""
+    mine, of_pygod = part[part["detector"] == "auto"].iloc[0], part["detector"].str.startswith("PyGOD")
+    best = []
+    for rivals in (part[of_pygod], part[part["flagged"].isna() & ~of_pygod]):
+        top = rivals.loc[rivals["ap"].idxmax()] if len(rivals) else None
+        best.append("-" if top is None else f"{top['detector']} {top['auroc']:.3f} / {top['ap']:.3f}")
+    return f"| {case} | {mine['auroc']:.3f} / {mine['ap']:.3f} | {mine['flagged']:.1%} | {best[0]} | {best[1]} |"
+
+
+def _details(case: str, part: pd.DataFrame) -> list[str]:
+    """Every detector on a case."""
+    lines = [f"## {case}", "", *header("detector", "AUROC", "AP", "recall at k", "flagged", "s")]
+    for r in part.to_dict("records"):
+        flagged = "-" if np.isnan(r["flagged"]) else f"{r['flagged']:.1%}"
+        spread = f" ± {r['spread']:.3f}" if r.get("spread", 0) > 0 else ""
+        auroc, ap, recall = ("-" if np.isnan(r[key]) else f"{r[key]:.3f}" for key in ("auroc", "ap", "recall_at_k"))
+        lines.append(f"| {r['detector']} | {auroc}{spread} | {ap} | {recall} | {flagged} | {r['seconds']:.1f} |")
+    return [*lines, ""]
+
+
+def _missing(frame: pd.DataFrame) -> list[str]:
+    """Which of PyGOD's detectors have no line."""
+    shown = set(zip(frame["case"], frame["detector"], strict=True))
+    missing = {case: [p for p in PEERS if (case, f"PyGOD {p}") not in shown] for case in frame["case"].unique()}
+    text = "; ".join(f"{case}: {', '.join(names)}" for case, names in missing.items() if names)
+    return [f"Not run, or stopped at the limit of seconds (see the commands): {text}.", ""] if text else []
+
+
+def _earlier() -> list[str]:
+    """What is known of PyGOD's detectors where they cannot be run."""
+    return [
+        "PyGOD is not installed here, so its detectors were not run by this script. Noted beside the data, for the",
+        f"contextual outliers of inj_cora as stored (AUROC / AP): {', '.join(f'{k} {v}' for k, v in EARLIER.items())}.",
+        "",
+    ]
 
 
 def main() -> None:

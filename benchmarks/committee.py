@@ -48,19 +48,12 @@ def configs(
 ) -> list[dict[str, Any]]:
     """The runs of table 1 in one of its columns, or those of a network with the settings that a user gets."""
     setting = Setting(dataset, corruption)
-    if defaults:
-        # the number of components is for repaired features, and here nothing is repaired
-        every = [dict(recipe.settings) for recipe in recipes_of(method, {}, None, train_nodes(dataset))]
-        settings_of = [
-            {name: value for name, value in recipe_settings.items() if name != "components"}
-            for recipe_settings in every
-        ]
-        return [
-            config(Options(defaults=True), setting, method, seed, **recipe_settings)
-            for recipe_settings in settings_of
-            for seed in seeds
-        ]
-    return [config(Options(repeats=seeds.stop, settings=settings), setting, method, seed) for seed in seeds]
+    if not defaults:
+        return [config(Options(repeats=seeds.stop, settings=settings), setting, method, seed) for seed in seeds]
+    recipes = (dict(recipe.settings) for recipe in recipes_of(method, {}, None, train_nodes(dataset)))
+    # the number of components is for repaired features, and here nothing is repaired
+    tried = [{name: value for name, value in recipe.items() if name != "components"} for recipe in recipes]
+    return [config(Options(defaults=True), setting, method, seed, **recipe) for recipe in tried for seed in seeds]
 
 
 @cache
@@ -84,8 +77,11 @@ def run(options: argparse.Namespace) -> None:
     datasets = options.datasets.split(",")
     counts = [int(each) for each in options.repeats.split(",")]
     counts = counts * len(datasets) if len(counts) == 1 else counts
-    with tempfile.TemporaryDirectory() as folder:
-        store, known = Store(Path(folder) / "runs.sqlite"), Store(Path(folder) / "known.sqlite")
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Store(Path(folder) / "runs.sqlite") as store,
+        Store(Path(folder) / "known.sqlite") as known,
+    ):
         if options.output.is_file():
             store.load(options.output)
         if options.known is not None:
@@ -93,41 +89,45 @@ def run(options: argparse.Namespace) -> None:
         if options.settings is None:
             options.settings = options.output.with_suffix(".toml")
         if options.searches is not None:
-            asked = json.loads(options.searches.read_text())
-            asked = [c for c in asked if c["dataset"] in datasets and c["method"] in options.methods.split(",")]
-            for each in asked:
-                search(each, store, known, options)
+            for each in json.loads(options.searches.read_text()):
+                if each["dataset"] in datasets and each["method"] in options.methods.split(","):
+                    search(each, store, known, options)
         for dataset, repeats in zip(datasets, counts, strict=True):
             for corruption in options.corruptions.split(","):
-                if corruption == "meta" and dataset not in META:
-                    continue
-                seeds = range(options.first, repeats)
-                names = options.methods.split(",")
-                asked = [
-                    c for m in names for c in configs(dataset, corruption, seeds, m, options.settings, options.defaults)
-                ]
-                left = [c for c in asked if store.get(c) is None and known.get(c) is None]
-                if not left:
-                    continue
-                began = time.monotonic()
-                for start in range(0, len(left), options.chunk):
-                    if time.monotonic() > until:
-                        print(f"no time left for {dataset} {corruption}, {len(left) - start} of {len(left)}")
-                        break
-                    try:
-                        for each, row in compute(left[start : start + options.chunk], options.device, options.folder):
-                            store.add(each, row)
-                    except Exception:
-                        print(f"{dataset} {corruption} failed: {traceback.format_exc()}", flush=True)
-                        break
-                    store.export(options.output)
-                rows = [found.result for c in asked if (found := store.get(c)) is not None]
-                if rows:
-                    mean = 100 * sum(row["test_accuracy"] for row in rows) / len(rows)
-                    seconds = time.monotonic() - began
-                    print(f"{dataset} {corruption}: {mean:.2f} over {len(rows)}, {seconds:.0f} s", flush=True)
-        store.close()
-        known.close()
+                if corruption != "meta" or dataset in META:
+                    run_column(dataset, corruption, repeats, store, known, until, options)
+
+
+def run_column(
+    dataset: str, corruption: str, repeats: int, store: Store, known: Store, until: float, options: argparse.Namespace
+) -> None:
+    """The runs of a dataset under a corruption that are in neither store; they are exported after each chunk."""
+    asked = [
+        config
+        for method in options.methods.split(",")
+        for config in configs(
+            dataset, corruption, range(options.first, repeats), method, options.settings, options.defaults
+        )
+    ]
+    left = [config for config in asked if store.get(config) is None and known.get(config) is None]
+    if not left:
+        return
+    began = time.monotonic()
+    for start in range(0, len(left), options.chunk):
+        if time.monotonic() > until:
+            print(f"no time left for {dataset} {corruption}, {len(left) - start} of {len(left)}")
+            break
+        try:
+            for each, row in compute(left[start : start + options.chunk], options.device, options.folder):
+                store.add(each, row)
+        except Exception:
+            print(f"{dataset} {corruption} failed: {traceback.format_exc()}", flush=True)
+            break
+        store.export(options.output)
+    rows = [found.result for config in asked if (found := store.get(config)) is not None]
+    if rows:
+        mean = 100 * sum(row["test_accuracy"] for row in rows) / len(rows)
+        print(f"{dataset} {corruption}: {mean:.2f} over {len(rows)}, {time.monotonic() - began:.0f} s", flush=True)
 
 
 def search(config: dict[str, Any], store: Any, known: Any, options: argparse.Namespace) -> None:

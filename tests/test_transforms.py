@@ -41,7 +41,7 @@ def test_a_batch_stays_a_batch() -> None:
     assert float((members[0].x != graphs[0].x).float().mean()) < 0.02
 
 
-def test_what_cannot_be_cleaned_is_said() -> None:
+def test_what_cannot_be_cleaned_is_refused() -> None:
     with pytest.raises(ValueError, match="one node type of a HeteroData"):
         Clean()(HeteroData())
     with pytest.raises(TypeError, match="detektor"):

@@ -1,8 +1,8 @@
 """Independent pieces of work as tasks of a Ray cluster (extra ``cluster``).
 
 What the pieces share goes into the object store once. A task gets its own arguments and returns its result, which the
-caller uses as it comes. Ray repeats the tasks of a lost worker or node on another one. Tasks use
-one core each, so that a cluster works on as many pieces as it has cores.
+caller uses as it comes. Ray repeats the tasks of a lost worker or node on another one. Tasks use one core each, so that
+a cluster works on as many pieces as it has cores.
 """
 
 from __future__ import annotations

@@ -11,9 +11,8 @@ class MAGnet(Cleaner, BaseEstimator):  # type: ignore[misc]
     """Find wrong node attributes, or wrong cells of a table, and recover them.
 
     Works on PyG ``Data`` (features of any type in, recovered floating-point features out) and on a
-    :class:`magnet.tables.Table` (any columns in, the same columns out). Only cells judged
-    wrong, and missing ones, are changed. ``fix``, ``fill``, ``link_by``, ``rules``, ``decisions`` and ``max_share``
-    are for tables.
+    :class:`magnet.tables.Table` (any columns in, the same columns out). Only cells judged wrong, and missing ones, are
+    changed. ``fix``, ``fill``, ``link_by``, ``rules``, ``decisions`` and ``max_share`` are for tables.
 
     Args:
         detector: for ``Data`` a name (see :func:`magnet.detection.make`), a detector, a trust matrix ``[n, d]`` or

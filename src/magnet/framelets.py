@@ -99,14 +99,14 @@ class Quadratic(FilterBank):
 BANKS: dict[str, type[FilterBank]] = {bank.name: bank for bank in (Haar, Linear, Quadratic)}
 
 
-def _recorded(value: torch.Tensor) -> bool:
-    """Whether autograd keeps track of what happens to ``value``."""
-    return torch.is_grad_enabled() and value.requires_grad
+def needs_gradient(*values: Any) -> bool:
+    """Whether autograd keeps track of what happens to one of the values, those that are tensors."""
+    return torch.is_grad_enabled() and any(isinstance(v, torch.Tensor) and v.requires_grad for v in values)
 
 
 def _twice_minus(matrix: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """``2 matrix x - y``, in one pass where no gradient is wanted."""
-    if _recorded(x) or _recorded(y):
+    if needs_gradient(x, y):
         return 2 * sparse_product(matrix, matrix, x) - y
     return torch.addmm(y, matrix, x, beta=-1.0, alpha=2.0)
 
@@ -218,7 +218,7 @@ class FrameletTransform:
         bands = c[:, 0, None, None] * before + c[:, 1, None, None] * current
         for k in range(2, self.degree + 1):
             before, current = current, _twice_minus(shifted, current, before)
-            if _recorded(bands):
+            if needs_gradient(bands):
                 bands = bands + c[:, k, None, None] * current
             else:
                 for band, factor in zip(bands, self.coefficients[:, k], strict=True):
@@ -299,6 +299,6 @@ class _Product(torch.autograd.Function):
 
 def sparse_product(matrix: torch.Tensor, transposed: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     """``matrix @ x`` for a fixed sparse matrix with a known transpose, differentiable in the dense ``x`` ``[n, d]``."""
-    if torch.is_grad_enabled() and x.requires_grad:
+    if needs_gradient(x):
         return _Product.apply(matrix, transposed, x)  # type: ignore[no-untyped-call]
     return matrix @ x

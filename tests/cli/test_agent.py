@@ -106,7 +106,7 @@ def test_nothing_is_written_outside_the_folder(folder: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["secret.csv", "served"]
 
 
-def test_a_missing_package_or_folder_is_said_in_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_or_folder_is_reported_in_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = CliRunner().invoke(app, ["mcp", str(folder / "gone")])
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     monkeypatch.setitem(sys.modules, "mcp.server", None)

@@ -130,7 +130,7 @@ def test_the_first_cells_are_printed_without_the_control_characters_in_them(run:
     assert "  and 3 more\n" in text
 
 
-def test_what_was_not_judged_is_said_first(run: Run, files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_what_was_not_judged_is_reported_first(run: Run, files: tuple[Path, Path], tmp_path: Path) -> None:
     code, text, _ = run("clean", files[0], "-o", tmp_path / "out", "--exclude", "city")
     assert code == 0
     assert text.startswith("Not judged: column 'city' (left out by the user; blank cells: 1).")
@@ -152,7 +152,7 @@ def test_trusted_cells_are_not_touched(run: Run, files: tuple[Path, Path], tmp_p
     assert "node 'nobody' is not in the table" in error
 
 
-def test_an_option_without_effect_is_said(run: Run, files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_an_option_without_effect_is_reported(run: Run, files: tuple[Path, Path], tmp_path: Path) -> None:
     code, _, error = run("clean", files[0], "-o", tmp_path / "out", "--recovery", "framelet")
     assert code == 0
     assert error.startswith("magnet: warning: recovery without effect on a table judged by 'auto'")
@@ -312,7 +312,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next_and_what_others_write_is_
     assert sorted(path.name for path in tmp_path.iterdir()) == [".out.mine.part", "edges.csv", "nodes.csv", "out"]
 
 
-def test_a_read_only_folder_is_said(
+def test_a_read_only_folder_is_reported(
     run: Run, files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "locked").mkdir(mode=0o500)

@@ -84,7 +84,7 @@ def test_finished_ranges_are_not_sent_again(data, tmp_path, monkeypatch):
     assert sent == [[0, 32, 64, 96, 128], [64, 96, 128]]
 
 
-def test_what_does_not_go_with_a_cluster_is_said(data):
+def test_what_does_not_go_with_a_cluster_is_refused(data):
     W, x, trust = data
     with pytest.raises(ValueError, match="cluster needs independent columns on the CPU"):
         recover(x, trust, W, penalty="group", cluster="auto")

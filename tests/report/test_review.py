@@ -167,7 +167,7 @@ def test_decisions_are_saved_as_they_are_made_and_applied(
     assert np.flatnonzero((old != new).any(axis=1)).tolist() == [20, 30]
 
 
-def test_a_decision_that_cannot_be_saved_is_said_and_tried_again(browser: Any, folder: Path, serve: Serve) -> None:
+def test_a_decision_that_cannot_be_saved_is_reported_and_tried_again(browser: Any, folder: Path, serve: Serve) -> None:
     server = serve(folder)
     context = browser.new_context()
     page = context.new_page()

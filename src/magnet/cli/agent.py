@@ -202,7 +202,7 @@ class Workspace:
             raise ValueError(f"{output}: the output must be a {suffix} file, like the table")
         cells = self._with_suggestions(nodes, edges, decisions)
         source, _ = read_nodes(path)
-        changes = accepted(cells, source, Path("decisions"))
+        changes = accepted(cells, source, "decisions")
         preview = [
             {**cell, "observed": json_value(source.frame[cell["column"]].iloc[cell["row"]]), "accept": True}
             for cell in cells

@@ -73,7 +73,7 @@ def _apply(
         reason = "its checksum differs" if content.get("sha256") else "they contain no checksum"
         raise ValueError(f"{file} may not be the table of these decisions ({reason}); use --force to continue")
     source, _ = read_nodes(path, content.get("encoding"))
-    changes = accepted(content["cells"], source, decisions)
+    changes = accepted(content["cells"], source, str(decisions))
     target.parent.mkdir(parents=True, exist_ok=True)
     stage("writing")
     with complete_or_absent(target) as part:
@@ -121,22 +121,22 @@ def _no_number(word: str) -> Any:
     raise ValueError(f"it contains {word}, which is not valid JSON")
 
 
-def accepted(cells: list[Any], source: Source, path: Path) -> dict[str, Change]:
-    """The changes that were accepted, by column, each value in the type of its column."""
+def accepted(cells: list[Any], source: Source, name: str) -> dict[str, Change]:
+    """The changes that were accepted, by column, each value in the type of its column; errors begin with ``name``."""
     import numpy as np
 
     from magnet.tables.errors import quoted
 
     frame = source.frame
-    names = {str(name) for name in frame.columns}
+    known = set(map(str, frame.columns))
     parsers: dict[str, Callable[[str], Any]] = {}
     changes: dict[str, dict[int, Any]] = {}
     for number, cell in enumerate(cells):
-        where = f"{path}: decision {number + 1}"
+        where = f"{name}: decision {number + 1}"
         if not isinstance(cell, dict) or not isinstance(cell.get("accept"), bool):
             raise ValueError(f"{where} has no 'accept' that is true or false")
         row, column, value = cell.get("row"), cell.get("column"), cell.get("suggested")
-        if not isinstance(column, str) or column not in names:
+        if not isinstance(column, str) or column not in known:
             raise ValueError(f"{where}: the table has no column {quoted(column)}")
         if isinstance(row, bool) or not isinstance(row, int) or not 0 <= row < len(frame):
             raise ValueError(f"{where}: row is {row}; the table has rows 0 to {len(frame) - 1}")
@@ -150,7 +150,7 @@ def accepted(cells: list[Any], source: Source, path: Path) -> dict[str, Change]:
             raise ValueError(
                 f"{where}: {quoted(value)} cannot be written to column {quoted(column)} ({error})"
             ) from None
-    return {name: (np.array(list(rows), dtype=np.int64), list(rows.values())) for name, rows in changes.items()}
+    return {column: (np.array(list(rows), dtype=np.int64), list(rows.values())) for column, rows in changes.items()}
 
 
 def _text(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,8 +38,6 @@ def demo(
 
 
 def _demo(folder: Path, share: float, ratio: float, seed: int, out: Output) -> dict[str, Any]:
-    import time
-
     import numpy as np
 
     from magnet.datasets import load

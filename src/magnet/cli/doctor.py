@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import sys
@@ -27,9 +28,7 @@ EXTRAS = {
 
 
 @command
-def doctor(
-    out: Output,
-) -> None:
+def doctor(out: Output) -> None:
     """Print versions, devices, threads and data folders, and how to install what is missing."""
     report = examine()
     out.result(report)
@@ -69,8 +68,6 @@ def examine() -> dict[str, Any]:
 
 
 def _machine() -> dict[str, Any]:
-    import os
-
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     machine: dict[str, Any] = {"cores": cores, "threads": None, "devices": ["cpu"], "triton": False}
     if util.find_spec("torch"):
@@ -83,8 +80,6 @@ def _machine() -> dict[str, Any]:
 
 
 def _folders() -> dict[str, Any]:
-    import os
-
     from magnet.datasets.catalog import DATASETS
     from magnet.files import cache_folder
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from magnet.cli.errors import FAILED, INTERRUPTED, fail
 from magnet.cli.options import Defaults, Device, Folder, Output, command, names
+
+if TYPE_CHECKING:
+    from magnet.experiments.exhibits.make import RenderedExhibits
 
 NAMES = (
     "table1, table2, table3, table4, table5, table6, table7, fig-sparsity, fig-level, fig-loss, fig-cells, fig-errors, "
@@ -51,11 +54,8 @@ def reproduce(
     ] = False,
 ) -> None:
     """Run or resume a table or figure of the paper and show it beside the paper's values."""
-    from rich.console import Console
-
     from magnet.experiments.exhibits import EXHIBITS, Options
     from magnet.experiments.exhibits.make import Execution, make_exhibits
-    from magnet.experiments.exhibits.render import show as show_document
     from magnet.experiments.exhibits.render import write_page
     from magnet.experiments.protocol.measure import chosen_device
     from magnet.experiments.store import Store
@@ -92,20 +92,29 @@ def reproduce(
         rendered = make_exhibits(requested, store, target, options, where, show, any_version, search, echo=echo)
     except KeyboardInterrupt:
         fail("interrupted; run the same command again to continue", INTERRUPTED)
-    console = Console(quiet=not out.prints_text)
-    for document in rendered.documents:
-        console.rule(document.title)
-        show_document(document, console)
+    _show(rendered, target, out)
     if "all" in requested:
         out.line(f"one page: {write_page(rendered.documents, target, store, rendered.shown)}")
-    exhibits = {document.name: document.title for document in rendered.documents}
-    out.result({"exhibits": exhibits, "runs": len(rendered.shown), "failed": rendered.failed, "output": str(target)})
-    out.line(f"written to {target}")
-    out.detail(f"{len(rendered.shown)} finished runs are shown")
     if rendered.failed:
         for key, message in rendered.failed.items():
             typer.echo(f"failed: {key} {message}", err=True)
         fail(f"{len(rendered.failed)} runs failed; run the same command again to retry them", FAILED)
+
+
+def _show(rendered: RenderedExhibits, target: Path, out: Output) -> None:
+    """Print the tables, and where they were written to."""
+    from rich.console import Console
+
+    from magnet.experiments.exhibits.render import show
+
+    console = Console(quiet=not out.prints_text)
+    for document in rendered.documents:
+        console.rule(document.title)
+        show(document, console)
+    exhibits = {document.name: document.title for document in rendered.documents}
+    out.result({"exhibits": exhibits, "runs": len(rendered.shown), "failed": rendered.failed, "output": str(target)})
+    out.line(f"written to {target}")
+    out.detail(f"{len(rendered.shown)} finished runs are shown")
 
 
 def _check_search(quick: bool, defaults: bool) -> None:

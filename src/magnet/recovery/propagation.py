@@ -14,10 +14,10 @@ from torch import Tensor
 
 from magnet.arrays import Floats, Ints
 from magnet.checks import at_least, one_of
-from magnet.framelets import FrameletTransform
+from magnet.framelets import FrameletTransform, needs_gradient
 from magnet.graph import Graph
 from magnet.recovery.cg import conjugate_gradients
-from magnet.recovery.io.columns import column_scales, columns, fill_missing, range_width, trust_columns
+from magnet.recovery.io.columns import column_scales, columns, fill_missing, trust_columns
 from magnet.recovery.kernels import Backend, choose_backend
 from magnet.recovery.ranges import run_ranges
 from magnet.recovery.result import Record, RecoveryResult
@@ -128,23 +128,22 @@ def propagate(
         raise ValueError(f"x has {X.shape[0]} rows; the graph has {graph.num_nodes} nodes")
     M = trust_columns(trust, X)
     max_iter = max_iter or (CG_STEPS if solver == "cg" else ROUNDS)
-    gradient = torch.is_grad_enabled() and any(isinstance(v, Tensor) and v.requires_grad for v in (x, trust))
+    gradient = needs_gradient(x, trust)
     name = choose_backend(backend, X.device.type, {"a gradient": gradient, "solver='iterate'": solver == "iterate"})
     if cluster is not None and (gradient or X.device.type != "cpu"):
         raise ValueError("cluster is for features on the CPU, without gradients")
     job = _Job(graph, lams, coordinates, solver, max_iter, tol, name, threads)
-    width = X.shape[1] if gradient else range_width(X, name, out is not None, block_columns, cluster is not None)
+    width = X.shape[1] if gradient else block_columns
     identity = (graph, lams, coordinates, solver, max_iter, tol, name, x, trust)
     results = run_ranges(
-        job, X, M, width=width, identity=identity, results=len(lams), out=out, progress=progress, cluster=cluster
+        job, X, M, width, identity=identity, results=len(lams), out=out, progress=progress, cluster=cluster
     )
     return results if isinstance(lam, Sequence | np.ndarray) else results[0]
 
 
 def harmonic(x: Tensor, trust: Tensor, graph: Graph) -> Tensor:
     """Untrusted cells by Feature Propagation from the cells of positive trust, the start of ``"propagated"``."""
-    gradient = torch.is_grad_enabled() and (x.requires_grad or trust.requires_grad)
-    name = choose_backend("auto", x.device.type, {"a gradient": gradient})
+    name = choose_backend("auto", x.device.type, {"a gradient": needs_gradient(x, trust)})
     return _Job(graph, [0.0], "plain", "cg", CG_STEPS, TOLERANCE, name, None).solve(x, trust, 0)[0][0]
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from magnet.cluster import run_tasks
-from magnet.recovery.io.columns import Columns, is_path, read_columns
+from magnet.recovery.io.columns import Columns, is_path, range_width, read_columns
 from magnet.recovery.io.output import fingerprint, output_for
 from magnet.recovery.result import Record, RecoveryResult
 
@@ -36,23 +36,25 @@ def run_ranges(
     job: RangeSolver,
     x: Columns,
     trust: Columns,
+    width: int | None,
     *,
-    width: int,
     identity: Sequence[Any],
     results: int = 1,
     out: Any = None,
     progress: bool | None = None,
     cluster: str | None = None,
 ) -> list[RecoveryResult]:
-    """Solve all ranges of ``width`` columns that are not in the output yet.
+    """Solve all ranges of columns that are not in the output yet.
 
     Args:
         job: solves a range.
         x, trust: the columns.
+        width: columns of a range; ``None`` for as many as :func:`~magnet.recovery.io.columns.range_width` says.
         identity: what decides the result: an interrupted run resumes only if this is the same.
         results: how many results the job has. (default: ``1``)
         out, progress, cluster: see :func:`magnet.recover`.
     """
+    width = range_width(x, job.backend, out is not None, width, cluster is not None)
     key = fingerprint(*identity, width) if is_path(out) else ""
     outputs = [output_for(out, x, key) for _ in range(results)]
     starts = range(0, x.shape[1], width)

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from magnet.checks import one_of
-from magnet.framelets import FrameletTransform
+from magnet.framelets import FrameletTransform, needs_gradient
 from magnet.recovery import admm, driver
-from magnet.recovery.io.columns import column_scales, columns, range_width, trust_columns
+from magnet.recovery.io.columns import column_scales, columns, trust_columns
 from magnet.recovery.kernels import Backend, choose_backend
 from magnet.recovery.problem import PRESETS, Settings, prepare
 from magnet.recovery.ranges import run_ranges
@@ -149,8 +149,7 @@ def recover(
     if X.shape[0] != transform.num_nodes:
         raise ValueError(f"x has {X.shape[0]} rows; the graph of the transform has {transform.num_nodes} nodes")
     M = trust_columns(trust, X)
-    gradient = any(isinstance(v, Tensor) and v.requires_grad for v in (x, trust, nu0, gamma))
-    gradient = gradient and torch.is_grad_enabled()
+    gradient = needs_gradient(x, trust, nu0, gamma)
     stateful = keep_state or callback is not None or isinstance(warm_start, RecoveryResult)
     whole = gradient or stateful or settings.penalty == "group"
     torch_only = {
@@ -170,11 +169,11 @@ def recover(
         raise ValueError(
             "cluster needs independent columns on the CPU; it cannot be combined with penalty='group' or keep_state"
         )
-    width = X.shape[1] if whole else range_width(X, name, out is not None, block_columns, cluster is not None)
     rescale = not (gradient or stateful)
     job = _Recovery(transform, settings, name, history, callback, warm_start, threads, rescale)
     identity = (vars(settings), transform, x, trust, warm_start, history, name)
-    (result,) = run_ranges(job, X, M, width=width, identity=identity, out=out, progress=progress, cluster=cluster)
+    width = X.shape[1] if whole else block_columns
+    (result,) = run_ranges(job, X, M, width, identity=identity, out=out, progress=progress, cluster=cluster)
     return replace(result, state=job.state) if keep_state else result
 
 

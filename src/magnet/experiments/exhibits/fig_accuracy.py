@@ -10,15 +10,17 @@ from magnet.experiments.exhibits.base import Cell, Exhibit, Figure, Options, Par
 from magnet.experiments.exhibits.classification import GAE, QUICK_SETTINGS, TITLES, Classification, column_title
 from magnet.experiments.exhibits.fig_detection import LOSSES
 
-#: Ratios of injected rows, methods and datasets of the first figure; datasets of the second.
-LEVELS, QUICK_LEVELS, PAPERS_LEVEL = (0.1, 0.3, 0.5, 0.7, 0.9), (0.1, 0.5), 0.5
+# The first figure.
+LEVELS, QUICK_LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9), (0.1, 0.5)  # ratios of injected rows
+PAPERS_LEVEL = 0.5  # the ratio of the other tables
 LEVEL_METHODS = ("gcn", "magnet-gae", "magnet-gcn")
 LEVEL_DATASETS = ("cora", "citeseer")
 MAX_POINTS = 3  # up to this many repetitions are drawn as points, more as a box
-#: Of box plots and bars, as shares of the distance between two groups: how far apart they stand, and how wide they are.
-BOX_STEP, BOX_WIDTH, BAR_STEP, BAR_WIDTH = 0.26, 0.2, 0.36, 0.34
-ROOM_BELOW = 8  # points of accuracy below the shortest bar
+BOX_STEP, BOX_WIDTH = 0.26, 0.2  # how far apart boxes stand and how wide they are; two levels are 1 apart
+# The second figure.
 LOSS_DATASETS = ("cora", "citeseer", "pubmed", "coauthor-cs", "wiki-cs", "wisconsin", "texas")
+BAR_STEP, BAR_WIDTH = 0.36, 0.34  # of bars; two datasets are 1 apart
+ROOM_BELOW = 8  # points of accuracy below the shortest bar
 
 
 def render_level(results: Results, options: Options) -> list[Part]:
@@ -33,7 +35,7 @@ def render_level(results: Results, options: Options) -> list[Part]:
                 accuracies = [100 * value for value in results.values(runs, "test_accuracy")]
                 row = f"{setting.title}, {TITLES[method]}"
                 facts = {"dataset": setting.dataset, "method": method, "ratio": level}
-                cells.append(Cell(row, f"ratio {level:g}", summarize(accuracies), None, len(runs), facts=facts))
+                cells.append(Cell(row, f"ratio {level:g}", summarize(accuracies), planned=len(runs), facts=facts))
                 values[setting.dataset, method, level] = accuracies
     words = "Ratio: nodes drawn, with replacement, over nodes; 0.5 touches 39 % of them."
     parts: list[Part] = [Table("Accuracy in percent", cells, words=words)]
@@ -89,7 +91,7 @@ def render_loss(results: Results, options: Options) -> list[Part]:
                 more = {}  # the paper's default: the runs of table 1
             ours = selected.accuracy(setting, "magnet-gae", **more)
             facts = {"dataset": setting.dataset, "loss": loss}
-            cells.append(Cell(title, setting.title, ours, None, options.repeats, facts=facts))
+            cells.append(Cell(title, setting.title, ours, planned=options.repeats, facts=facts))
     words = "MAGnet-gae under injection of random rows. The paper shows this as bars without numbers."
     table = Table("Accuracy in percent", cells, corner="loss", words=words)
     parts: list[Part] = [table]

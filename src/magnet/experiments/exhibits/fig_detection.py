@@ -56,9 +56,9 @@ def render_sparsity(results: Results, options: Options) -> list[Part]:
         for tau in SPARSITY_TAUS:
             shares = [100 * r["above"][r["taus"].index(tau)] / r["cells"] for r in results_of[dataset]]
             facts = {"dataset": dataset, "tau": tau}
-            cells.append(Cell(column_title(dataset), f"tau = {tau:g}", summarize(shares), None, runs, facts=facts))
+            cells.append(Cell(column_title(dataset), f"tau = {tau:g}", summarize(shares), planned=runs, facts=facts))
         truth = [100 * r["true_cells"] / r["cells"] for r in results_of[dataset]]
-        cells.append(Cell(column_title(dataset), "truly wrong", summarize(truth), None, runs))
+        cells.append(Cell(column_title(dataset), "truly wrong", summarize(truth), planned=runs))
     words = "Share of cells, in percent, whose score |x - x'| under the paper's autoencoder (MSE) is above tau."
     parts: list[Part] = [Table("Untrusted cells", cells, words=words)]
     if any(results_of.values()):
@@ -92,7 +92,7 @@ def render_errors(results: Results, options: Options) -> list[Part]:
             found = _found(results, options, dataset, which)
             row, facts = f"{column_title(dataset)}, {title}", {"dataset": dataset, "detector": which}
             new = [
-                Cell(row, column, summarize(values), None, _repeats(options), digits=3, facts=facts)
+                Cell(row, column, summarize(values), planned=_repeats(options), digits=3, facts=facts)
                 for column, values in _measures(found, ours=which == "auto").items()
             ]
             summarized = new if which == "auto" else new[:2]

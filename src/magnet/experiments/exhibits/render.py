@@ -17,10 +17,9 @@ from magnet.files import write_text
 NOT_RUN = "—"
 #: Marks around the list of exhibits in ``results/README.md``.
 BEGIN, END = "<!-- made by magnet reproduce all -->", "<!-- end -->"
-#: Characters of a terminal's line for the names of the rows, and for each column.
-NAMES_WIDTH, COLUMN_WIDTH = 24, 22
-#: Levels of red or green in a terminal, for a relative score of 0 and of 1, and of the other two colors.
-WEAKEST, STRONGEST, OTHERS = 95, 255, 70
+NAMES_WIDTH, COLUMN_WIDTH = 24, 22  # characters of a terminal's line: for the names of the rows, for each column
+WEAKEST, STRONGEST = 95, 255  # levels of red or green in a terminal, for a relative score of 0 and of 1
+OTHERS = 70  # level of the other two colors
 
 
 def cell_text(cell: Cell, lines: str = "<br>") -> str:

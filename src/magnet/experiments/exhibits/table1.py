@@ -23,10 +23,10 @@ from magnet.experiments.store import result_version
 
 #: Models whose best epoch lies beyond this share of the training were still improving.
 RISING = 0.97
-#: The drawn table: width of the column of names, in those of the others; colors (red, green, blue) of better and worse
-#: cells; their opacity at a relative score of 0, its slope, and its maximum.
-NAMES_WIDTH, RED, GREEN = 1.6, (0.85, 0.15, 0.1), (0.1, 0.55, 0.2)
-MIN_OPACITY, OPACITY_SLOPE, MAX_OPACITY = 0.08, 0.6, 0.75
+# The drawn table.
+NAMES_WIDTH = 1.6  # of the column of names, in widths of the others
+RED, GREEN = (0.85, 0.15, 0.1), (0.1, 0.55, 0.2)  # colors (red, green, blue) of better and worse cells
+MIN_OPACITY, OPACITY_SLOPE, MAX_OPACITY = 0.08, 0.6, 0.75  # by the relative score, from 0 on
 #: The columns of the summary.
 MAIN = ("clean", "gcn", "magnet-gae", "magnet-true", "magnet-gcn", "magnet")
 #: Rows on clean data; tuned rivals on clean data are in ``results/baselines.md``.

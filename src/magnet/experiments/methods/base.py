@@ -81,12 +81,12 @@ class Method:
     Args:
         name: what :func:`magnet.experiments.run_one` takes.
         title: name in tables.
-        defaults: every setting and its value.
+        settings: the settings of the networks, with their default values.
+        repair_settings: those that only ``repair`` reads: models that differ in them can be trained together.
         space: what a search may choose from: ``{setting: list of choices}``.
         model: the network, if any.
         repair: ``(repetition, config) -> RepairCandidates``.
         repair_all: the same for several repetitions and configs at once, where that is faster.
-        repairs: the settings that only ``repair`` reads: models that differ in them can be trained together.
         committee: makes the networks of a committee: ``(data, config) -> recipes``. A committee predicts the weighted
             average of its members; a single network uses the candidate with the best validation accuracy.
         source: where the space comes from, in words.
@@ -95,15 +95,20 @@ class Method:
 
     name: str
     title: str
-    defaults: dict[str, Any]
+    settings: dict[str, Any]
+    repair_settings: dict[str, Any] = field(default_factory=dict)
     space: dict[str, Any] = field(default_factory=lambda: dict(PAPER_SPACE))
     model: type[Model] = GCN
     repair: Callable[[Repetition, Config], RepairCandidates] = untouched
     repair_all: Callable[[Sequence[tuple[Repetition, Config]]], list[RepairCandidates]] | None = None
-    repairs: tuple[str, ...] = ()
     committee: Callable[[Data | None, Config], list[Recipe]] | None = None
     source: str = ""
     settings_of: str = ""
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """Every setting and its default value."""
+        return {**self.settings, **self.repair_settings}
 
     @property
     def average(self) -> bool:
@@ -113,7 +118,7 @@ class Method:
         """The networks that are trained on each candidate."""
         if self.committee is not None:
             return self.committee(data, config)
-        chosen = {name: value for name, value in config.items() if name not in self.repairs}
+        chosen = {name: value for name, value in config.items() if name not in self.repair_settings}
         return [Recipe(self.model.__name__, self.model, chosen)]
 
     def config(self, given: Config, nodes: int = 0) -> dict[str, Any]:

@@ -14,8 +14,6 @@ a Neumann series, truncated after K terms; a perceptron that does not use the gr
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
@@ -53,13 +51,11 @@ def _gadc(repetition: Repetition, config: Config) -> RepairCandidates:
     return RepairCandidates([Candidate("diffused", lambda: diffused(repetition.x, repetition.graph, *amounts))])
 
 
-#: Settings of the diffusion, as published for citation graphs.
-_DIFFUSED: dict[str, Any] = {"lam": 64.0, "epsilon": 1e-5, "degree": 32}
-
 GADC = Method(
     name="gadc",
     title="GADC",
-    defaults={**PAPER_TRAINING, **NETWORK, "learning_rate": 0.02, "weight_decay": 1e-5, **_DIFFUSED},
+    settings={**PAPER_TRAINING, **NETWORK, "learning_rate": 0.02, "weight_decay": 1e-5},
+    repair_settings={"lam": 64.0, "epsilon": 1e-5, "degree": 32},  # as published for citation graphs
     space={
         **PAPER_SPACE,
         **{"learning_rate": [1e-3, 5e-3, 1e-4, 0.02, 0.2], "weight_decay": [1e-3, 5e-3, 1e-4, 1e-5]},
@@ -68,7 +64,6 @@ GADC = Method(
     },
     model=MLP,
     repair=_gadc,
-    repairs=tuple(_DIFFUSED),
     source="the paper's Table 3 and the settings of Liu et al. 2024 (one linear layer with learning rate 0.2, or 32 "
     "hidden units with 0.02, weight decay 1e-5; lambda 1 to 64, epsilon 1e-5 or 0.1, 6 to 32 steps)",
 )

@@ -19,14 +19,14 @@ _SMALL = {**_WIDER, "hidden": [16, 64, 128]}
 
 def _method(name: str, title: str, space: dict[str, Any], source: str) -> Method:
     return Method(
-        name=name, title=title, defaults=default_settings(name), space=space, model=MODELS[name], source=source
+        name=name, title=title, settings=default_settings(name), space=space, model=MODELS[name], source=source
     )
 
 
 GCN = Method(
     name="gcn",
     title="GCN",
-    defaults=PAPER_GCN,
+    settings=PAPER_GCN,
     space={**_SMALL, "input_dropout": [0.0, 0.5]},
     source="the paper's Table 3 and the settings of Kipf & Welling (learning rate 0.01, weight decay 5e-4, 16 hidden "
     "units, dropout 0.5 of features and hidden layer, rows divided by their sum)",

@@ -49,10 +49,10 @@ def _method(name: str, title: str, **trust: Any) -> Method:
     return Method(
         name=name,
         title=title,
-        defaults={**PAPER_GCN, **recovery, **trust},
+        settings=PAPER_GCN,
+        repair_settings={**recovery, **trust},
         space={**PAPER_SPACE, "nu0": [10.0, 100.0, 500.0]},
         repair=_recovered,
-        repairs=(*recovery, *trust),
         source="the paper's Table 3; p and q on validation",
     )
 

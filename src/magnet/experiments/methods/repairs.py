@@ -68,7 +68,7 @@ _SMOOTHING = "; the kind and amount of smoothing on validation"
 
 def _after_ours(name: str, title: str, settings: dict[str, Any], **more: Any) -> Method:
     """Our repair, then networks with some settings."""
-    return Method(name, title, {**settings, **_OURS}, repair=_ours, repairs=tuple(_OURS), **more)
+    return Method(name, title, settings, _OURS, repair=_ours, **more)
 
 
 def _with(rival: Method) -> Method:
@@ -76,7 +76,7 @@ def _with(rival: Method) -> Method:
     return _after_ours(
         f"magnet-{rival.name}",
         f"our repair + {rival.title}",
-        rival.defaults,
+        rival.settings,
         space={},
         model=rival.model,
         source=f"the settings of {rival.title}{_SMOOTHING}",
@@ -97,24 +97,24 @@ WITH_APPNP, WITH_ELASTIC = _with(networks.APPNP), _with(networks.ELASTICGNN)
 CONTROL = Method(
     name="propagation-one",
     title="control: all trusted, smoothed",
-    defaults={**PAPER_GCN, "lambdas": LAMBDAS},
+    settings=PAPER_GCN,
+    repair_settings={"lambdas": LAMBDAS},
     repair=_control,
-    repairs=("lambdas",),
     source=f"{_PAPERS}; the amount of smoothing on validation",
 )
 FP = Method(
     name="fp",
     title="FP, our trust",
-    defaults={**PAPER_GCN, **_DETECTOR},
+    settings=PAPER_GCN,
+    repair_settings=_DETECTOR,
     repair=_filled,
-    repairs=tuple(_DETECTOR),
     source=_PAPERS,
 )
 FP_TRUE = Method(
     name="fp-true",
     title="FP, true cells",
-    defaults={**PAPER_GCN, "truth": "cells"},
+    settings=PAPER_GCN,
+    repair_settings={"truth": "cells"},
     repair=_filled,
-    repairs=("truth",),
     source=_PAPERS,
 )

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -205,7 +204,7 @@ class _Autoencoders(torch.nn.Module):
         self.biases = torch.nn.ParameterList(torch.zeros(len(seeds), 1, size[1]) for size in sizes)
 
     def forward(self, objective: _Objective) -> tuple[Tensor, Tensor]:
-        """Codes and weights of which the products are the reconstructions."""
+        """Codes and weights; their products are the reconstructions."""
         first, second, third, last = self.weights
         h = (objective.smoothed(objective.times_features(first)) + self.biases[0]).relu()
         h = objective.smoothed(_product(h, second)) + self.biases[1]
@@ -257,13 +256,11 @@ def _ugd(runs: Sequence[tuple[Repetition, Config]]) -> list[RepairCandidates]:
     ]
 
 
-#: Settings of the refinement, as published.
-_REFINED: dict[str, Any] = {"threshold": 0.7, "beta": 0.0, "gamma": 1e-3, "refining_rate": 1e-3}
-
 UGD = Method(
     name="ugd",
     title="UGD",
-    defaults={**PAPER_GCN, "learning_rate": 0.01, "weight_decay": 1e-3, "hidden": 256, **_REFINED},
+    settings={**PAPER_GCN, "learning_rate": 0.01, "weight_decay": 1e-3, "hidden": 256},
+    repair_settings={"threshold": 0.7, "beta": 0.0, "gamma": 1e-3, "refining_rate": 1e-3},  # as published
     space={
         **PAPER_SPACE,
         **{"learning_rate": [1e-3, 5e-3, 1e-4, 1e-2], "hidden": [64, 128, 256]},
@@ -271,7 +268,6 @@ UGD = Method(
     },
     repair=lambda repetition, config: _ugd([(repetition, config)])[0],
     repair_all=_ugd,
-    repairs=tuple(_REFINED),
     source="the paper's Table 3 and the settings of Yang et al. 2024 (256 hidden units, learning rate 0.01, weight "
     "decay 1e-3; threshold 0.7, gamma 1e-3, beta 0; the smoothness is a sum over nodes, so that large graphs need a "
     "smaller gamma)",

@@ -42,9 +42,9 @@ class Experiment:
         return (*shapes, self.repetition.own_split, self.method.average, self.config.get("initializations", 1))
 
     @property
-    def repair(self) -> tuple[Any, str, int]:
+    def repair_key(self) -> tuple[Any, str, int]:
         """Experiments with the same key have the same repaired features."""
-        settings = json.dumps({name: self.config[name] for name in self.method.repairs}, sort_keys=True)
+        settings = json.dumps({name: self.config[name] for name in self.method.repair_settings}, sort_keys=True)
         return self.method.repair, settings, id(self.repetition)
 
 
@@ -112,18 +112,18 @@ def _repaired(experiments: Sequence[Experiment]) -> tuple[list[RepairCandidates]
     for repair_all in {experiment.method.repair_all for experiment in experiments}:
         if repair_all is None:
             continue
-        shared = {e.repair: (e.repetition, e.config) for e in experiments if e.method.repair_all is repair_all}
+        shared = {e.repair_key: (e.repetition, e.config) for e in experiments if e.method.repair_all is repair_all}
         began = time.perf_counter()
         repairs = repair_all(list(shared.values()))
         seconds = (time.perf_counter() - began) / len(shared)
         by_repair |= {key: (candidates, seconds) for key, candidates in zip(shared, repairs, strict=True)}
     for experiment in experiments:
-        if experiment.repair not in by_repair:
+        if experiment.repair_key not in by_repair:
             repetition = experiment.repetition
             began, repetition.saved = time.perf_counter(), 0.0
             candidates = experiment.method.repair(repetition, experiment.config)
-            by_repair[experiment.repair] = candidates, time.perf_counter() - began + repetition.saved
-    pairs = [by_repair[experiment.repair] for experiment in experiments]
+            by_repair[experiment.repair_key] = candidates, time.perf_counter() - began + repetition.saved
+    pairs = [by_repair[experiment.repair_key] for experiment in experiments]
     return [candidates for candidates, _ in pairs], [seconds for _, seconds in pairs]
 
 
@@ -131,16 +131,16 @@ def _problem(experiment: Experiment, repaired: RepairCandidates) -> Problem:
     repetition = experiment.repetition
     data = repetition.data
     return Problem(
-        repetition.graph if repaired.graph is None else repaired.graph,
-        data.y,
-        data.train_mask,
-        data.val_mask,
-        int(data.x.shape[1]),
-        int(data.y.max()) + 1,
-        repetition.seed,
-        repaired.candidates,
-        experiment.method.recipes(data, experiment.config),
-        repetition.own_split,
+        graph=repaired.graph or repetition.graph,
+        y=data.y,
+        train_mask=data.train_mask,
+        val_mask=data.val_mask,
+        inputs=int(data.x.shape[1]),
+        outputs=int(data.y.max()) + 1,
+        seed=repetition.seed,
+        candidates=repaired.candidates,
+        recipes=experiment.method.recipes(data, experiment.config),
+        own_split=repetition.own_split,
     )
 
 

@@ -27,32 +27,33 @@ Picture = Floats
 Wrong = Bools
 Repair = Callable[[Picture, Wrong], Picture]
 
-#: Side of a patch in pixels and deviation of the noise, as in the paper.
-PATCH, SIGMA = 8, 50 / 255
+PATCH, SIGMA = 8, 50 / 255  # side of a patch in pixels and deviation of the noise, as in the paper
+NOISY, IMAGES = 9, 68  # noisy patches in an image, and images
 
-#: The graph of pixels: side of the compared windows, how far to look for like ones, how many to link.
-RADIUS, REACH, LINKS = 3, 24, 20
-#: Share of the lattice beside the links to like windows, and the factor of the trust in a noisy value. These, LINKS and
-#: the number of rounds were chosen on pictures 1 to 8.
-LATTICE, TRUST, ROUNDS = 0.3, 1.5, 2
-#: Width in pixels of the surroundings of a patch on which the unexplained variance is measured.
-RING = 6
-#: Number of noisy patches in an image, and of images.
-NOISY, IMAGES = 9, 68
-#: Detection of noisy patches: least level of the noise (two gray levels), quantile of the levels around a patch, share
-#: of the patches that may be noisy, patches that make a cluster, and the gap below it (not swept).
-MIN_LEVEL, AROUND, TOP_SHARE, CLUSTER, MIN_GAP = 2 / 255, 0.75, 0.05, 3, 0.15
-#: Bounds of the trust in a noisy value, the upper one in the pilot and afterwards, and the least variance of the noise
-#: (not swept).
+# The graph of pixels. Links, lattice, trust and rounds were chosen on pictures 1 to 8.
+RADIUS = 3  # pixels around the middle of a window that is compared
+REACH = 24  # pixels to either side in which like windows are looked for
+LINKS = 20  # like windows that a wrong pixel is linked to
+LATTICE = 0.3  # share of the lattice beside these links
+TRUST = 1.5  # factor of the trust in a noisy value
+ROUNDS = 2  # of looking for like windows in the repaired picture
+RING = 6  # width in pixels of the surroundings of a patch on which the unexplained variance is measured
+BELL = 4  # variance in pixels of the bell by which the pixels of a window count
+NEIGHBORS_WEIGHT = 6  # of a pixel's eight neighbors together: four of weight 1, four of 1/2
+MIN_SUPPORT = 3  # of these, the least weight of intact neighbors that predict a pixel
+
+# Detection of noisy patches (not swept).
+MIN_LEVEL = 2 / 255  # of the noise: two gray levels
+AROUND = 0.75  # quantile of the levels around a patch that its own is compared with
+TOP_SHARE = 0.05  # of the patches that may be noisy
+CLUSTER = 3  # noisy patches from which a gap below them counts in full
+MIN_GAP = 0.15  # between the noisy patches and the others, in logarithms of the level
+
+# Bounds of the trust in a noisy value, in the pilot and afterwards, and of the variance of the noise (not swept).
 MIN_TRUST, MAX_PILOT_TRUST, MAX_TRUST, MIN_NOISE = 1e-5, 0.5, 0.3, 1e-6
-#: Weight of the links relative to that of an intact pixel, and how precisely and how long it is solved.
-LINK_WEIGHT, TOLERANCE, MAX_ITER = 1e-4, 1e-7, 3000
-#: Least weight of intact neighbors that predict a pixel, of 6; and the variance in pixels of the window's bell.
-MIN_SUPPORT, BELL = 3, 4
-#: Weight of a pixel's eight neighbors together: four of weight 1, four of 1/2.
-NEIGHBORS_WEIGHT = 6
-#: Least weight and least distance that numbers are divided by.
-TINY_WEIGHT, TINY_DISTANCE = 1e-9, 1e-12
+LINK_WEIGHT = 1e-4  # of the links, relative to that of an intact pixel
+TOLERANCE, MAX_ITER = 1e-7, 3000  # how precisely and how long it is solved
+TINY_WEIGHT, TINY_DISTANCE = 1e-9, 1e-12  # that numbers are divided by at least
 
 
 def psnr(picture: Picture, truth: Picture, where: Wrong | None = None) -> float:

@@ -44,7 +44,7 @@ def missing(store: Store, jobs: Iterable[Job]) -> list[Job]:
 def execute(store: Store, jobs: Sequence[Job], run: Runner, processes: int = 1) -> None:
     """Execute missing runs and store every result immediately.
 
-    Other processes may work on the same store; this returns when every job is finished (by whomever) or has failed
+    Other processes may work on the same store; this returns when every job is finished (by any process) or has failed
     here once.
 
     Args:
@@ -93,8 +93,11 @@ def work(store: Store, jobs: Sequence[Job], run: Runner) -> None:
 
 
 def rounds(store: Store, jobs: Sequence[Job], tried: set[str]) -> Iterator[Iterator[dict[str, Config]]]:
-    """Passes over the jobs until each run is finished, by whomever, or was tried here once. A pass yields, by key, the
-    configs of a job that nobody else works on; they are claimed when asked for, and ``tried`` collects them."""
+    """Passes over the jobs until each run is finished, by any process, or was tried here once.
+
+    A pass yields, by key, the configs of a job that nobody else works on; they are claimed when they are asked for, and
+    ``tried`` collects them.
+    """
 
     def claims() -> Iterator[dict[str, Config]]:
         for job in missing(store, jobs):

@@ -132,16 +132,13 @@ def column_scales(x: Tensor, trust: Tensor, together: bool = False) -> Tensor | 
         return torch.where(odd, torch.exp2(torch.log2(largest).floor()), torch.ones_like(largest))
 
 
-def range_width(
-    X: Columns, backend: str, to_file: bool = False, block_columns: int | None = None, cluster: bool = False
-) -> int:
+def range_width(X: Columns, backend: str, to_file: bool, block_columns: int | None, cluster: bool) -> int:
     """How many columns are handled at a time, in multiples of 64 (``block_columns`` where it is given)."""
     if block_columns is not None:
         at_least("block_columns", block_columns, 1)
         return min(block_columns, X.shape[1])
     kind = "cuda" if X.device.type == "cuda" else "cluster" if cluster else "file" if to_file else backend
-    budget = RANGE_BYTES[kind]
-    width = budget // (X.shape[0] * X.dtype.itemsize)
+    width = RANGE_BYTES[kind] // (X.shape[0] * X.dtype.itemsize)
     return int(min(X.shape[1], max(COLUMN_STEP, width // COLUMN_STEP * COLUMN_STEP)))
 
 

@@ -13,6 +13,8 @@ from magnet.prox import NEWTON_STEPS
 from magnet.recovery.kernels import HARD, QUADRATIC, SOFT, TABLE
 from magnet.recovery.kernels.simd import LANES, drop_above, jit, load, maximum, minimum, splat, store
 
+ROUNDING = 1e-16  # a relative Newton step that no longer matters in float64
+
 
 @jit
 def lq_scalar(z, t, q):
@@ -26,7 +28,7 @@ def lq_scalar(z, t, q):
             power = s ** (q - 1)
             step = (s + tau * power - size) / (1 + tau * (q - 1) * power / s)
             s -= step
-            if abs(step) <= 1e-16 * s:
+            if abs(step) <= ROUNDING * s:
                 break
     else:
         n = 1 / (q - 1)
@@ -35,7 +37,7 @@ def lq_scalar(z, t, q):
             power = v ** (n - 1)
             step = (power * v + tau * v - size) / (n * power + tau)
             v -= step
-            if abs(step) <= 1e-16 * v:
+            if abs(step) <= ROUNDING * v:
                 break
         s = max(v, 0.0) ** n
     return math.copysign(s, z)

@@ -31,9 +31,11 @@ ERROR = 6e-8
 #: A table is made as fine as that takes, from 2^4 to 2^9 pieces an octave.
 FINENESS = range(4, 10)
 
-#: The table ends where its number is this close to its limit, and after this many octaves at the latest; Newton steps
-#: take over there.
+#: The table ends where its number is this close to its limit, or after this many octaves; there Newton steps take over.
 NEGLIGIBLE, OCTAVES = 2.0**-30, 48
+
+#: Newton steps for an entry of a table, and the part of the smallest nonzero value of the prox that they stay above.
+STEPS, FLOOR = 60, 0.8
 
 #: Exponents q whose map has a table: nearer to 1 it has almost a corner, nearer to 2 the scale leaves float32.
 TABLED_Q = (1.05, 1.8)
@@ -80,8 +82,8 @@ def _penalty_map(p: float, dtype: str) -> Map:
     def rest(y: Floats) -> Floats:
         # below the jump the branch is continued to the point of zero slope, so that the first piece is smooth
         x = np.maximum(y, lowest)
-        for _ in range(60):
-            x = np.maximum(x - (x + p * x ** (p - 1) - y) / (1 - p * (1 - p) * x ** (p - 2)), 0.8 * lowest)
+        for _ in range(STEPS):
+            x = np.maximum(x - (x + p * x ** (p - 1) - y) / (1 - p * (1 - p) * x ** (p - 2)), FLOOR * lowest)
         return 1 - x / y
 
     return _tabulated(rest, float(np.log2(jump)), p, dtype, jump)
