@@ -326,3 +326,11 @@ def test_a_read_only_folder_is_said(files: tuple[Path, Path], tmp_path: Path, mo
     assert code == 1
     assert "locked is read-only; choose another folder" in error
     assert list((tmp_path / "locked").iterdir()) == []
+
+
+@pytest.mark.parametrize("option", [["--columns", "citty"], ["--label", "citty"], ["--rule", "id -> citty"]])
+def test_a_misspelled_column_is_guessed_before_the_work_begins(files: tuple[Path, Path], option: list[str]) -> None:
+    code, _, error = run("clean", files[0], "--dry-run", *option)
+    assert code == 2
+    assert "'citty'" in error
+    assert "(did you mean 'city'?)" in error
