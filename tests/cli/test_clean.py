@@ -132,7 +132,7 @@ def test_the_first_cells_are_printed_without_the_control_characters_in_them(tmp_
     path.write_text("state\n" + "Ohio\n" * 30 + " Ohi\x1bo\n" * 8)
     code, text, _ = run("clean", path, "-o", tmp_path / "out")
     assert code == 0
-    assert "row 30, state: ' Ohi\\x1bo' -> " in text
+    assert "row 30, column 'state': ' Ohi\\x1bo' -> " in text
     assert "\x1b" not in text
     assert "  and 3 more\n" in text
 

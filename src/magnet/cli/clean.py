@@ -165,7 +165,8 @@ def _summarize(result: CleanResult, written: list[Path], out: Output) -> None:
         name = "" if str(cell.node) == str(cell.row) else f" ({quoted(cell.node)})"
         new = "?" if cell.suggested is None else quoted(cell.suggested)
         out.line(
-            f"  row {cell.row}{name}, {cell.column}: {quoted(cell.observed)} -> {new} ({cell.action}): {cell.reason}"
+            f"  row {cell.row}{name}, column {quoted(cell.column)}: {quoted(cell.observed)} -> {new} ({cell.action}): "
+            f"{' '.join(cell.reason.split())}"
         )
     if len(cells) > len(shown):
         out.line(f"  and {len(cells) - len(shown)} more")
