@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import threading
@@ -25,6 +26,11 @@ def test_a_writer_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
         fail()
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_full_disk_is_blamed_on_the_file(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=r"No space left on device: '.*a.txt'"), complete_or_absent(tmp_path / "a.txt"):
+        raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_the_cache_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -51,12 +51,24 @@ def complete_or_absent(path: Path) -> Iterator[Path]:
     part, locked = locked_part(path.name, path.parent, _new_file)
     try:
         part.chmod(0o666 & ~umask())
-        yield part
+        with named_in_errors(path):
+            yield part
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
         if locked is not None:
             os.close(locked)
+
+
+@contextmanager
+def named_in_errors(path: Path) -> Iterator[None]:
+    """Let an error of writing that names no file, such as that of a full disk, name ``path``."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = str(path)
+        raise
 
 
 @contextmanager

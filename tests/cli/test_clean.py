@@ -125,7 +125,7 @@ def test_the_first_cells_are_printed_without_the_control_characters_in_them(run:
     path.write_text("state\n" + "Ohio\n" * 30 + " Ohi\x1bo\n" * 8)
     code, text, _ = run("clean", path, "-o", tmp_path / "out")
     assert code == 0
-    assert "row 30, state: ' Ohi\\x1bo' -> " in text
+    assert "row 30, column 'state': ' Ohi\\x1bo' -> " in text
     assert "\x1b" not in text
     assert "  and 3 more\n" in text
 
@@ -322,3 +322,13 @@ def test_a_read_only_folder_is_reported(
     assert code == 1
     assert "locked is read-only; choose another folder" in error
     assert list((tmp_path / "locked").iterdir()) == []
+
+
+@pytest.mark.parametrize("option", [["--columns", "citty"], ["--label", "citty"], ["--rule", "id -> citty"]])
+def test_a_misspelled_column_is_guessed_before_the_work_begins(
+    run: Run, files: tuple[Path, Path], option: list[str]
+) -> None:
+    code, _, error = run("clean", files[0], "--dry-run", *option)
+    assert code == 2
+    assert "'citty'" in error
+    assert "(did you mean 'city'?)" in error

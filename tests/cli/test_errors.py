@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -83,3 +85,12 @@ def test_decisions_need_a_checksum_and_finite_numbers(run: Run, tmp_path: Path) 
         assert code == errors.USAGE
         assert reason in error
         assert not (tmp_path / "new.csv").exists()
+
+
+def test_a_reader_that_stops_is_no_error(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "magnet", "clean", str(table(tmp_path)), "--dry-run"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""

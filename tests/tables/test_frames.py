@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from torch_geometric.data import Data
 
 import magnet
 from magnet.tables.frames import native_frame, to_pandas
@@ -38,6 +39,14 @@ def test_pandas_frames_are_not_copied_and_other_things_are_refused():
             magnet.clean(other)
     with pytest.raises(ValueError, match="a list is not a data frame; pandas, polars and Arrow tables are accepted"):
         to_pandas([1, 2])
+    hints = {
+        "read the file first": "a.csv",
+        "collect it first": polars.LazyFrame({"a": [1]}),
+        "use magnet.MAGnet": Data(),
+    }
+    for hint, other in hints.items():
+        with pytest.raises(ValueError, match=hint):
+            magnet.clean(other)
 
 
 def test_clean_gives_polars_back_for_polars():

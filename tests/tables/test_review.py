@@ -91,8 +91,9 @@ def test_what_was_not_judged_is_said(table):
     )
     said = record.limits()
     assert said[0] == "Not judged: column 'city' (free text; blank cells: 1)."
-    assert said[1] == "Rows 0, 1 are identical (counted from 0); repeated rows confirm one another."
-    assert said[2] == "Column 'id' looks like a key, but 'a' repeats."
+    assert said[1] == "With fewer than 20 rows (4 here), most errors cannot be recognized."
+    assert said[2] == "Rows 0, 1 are identical (counted from 0); repeated rows confirm one another."
+    assert said[3] == "Column 'id' looks like a key, but 'a' repeats."
     part = replace(record, not_judged={}, judged_in_part={"id": "rare", "city": "rare"}).limits()
     assert part[0] == "Judged in part: columns 'id', 'city' (rare)."
     assert record.judged == ["id", "age"]

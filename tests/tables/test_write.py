@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import multiprocessing
 import os
 import signal
@@ -45,6 +46,11 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
         (work / "a.txt").write_text("done")
         assert not target.exists()
     assert (target / "a.txt").read_text() == "done"
+
+
+def test_an_error_names_the_folder(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=r"No space left on device: '.*new'"), whole_folder(tmp_path / "new"):
+        raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_what_lies_in_the_folder_is_not_lost(tmp_path: Path) -> None:

@@ -103,6 +103,7 @@ def clean(
         from magnet.report.folder import targets
         from magnet.tables.readers.read import find_files
         from magnet.tables.readers.trusted import read_trusted
+        from magnet.tables.rules import read_rules
 
         model = Cleaner(**settings, device=device, cluster=ray, progress=stage)
         model.check_parameters()
@@ -116,6 +117,7 @@ def clean(
         trusted_mask = read_trusted(trusted, table) if trusted is not None else None
         if decisions is not None:
             model.decisions = [d for d in read_decisions(decisions)["cells"] if d.get("decided_by") == "user"]
+        read_rules(options.rule or (), list(table.frame.columns))
         if dry_run:
             stage("done")
             _show_table(table, out)
@@ -163,7 +165,8 @@ def _summarize(result: CleanResult, written: list[Path], out: Output) -> None:
         name = "" if str(cell.node) == str(cell.row) else f" ({quoted(cell.node)})"
         new = "?" if cell.suggested is None else quoted(cell.suggested)
         out.line(
-            f"  row {cell.row}{name}, {cell.column}: {quoted(cell.observed)} -> {new} ({cell.action}): {cell.reason}"
+            f"  row {cell.row}{name}, column {quoted(cell.column)}: {quoted(cell.observed)} -> {new} ({cell.action}): "
+            f"{' '.join(cell.reason.split())}"
         )
     if len(cells) > len(shown):
         out.line(f"  and {len(cells) - len(shown)} more")

@@ -42,7 +42,7 @@ def clear_errors(verbose: bool = False, quiet: bool = False) -> Iterator[None]:
     try:
         with exit_on_sigterm(), _one_line_warnings(quiet):
             yield
-    except (typer.Exit, typer.Abort):
+    except (typer.Exit, typer.Abort, BrokenPipeError):  # the last: nobody reads on, as behind ``| head``
         raise
     except KeyboardInterrupt:
         fail("stopped", INTERRUPTED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,13 +37,17 @@ def quoted(value: object) -> str:
     return repr(text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…")
 
 
-def listed(names: Iterable[object]) -> str:
-    """Names for a message; only the first of many.
+def listed(names: Iterable[object], near: str | None = None) -> str:
+    """Names for a message; only the first of many, with a hint at the one that is spelled nearly like ``near``.
 
     Example:
         >>> listed(["id", "name"]), listed(range(14))[-21:]
         ("'id', 'name'", "'10', '11' and 2 more")
+        >>> listed(["city", "zip"], near="citty")
+        "'city', 'zip' (did you mean 'city'?)"
     """
-    shown = [quoted(name) for name in names]
-    more = f" and {len(shown) - SHOWN_NAMES} more" if len(shown) > SHOWN_NAMES else ""
-    return ", ".join(shown[:SHOWN_NAMES]) + more
+    texts = [str(name) for name in names]
+    more = f" and {len(texts) - SHOWN_NAMES} more" if len(texts) > SHOWN_NAMES else ""
+    meant = difflib.get_close_matches(near, texts, n=1) if near else []
+    hint = f" (did you mean {quoted(meant[0])}?)" if meant else ""
+    return ", ".join(map(quoted, texts[:SHOWN_NAMES])) + more + hint

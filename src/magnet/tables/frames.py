@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from magnet.tables.readers.parquet import ArrowTable
 from magnet.tables.values import Change, is_null
 
 
-def to_pandas(frame: Any, hint: str = "(collect a lazy one and read a file first)") -> Any:
+def to_pandas(frame: Any, hint: str | None = None) -> Any:
     """A pandas frame unchanged; any other eager frame supported by narwhals, and any Arrow stream (a Hugging Face
     ``Dataset``), as a pandas one."""
     if isinstance(frame, pd.DataFrame):
@@ -25,15 +26,25 @@ def to_pandas(frame: Any, hint: str = "(collect a lazy one and read a file first
     handed = _arrow(frame)
     if handed is None:
         raise ValueError(
-            f"a {type(frame).__name__} is not a data frame; pandas, polars and Arrow tables are accepted {hint}"
+            f"a {type(frame).__name__} is not a data frame; pandas, polars and Arrow tables are accepted"
+            + (_hint(frame) if hint is None else hint)
         )
     return handed.frame
+
+
+def _hint(other: Any) -> str:
+    """How something else becomes a data frame."""
+    if isinstance(other, str | os.PathLike):
+        return ": read the file first, for example with pandas.read_csv"
+    if hasattr(other, "collect"):
+        return ": collect it first"
+    return "; for a graph use magnet.MAGnet" if hasattr(other, "edge_index") else ": see pandas.DataFrame"
 
 
 def to_edges(edges: Any) -> pd.DataFrame | Links | None:
     """Edges as a frame of node names; those of a matrix, whose nodes are the rows in their order, as links."""
     if not is_whole_graph(edges):
-        return None if edges is None else to_pandas(edges, "as edges, or networkx graphs and scipy sparse matrices")
+        return None if edges is None else to_pandas(edges, " as edges, or networkx graphs and scipy sparse matrices")
     ends, weight, names = edge_list(edges)
     if isinstance(edges, Graph) or issparse(edges):
         return finish(ends, weight, len(names), {"edges read": ends.shape[1]})

@@ -80,7 +80,7 @@ def find_edge_columns(edges: pd.DataFrame, source: str | None, target: str | Non
     names = [str(name) for name in edges.columns]
     for what, name in (("source", source), ("target", target)):
         if name is not None and name not in names:
-            raise ValueError(f"{what} is {name!r}; the columns of the edges are {listed(names)}")
+            raise ValueError(f"{what} is {name!r}; the columns of the edges are {listed(names, name)}")
     if len(names) < 2:
         raise BadTable(f"the edges have one column, {names[0]!r}; two columns of node ids are needed")
     if source is not None and target is not None:
@@ -112,7 +112,7 @@ def link(
     first, second = find_edge_columns(edges, source, target)
     names = [str(name) for name in edges.columns]
     if weight is not None and weight not in names:
-        raise ValueError(f"weight is {weight!r}; the columns of the edges are {listed(names)}")
+        raise ValueError(f"weight is {weight!r}; the columns of the edges are {listed(names, weight)}")
     if weight is None:
         weight = next((name for name in names if name.lower() in WEIGHTS and name not in (first, second)), None)
     ends = [ids_as_text(edges[name]) for name in (first, second)]

@@ -15,6 +15,7 @@ from magnet.cluster import results_in_order
 from magnet.tables.channels import AUDITS, REWRITES
 from magnet.tables.channels.typo import Typo
 from magnet.tables.coded import CodedTable, Codes, joint
+from magnet.tables.errors import listed
 from magnet.tables.findings import CellFinding, Finding, TableVerdict
 from magnet.tables.mixture import GUESSED, ColumnJudgment, ColumnModel
 from magnet.tables.options import DEFAULT, REPEATS, TableOptions
@@ -78,7 +79,7 @@ def judge_table(
     known = read_rules(rules, list(columns))
     absent = next((name for name in link_by if name not in columns), None)
     if absent is not None:
-        raise ValueError(f"link_by names {absent!r}; the table has {', '.join(map(repr, columns))}")
+        raise ValueError(f"link_by names {absent!r}; the table has {listed(columns, absent)}")
     table = CodedTable.of(
         columns,
         links=links,

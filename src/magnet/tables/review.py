@@ -12,7 +12,7 @@ from scipy.special import logit
 
 from magnet.tables.errors import listed, quoted
 from magnet.tables.findings import CellFinding
-from magnet.tables.options import DEFAULT
+from magnet.tables.options import DEFAULT, MIN_ROWS
 from magnet.tables.table import Table
 from magnet.tables.values import Change, is_null, plain, texts
 
@@ -151,6 +151,8 @@ class CleaningRecord:
                 blanks = sum(map(self._blanks, names)) if how == "Not judged" else 0
                 left = f"; blank cells: {blanks}" if blanks else ""
                 lines.append(f"{how}: column{'s' * (len(names) > 1)} {listed(names)} ({why}{left}).")
+        if table.num_nodes < MIN_ROWS:
+            lines.append(f"With fewer than {MIN_ROWS} rows ({table.num_nodes} here), most errors cannot be recognized.")
         unknown = int(links.facts.get("edges to unknown ids", 0))
         if unknown:
             share = unknown / max(1, int(links.facts.get("edges read", unknown)))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from magnet.tables.coded import CodedTable
-from magnet.tables.errors import quoted
+from magnet.tables.errors import listed, quoted
 from magnet.tables.findings import Finding
 from magnet.tables.roles.patterns import blank, number
 
@@ -93,7 +93,7 @@ def read_rules(rules: Sequence[Rule | str], names: Sequence[str]) -> list[Rule]:
     for rule in out:
         for name in (rule.column, *rule.determined_by):
             if name not in names:
-                raise ValueError(f"rule '{rule}': no column {name!r}; the table has {', '.join(map(repr, names))}")
+                raise ValueError(f"rule '{rule}': no column {name!r}; the table has {listed(names, name)}")
     return out
 
 

@@ -253,7 +253,7 @@ def infer_fields(
     for what, asked in (("columns", columns), ("exclude", exclude), ("schema", settings)):
         unknown = next((name for name in asked or () if name not in names), None)
         if unknown is not None:
-            raise ValueError(f"{what} names {unknown!r}; the columns are {listed(names)}")
+            raise ValueError(f"{what} names {unknown!r}; the columns are {listed(names, unknown)}")
     words = words_of((override or {}).get("missing")) or MISSING
     fields = []
     for name in names:

@@ -208,7 +208,7 @@ def from_frames(
     left_alone |= getattr(origin, "left_alone", {})
     for what, name in (("id", id), ("label", label)):
         if name is not None and name not in frame.columns:
-            raise ValueError(f"{what} is {name!r}; the columns are {listed(frame.columns)}")
+            raise ValueError(f"{what} is {name!r}; the columns are {listed(frame.columns, name)}")
     ends = _edge_ends(edges, source, target) if isinstance(edges, pd.DataFrame) and len(edges) else None
     if id is None:
         id = _find_id(frame, ends, label)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from magnet.files import PART, locked_part, remove_left_behind, umask
+from magnet.files import PART, locked_part, named_in_errors, remove_left_behind, umask
 from magnet.tables.values import cell_text, is_null
 
 MEASURES = ("score", "probability")  # columns of the list that are ours; six digits are enough for them
@@ -71,7 +71,8 @@ def whole_folder(target: Path, force: bool = False) -> Iterator[Path]:
     inside = _needs_work_inside(target)
     work, locked = locked_part(target.name, target if inside else target.parent, _new_folder)
     try:
-        yield work
+        with named_in_errors(target):
+            yield work
         work.chmod(0o777 & ~umask())
         if inside or (force and target.exists() and _others(target)):
             _move_files(work, target, force)

@@ -37,6 +37,20 @@ def test_parquet_keeps_types_and_metadata(tmp_path: Path) -> None:
         assert new[name].equals(original[name])
 
 
+def test_parquet_keeps_the_order_of_categories_and_its_layout(tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    size = pd.Categorical(["large", "small", None, "small"], ["small", "medium", "large"], ordered=True)
+    pd.DataFrame({"size": size}).to_parquet(tmp_path / "n.parquet", compression="zstd", row_group_size=2)
+    change_and_write(read(tmp_path / "n.parquet"), tmp_path / "m.parquet", {"size": ([0, 1], ["medium", None])})
+    new = pd.read_parquet(tmp_path / "m.parquet")["size"]
+    assert new.tolist() == ["medium", np.nan, np.nan, "small"]
+    assert new.cat.ordered
+    assert new.cat.categories.tolist() == ["small", "medium", "large"]
+    layout = pq.ParquetFile(tmp_path / "m.parquet").metadata
+    assert (layout.num_row_groups, layout.row_group(0).column(0).compression) == (2, "ZSTD")
+
+
 def test_a_truncated_parquet_is_refused(tmp_path: Path) -> None:
     pd.DataFrame({"id": range(1000), "v": np.random.default_rng(0).normal(size=1000)}).to_parquet(
         tmp_path / "a.parquet"

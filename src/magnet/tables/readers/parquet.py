@@ -7,12 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from magnet.tables.errors import BadTable, readable
 from magnet.tables.values import Change, parser
 from magnet.untrusted import check_size
 
+CODECS = ("snappy", "gzip", "brotli", "zstd", "lz4")  # by the names under which they are read and written
 CELL_BYTES = 16  # of a cell in memory, about: runs of one value take next to nothing in the file
 
 
@@ -60,28 +63,51 @@ class ArrowTable:
         table = self.table
         for name, (rows, values) in changes.items():
             k = table.schema.get_field_index(name)
-            kind = table.schema.field(k).type
-            cells = table.column(k).to_pylist()
-            for row, value in zip(rows.tolist(), self.values(name, values), strict=True):
+            kind, column, new = table.schema.field(k).type, table.column(k), self.values(name, values)
+            if pa.types.is_dictionary(kind):
+                table = table.set_column(k, table.schema.field(k), _with_words(column, rows, new))
+                continue
+            cells = column.to_pylist()
+            for row, value in zip(rows.tolist(), new, strict=True):
                 cells[row] = value
-            plain = kind.value_type if pa.types.is_dictionary(kind) else kind
-            column = pa.array(cells, type=plain)
-            if plain != kind:
-                column = column.dictionary_encode().cast(kind)
-            table = table.set_column(k, table.schema.field(k), column)
+            table = table.set_column(k, table.schema.field(k), pa.array(cells, type=kind))
         return table
 
 
-class Parquet(ArrowTable):
-    """A Parquet file."""
+def _with_words(column: Any, rows: NDArray[np.int64], values: Sequence[Any]) -> Any:
+    """A column of words with a dictionary, with other words in some rows: the dictionary keeps its order, which can
+    have a meaning (low, middle, high)."""
+    import pyarrow as pa
 
+    (chunk,) = pa.chunked_array(column.unify_dictionaries().combine_chunks()).chunks
+    words, codes = chunk.dictionary.to_pylist(), chunk.indices.to_pylist()
+    for row, value in zip(rows.tolist(), values, strict=True):
+        if value is not None and value not in words:
+            words.append(value)
+        codes[row] = None if value is None else words.index(value)
+    kind = column.type
+    parts = pa.array(codes, kind.index_type), pa.array(words, kind.value_type)
+    return pa.DictionaryArray.from_arrays(*parts, ordered=kind.ordered)
+
+
+@dataclass(frozen=True, eq=False)
+class Parquet(ArrowTable):
+    """A Parquet file.
+
+    Args:
+        compression: codec of the first column.
+        group: largest number of rows of a row group.
+    """
+
+    compression: str = "snappy"
+    group: int | None = None
     suffix = ".parquet"
 
     def write(self, target: Path, changes: Mapping[str, Change]) -> None:
         """The file again, with other values in some cells."""
         import pyarrow.parquet as pq
 
-        pq.write_table(self.changed(changes), target)
+        pq.write_table(self.changed(changes), target, compression=self.compression, row_group_size=self.group)
 
 
 def read_parquet(path: Path) -> Parquet:
@@ -91,11 +117,16 @@ def read_parquet(path: Path) -> Parquet:
     with readable(path, "Parquet"):
         with pq.ParquetFile(path) as file:
             facts = file.metadata
-            groups = [facts.row_group(k).total_byte_size for k in range(facts.num_row_groups)]
-            check_size(max(sum(groups), CELL_BYTES * facts.num_rows * facts.num_columns), str(path))
+            groups = [facts.row_group(k) for k in range(facts.num_row_groups)]
+            check_size(
+                max(sum(group.total_byte_size for group in groups), CELL_BYTES * facts.num_rows * facts.num_columns),
+                str(path),
+            )
             table = file.read()
         table.validate(full=True)
-        return Parquet(path, table)
+        codec = groups[0].column(0).compression.lower() if groups and facts.num_columns else ""
+        compression = codec if codec in CODECS else Parquet.compression
+        return Parquet(path, table, compression, max((group.num_rows for group in groups), default=0) or None)
 
 
 def _column(column: Any) -> tuple[pd.Series, str]:
