@@ -99,15 +99,17 @@ def odd_ones(coded: Any, columns: dict[str, list[str]], worst_rate: float) -> se
 
 
 def test_exceptions_that_are_more_frequent_than_errors_are_genuine(coded: Any) -> None:
-    """Every department has its manager, but in some rows it is the manager of another one."""
+    """Every department has its manager, who has two, but in some rows it is the manager of another one."""
     few, many = TOWNS * 10, TOWNS * 10
-    department = [f"of {town}" for town in few]
+    department = [f"{k % 8} of {town}" for k, town in enumerate(few)]
     for texts, count in ((few, 8), (many, 40)):
         for k in range(count):  # as many in each department
             texts[37 * k % 800] = TOWNS[(k + 1) % 4]
     assert odd_ones(coded, {"manager": few, "department": department}, DEFAULT.rate_floor)
     assert not odd_ones(coded, {"manager": many, "department": department}, DEFAULT.rate_floor)
     assert odd_ones(coded, {"manager": many, "department": department}, 0.1)
+    code = [f"of {town}" for town in TOWNS * 10]  # a name and its code are one to one
+    assert odd_ones(coded, {"manager": many, "code": code}, DEFAULT.rate_floor)
 
 
 def test_a_value_that_stands_for_several_others_is_one_of_its_own(coded: Any) -> None:

@@ -15,7 +15,7 @@ from magnet.tables.channels.respell import Respell
 from magnet.tables.coded import Codes
 from magnet.tables.experts.base import Point
 from magnet.tables.experts.brackets import Brackets
-from magnet.tables.experts.groups import UNEVEN, Groups, same_groups
+from magnet.tables.experts.groups import UNEVEN, Groups, Votes, same_groups
 from magnet.tables.experts.links import Links
 from magnet.tables.experts.novelty import tokens_of
 from magnet.tables.findings import Finding
@@ -154,7 +154,7 @@ class ColumnModel(ColumnPrior):
             leader, votes, spread = group.agreement()
             if group is groups[0]:
                 genuine = spread > UNEVEN and not group.strict
-                share = 0.0 if group.strict else float((leader != read)[leader >= 0].sum()) / len(read)
+                share = 0.0 if group.strict or _one_to_one(group, leader) else _share_against(leader, read)
             disagrees = (leader >= 0) & (leader != read) & ((claimed < 0) | (claimed == leader))
             if isinstance(group, Brackets):  # its number may also make groups, which would count twice
                 disagrees &= (against == 0) | genuine
@@ -338,6 +338,17 @@ class ColumnModel(ColumnPrior):
         observed, value = self.column.values[self.column.read[row]], self.column.values[code]
         known = all(w.isdigit() or not self.novelty.unknown(w, "") for w in tokens_of(observed)[0])
         return known or any(w.isalpha() and self.novelty.unknown(w, value) for w in tokens_of(value)[0])
+
+
+def _share_against(leader: Codes, read: Codes) -> float:
+    """Share of the rows that hold another value than their context leads to expect."""
+    return float(((leader >= 0) & (leader != read)).mean())
+
+
+def _one_to_one(group: Votes, leader: Codes) -> bool:
+    """Whether each value leads one context, as names and codes of the same things do; these have no exceptions."""
+    led = leader >= 0
+    return len(np.unique(group.context[led])) == len(np.unique(leader[led]))
 
 
 class _Pairs(NamedTuple):
