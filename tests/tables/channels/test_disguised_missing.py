@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from magnet.tables.channels.disguised_missing import rewrite
+from magnet.tables.channels.disguised_missing import LEVEL, rewrite
 from magnet.tables.options import DEFAULT
 
 AGES = [str(20 + 7 * k % 31) for k in range(20)]
@@ -90,3 +90,13 @@ def test_an_answer_in_words_is_not_written_as_a_blank(coded: Any) -> None:
     answers = (["", "", "n/a", "none", "ok", ""] + [f"thanks for visit {k}" for k in range(4)]) * 12
     confidence = {f.confidence for _, f in rewrite(coded({"remark": answers}))}
     assert not confidence or max(confidence) < DEFAULT.change_from
+
+
+def test_a_frequent_mark_of_a_category_without_blanks_may_be_a_level(coded: Any) -> None:
+    def probability(count: int, *more: str) -> float:
+        texts = [*["high", "middle", "low"] * 100, *["--"] * count, *more]
+        return float(next(f.probability for _, f in rewrite(coded({"priority": texts})) if f.row == 300))
+
+    assert probability(30) == pytest.approx(LEVEL)
+    assert probability(2) > LEVEL
+    assert probability(30, "", "") > LEVEL
