@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from magnet.tables.channels.disguised_missing import LEVEL, rewrite
@@ -93,10 +94,12 @@ def test_an_answer_in_words_is_not_written_as_a_blank(coded: Any) -> None:
 
 
 def test_a_frequent_mark_of_a_category_without_blanks_may_be_a_level(coded: Any) -> None:
-    def probability(count: int, *more: str) -> float:
-        texts = [*["high", "middle", "low"] * 100, *["--"] * count, *more]
-        return float(next(f.probability for _, f in rewrite(coded({"priority": texts})) if f.row == 300))
+    def probability(marks: int, blanks: int = 0) -> float:
+        texts = ["high", "middle", "low"] * 100
+        for at, k in enumerate(np.random.default_rng(0).permutation(300)[: marks + blanks].tolist()):
+            texts[k] = "--" if at < marks else ""
+        return float(next(f.probability for _, f in rewrite(coded({"priority": texts}))))
 
     assert probability(30) == pytest.approx(LEVEL)
     assert probability(2) > LEVEL
-    assert probability(30, "", "") > LEVEL
+    assert probability(30, blanks=2) > LEVEL

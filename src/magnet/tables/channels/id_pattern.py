@@ -1,5 +1,5 @@
-"""Identifiers of one fixed frame (uuid, phone, code): a cell off the frame by one character is wrong, and so is a letter
-that looks like a digit among digits."""
+"""Identifiers of one fixed frame (uuid, phone, code): a cell off the frame by one character is wrong, and so is a
+letter that looks like a digit among digits."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def audit(texts: Texts) -> Iterator[WrongText]:
 
 @text_test("typo", roles_but("quantity", "constant", "unit"), MIN_ROWS)
 def lookalikes(texts: Texts) -> Iterator[WrongText]:
-    """Cells with a letter that looks like a digit, in texts that hardly repeat and of which this frame has a digit there:
-    ``HEX-121O-3761``."""
+    """Cells with a letter that looks like a digit where other texts of this frame have one (``HEX-121O-3761``), in
+    columns that hardly repeat."""
     if len(texts.codes) < 0.5 * texts.total:
         return
     kinds = {k: "".join("A" if c.isalpha() else "0" if c.isdigit() else c for c in text) for k, text, _ in texts}
