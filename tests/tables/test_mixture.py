@@ -88,3 +88,35 @@ def test_a_value_with_more_words_is_listed_and_not_written(coded: Any) -> None:
     assert more.probability > 0.5
     assert more.suggested == "boaz"
     assert more.confidence <= GUESSED < other.confidence
+
+
+def odd_ones(coded: Any, columns: dict[str, list[str]], worst_rate: float) -> set[str]:
+    """Texts of the first column that are listed."""
+    table = coded(columns)
+    column = ColumnModel(table, 0, options=DEFAULT, typo=Typo(), rate=DEFAULT.rate_floor, worst_rate=worst_rate)
+    found = column.judge().findings.items()
+    return {table.columns[0].values[table.columns[0].read[row]] for row, f in found if f.probability >= 0.5}
+
+
+def test_exceptions_that_are_more_frequent_than_errors_are_genuine(coded: Any) -> None:
+    """Every department has its manager, who has two, but in some rows it is the manager of another one."""
+    few, many = TOWNS * 10, TOWNS * 10
+    department = [f"{k % 8} of {town}" for k, town in enumerate(few)]
+    for texts, count in ((few, 8), (many, 40)):
+        for k in range(count):  # as many in each department
+            texts[37 * k % 800] = TOWNS[(k + 1) % 4]
+    assert odd_ones(coded, {"manager": few, "department": department}, DEFAULT.rate_floor)
+    assert not odd_ones(coded, {"manager": many, "department": department}, DEFAULT.rate_floor)
+    assert odd_ones(coded, {"manager": many, "department": department}, 0.1)
+    code = [f"of {town}" for town in TOWNS * 10]  # a name and its code are one to one
+    assert odd_ones(coded, {"manager": many, "code": code}, DEFAULT.rate_floor)
+
+
+def test_a_value_that_stands_for_several_others_is_one_of_its_own(coded: Any) -> None:
+    building, department = [*TOWNS * 4], [f"of {town}" for town in TOWNS * 4]
+    for k in (10, 101, 203, 304):
+        building[k] = "home"
+    assert odd_ones(coded, {"building": building, "department": department}, 1.0) == set()
+    building[101], building[203], building[304] = "barn", "cellar", "attic"
+    found = odd_ones(coded, {"building": building, "department": department}, 1.0)
+    assert found == {"home", "barn", "cellar", "attic"}

@@ -15,7 +15,7 @@ from magnet.tables.channels.respell import Respell
 from magnet.tables.coded import Codes
 from magnet.tables.experts.base import Point
 from magnet.tables.experts.brackets import Brackets
-from magnet.tables.experts.groups import UNEVEN, Groups, same_groups
+from magnet.tables.experts.groups import UNEVEN, Groups, Votes, same_groups
 from magnet.tables.experts.links import Links
 from magnet.tables.experts.novelty import tokens_of
 from magnet.tables.findings import Finding
@@ -28,6 +28,9 @@ from magnet.tables.siblings import Siblings
 # clean beers were overwritten; with one, wrong facts of made-up *trials* were not listed (F1 .86 to .74).
 NAMES_OF_ONE = 2
 RULE_CONTEXTS = 4  # a rule of the user counts as this many contexts
+# Share of exceptions up to which they may be errors in a table that shows no other ones; beyond it they are likelier
+# genuine, as the managers of other departments are (not swept).
+USUAL_EXCEPTIONS = 0.02
 MIN_PROBABILITY = 0.05  # findings below this probability are dropped at once
 PRUNED = 0.02  # a correction that cannot reach this share of the observed value's mass is ignored
 MAX_LIKELIHOOD = 0.3  # of a misspelling given the right value: the share of an operation over its places (not swept)
@@ -75,9 +78,11 @@ class ColumnModel(ColumnPrior):
     the sum.
 
     Args:
+        worst_rate: highest share of errors that is seen in any column, of the kinds that need no context (default: 1).
         explain: whether findings have reasons; those of the first passes are not shown (default: ``True``).
     """
 
+    worst_rate: float = field(default=1.0, kw_only=True)
     explain: bool = field(default=True, kw_only=True)
 
     def _expand(self, observed: Codes) -> tuple[Codes, Codes]:
@@ -132,7 +137,7 @@ class ColumnModel(ColumnPrior):
 
         If contexts nearly determine the column, likelihood alone cannot separate isolated exceptions from chance;
         they are wrong with stated odds, which grow with every context that disagrees. Exceptions that gather
-        in some groups are genuine.
+        in some groups are genuine, and so are most where they are more frequent than errors elsewhere in the table.
         """
         if self._exceptions is not None:
             return self._exceptions
@@ -144,11 +149,12 @@ class ColumnModel(ColumnPrior):
         read = self.column.read
         expected = self.frequency.probability(np.arange(len(p_read)), read) + self.base(read)
         against, most, claimed, genuine = np.zeros(len(p_read)), np.zeros(len(p_read)), np.full(len(p_read), -1), False
-        repeated, seen = np.zeros(len(p_read)), list[Codes]()
+        repeated, seen, share = np.zeros(len(p_read)), list[Codes](), 0.0
         for group in groups:
             leader, votes, spread = group.agreement()
             if group is groups[0]:
                 genuine = spread > UNEVEN and not group.strict
+                share = 0.0 if group.strict or _one_to_one(group, leader) else _share_against(leader, read)
             disagrees = (leader >= 0) & (leader != read) & ((claimed < 0) | (claimed == leader))
             if isinstance(group, Brackets):  # its number may also make groups, which would count twice
                 disagrees &= (against == 0) | genuine
@@ -165,6 +171,7 @@ class ColumnModel(ColumnPrior):
         if not genuine:
             odds = self.options.exception_odds * self.options.exception_factor ** (against - 1)
             odds *= np.minimum(most / self.options.exception_votes, 1.0)
+            odds *= min(max(USUAL_EXCEPTIONS, self.worst_rate) / max(share, FLOOR), 1.0)
             boosted = np.minimum(odds * p_read / np.maximum(expected, MIN_EXPECTED), self.options.rate_cap)
             self._exceptions = np.where(against > 0, np.maximum(rate, boosted), rate)
         return self._exceptions
@@ -331,6 +338,17 @@ class ColumnModel(ColumnPrior):
         observed, value = self.column.values[self.column.read[row]], self.column.values[code]
         known = all(w.isdigit() or not self.novelty.unknown(w, "") for w in tokens_of(observed)[0])
         return known or any(w.isalpha() and self.novelty.unknown(w, value) for w in tokens_of(value)[0])
+
+
+def _share_against(leader: Codes, read: Codes) -> float:
+    """Share of the rows that hold another value than their context leads to expect."""
+    return float(((leader >= 0) & (leader != read)).mean())
+
+
+def _one_to_one(group: Votes, leader: Codes) -> bool:
+    """Whether each value leads one context, as names and codes of the same things do; these have no exceptions."""
+    led = leader >= 0
+    return len(np.unique(group.context[led])) == len(np.unique(leader[led]))
 
 
 class _Pairs(NamedTuple):

@@ -268,8 +268,10 @@ def _passes(
     active = [j for j, c in enumerate(table.columns) if c.name not in table.skip and c.role.name != "empty"]
     judged: dict[int, ColumnJudgment] = {}
     threads = threads_for_rows(table.num_rows)
+    rewritten = max(float(((c.read != c.observed) & ~c.blanks(c.read)).mean()) for c in table.columns)
     for step in range(options.passes + options.more_passes):
-        in_pass = _Pass(table, typo, options, step < FRESH_PASSES, step >= options.passes - 1)
+        worst_rate = max(rewritten, *rates)
+        in_pass = _Pass(table, typo, options, worst_rate, step < FRESH_PASSES, step >= options.passes - 1)
         wanted = [(j, rates[j], memory[j]) for j in active]
         results = results_in_order(_judge_column, in_pass, wanted, table.cluster, threads)
         for at, j in enumerate(active):
@@ -313,7 +315,7 @@ class _Pass:
     """What all columns of one pass share.
 
     Args:
-        table, typo, options: see :class:`~magnet.tables.mixture.ColumnModel`.
+        table, typo, options, worst_rate: see :class:`~magnet.tables.mixture.ColumnModel`.
         fresh: whether contexts are chosen again.
         last: whether this may be the last pass: findings get reasons and, if asked for, blanks a suggestion.
     """
@@ -321,6 +323,7 @@ class _Pass:
     table: CodedTable
     typo: Typo
     options: TableOptions
+    worst_rate: float
     fresh: bool
     last: bool
 
@@ -329,9 +332,19 @@ def _judge_column(
     pass_: _Pass, position: int, rate: float, memory: dict[str, object]
 ) -> tuple[ColumnJudgment, dict[str, object], list[str]]:
     """Judge one column; returns its state for the next pass and the texts added to its vocabulary."""
-    table, options, typo = pass_.table, pass_.options, pass_.typo
+    table = pass_.table
     known = len(table.columns[position].values)
-    model = ColumnModel(table, position, memory, pass_.fresh, options=options, typo=typo, rate=rate, explain=pass_.last)
+    model = ColumnModel(
+        table,
+        position,
+        memory,
+        pass_.fresh,
+        options=pass_.options,
+        typo=pass_.typo,
+        rate=rate,
+        worst_rate=pass_.worst_rate,
+        explain=pass_.last,
+    )
     judged = model.judge()
     if table.fill and pass_.last:
         judged.fillings = model.fillings()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
-from magnet.tables.channels.disguised_missing import rewrite
+from magnet.tables.channels.disguised_missing import LEVEL, rewrite
 from magnet.tables.options import DEFAULT
 
 AGES = [str(20 + 7 * k % 31) for k in range(20)]
@@ -90,3 +91,15 @@ def test_an_answer_in_words_is_not_written_as_a_blank(coded: Any) -> None:
     answers = (["", "", "n/a", "none", "ok", ""] + [f"thanks for visit {k}" for k in range(4)]) * 12
     confidence = {f.confidence for _, f in rewrite(coded({"remark": answers}))}
     assert not confidence or max(confidence) < DEFAULT.change_from
+
+
+def test_a_frequent_mark_of_a_category_without_blanks_may_be_a_level(coded: Any) -> None:
+    def probability(marks: int, blanks: int = 0) -> float:
+        texts = ["high", "middle", "low"] * 100
+        for at, k in enumerate(np.random.default_rng(0).permutation(300)[: marks + blanks].tolist()):
+            texts[k] = "--" if at < marks else ""
+        return float(next(f.probability for _, f in rewrite(coded({"priority": texts}))))
+
+    assert probability(30) == pytest.approx(LEVEL)
+    assert probability(2) > LEVEL
+    assert probability(30, blanks=2) > LEVEL

@@ -23,6 +23,14 @@ def test_a_group_that_is_blank_as_a_whole_is_left_alone(found: Any) -> None:
     assert found(audit, {"zip": [str(k % 4) for k in range(40)], "town": towns}) == set()
 
 
+def test_a_column_with_many_blanks_is_optional(found: Any) -> None:
+    zips, towns = [str(k % 4) for k in range(120)], [TOWNS[k % 4] for k in range(120)]
+    some = np.random.default_rng(0).permutation(120)
+    for count, expected in ((20, 20), (40, 0)):
+        dirty = ["" if i in some[:count] else town for i, town in enumerate(towns)]
+        assert len(found(audit, {"zip": zips, "town": dirty})) == expected
+
+
 def test_a_column_of_one_value_and_blanks_is_a_flag(found: Any) -> None:
     flags = ["yes" if k % 4 == 1 else "" for k in range(40)]
     assert found(audit, {"zip": [str(k % 4) for k in range(40)], "closed": flags}) == set()

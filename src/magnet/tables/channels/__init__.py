@@ -60,6 +60,7 @@ REWRITES: dict[str, ColumnTest] = {
 }
 AUDITS: dict[str, ColumnTest] = {
     "id_pattern": id_pattern.audit,
+    "lookalikes": id_pattern.lookalikes,
     "semantic_type": semantic_type.audit,
     "checksum": checksum.audit,
     "year": year.audit,

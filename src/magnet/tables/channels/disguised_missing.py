@@ -20,6 +20,7 @@ from magnet.tables.roles.patterns import SENTINELS, disguised_blank, number
 WORDS = frozenset(("unknown", "unk", "none", "missing", "-", ".", "unspecified", "undefined", "not applicable", "tbd"))
 MARKED = 0.85  # confidence in a blank for a mark (***) in a column with few blanks: it may have replaced a value
 LEVEL_SHARE = 0.01  # of a category from which N/A may be one of its levels
+LEVEL = 0.6  # probability that it stands for a blank there, if the category has no blanks (not swept)
 LABELS = ("category", "text", "code", "identifier")  # roles in which N/A may be the name of something
 ONE_NOTATION = 0.8  # share of the missing cells of columns with a mark from which the mark is how they write blanks
 BLANKS = 0.2  # share of blanks from which a column is optional
@@ -62,7 +63,10 @@ def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:
             # an answer in one column is one in the next, and a rare text may be a name
             sure = text_of[j, code] not in answers and (repeated or not label or column.role.name != "text")
             highest = SURE if sure else MARKED
-            yield from ((j, replace(f, confidence=min(f.confidence, highest))) for f in findings)
+            likely = LEVEL if label and len(findings) >= LEVEL_SHARE * table.num_rows else 1.0
+            for f in findings:
+                probability = min(f.probability, likely)
+                yield j, replace(f, probability=probability, confidence=min(f.confidence, highest))
 
 
 def _notation(table: CodedTable, marks: list[tuple[int, int]]) -> set[tuple[int, int]]:

@@ -1,4 +1,5 @@
-"""Identifiers of one fixed frame (uuid, phone, code): a cell off the frame by one character is wrong."""
+"""Identifiers of one fixed frame (uuid, phone, code): a cell off the frame by one character is wrong, and so is a
+letter that looks like a digit among digits."""
 
 from __future__ import annotations
 
@@ -9,13 +10,17 @@ from rapidfuzz.distance import OSA
 from magnet.tables.channels.base import ODD_FORM, WrongText, text_test
 from magnet.tables.channels.punctuation import RUN
 from magnet.tables.coded import Texts
-from magnet.tables.options import MIN_ROWS
+from magnet.tables.options import MIN_ROWS, UNSURE
 from magnet.tables.roles.base import roles_but
 
 COMMON, ALL_COMMON, RARE = 0.05, 0.7, 0.02  # shares of a usual frame, of the usual ones together, of an exception
 FRAMES = 3  # a column with more usual frames has none
 LENGTH_0 = 0xE000  # first of the private characters of Unicode, which stand for runs of a length
 LONGEST_RUN = 60  # longer ones count as equally long
+# Characters that are taken for each other, by readers and by programs; shorter texts (12B, 3S) may be house numbers and
+# sizes, whatever the others are.
+LOOKALIKES = {"O": "0", "o": "0", "Q": "0", "D": "0", "I": "1", "l": "1", "i": "1", "Z": "2", "S": "5", "B": "8"}
+SHORTEST = 6  # characters (not swept)
 
 
 @text_test("typo", roles_but("quantity", "constant", "unit"), MIN_ROWS, ODD_FORM)
@@ -36,6 +41,31 @@ def audit(texts: Texts) -> Iterator[WrongText]:
         frame = frame_of(text)
         if frame not in usual and frames[frame] <= RARE * total and any(_near(frame, f) for f in usual):
             yield k, None, 0.0, f"{text!r} differs in form from {example!r} and most other values: typo"
+
+
+@text_test("typo", roles_but("quantity", "constant", "unit"), MIN_ROWS)
+def lookalikes(texts: Texts) -> Iterator[WrongText]:
+    """Cells with a letter that looks like a digit where other texts of this frame have one (``HEX-121O-3761``), in
+    columns that hardly repeat."""
+    if len(texts.codes) < 0.5 * texts.total:
+        return
+    kinds = {k: "".join("A" if c.isalpha() else "0" if c.isdigit() else c for c in text) for k, text, _ in texts}
+    frames = texts.tally_codes(kinds)
+    usual = {f for f, rows in frames.items() if rows >= COMMON * texts.total}
+    if sum(frames[f] for f in usual) < ALL_COMMON * texts.total:
+        return
+    for k, kind in kinds.items():
+        text = texts.column.values[k]
+        if kind in usual or len(text) < SHORTEST or frames[kind] > RARE * texts.total:
+            continue
+        right = {
+            text[:at] + LOOKALIKES[c] + text[at + 1 :]
+            for at, c in enumerate(text)
+            if c in LOOKALIKES and kind[:at] + "0" + kind[at + 1 :] in usual
+        }
+        if len(right) == 1:
+            better = right.pop()
+            yield k, better, UNSURE, f"{text!r} has a letter where {better!r} and most other values have a digit: typo"
 
 
 def frame_of(text: str) -> str:

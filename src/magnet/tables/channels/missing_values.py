@@ -15,7 +15,7 @@ from magnet.tables.located import located
 from magnet.tables.options import FEW_ROWS
 
 DETERMINED = 0.95  # share of filled cells that agree with the leading value of their group, each cell left out
-MAX_BLANK = 0.5  # share of the cells; in an emptier column being blank is the usual state
+MAX_BLANK = 0.25  # share of the cells, as of any error (``rate_cap``); an emptier column is optional (not swept)
 CHANCE = 0.85  # a scattered blank in a determined column
 OTHERS = 2  # filled rows that a group must have besides the blank
 CLEAR = 0.8  # share of a group's filled cells that must agree

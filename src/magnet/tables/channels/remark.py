@@ -30,7 +30,7 @@ SHARE = 0.3  # of the rows of one value that may have a remark; a version of its
 AFFIX = 12  # characters of something added or missing
 NOISE = frozenset(".,;:'\"?!*_`^|~\\")  # marks that mean nothing behind or before a value
 MAX_ADDED, MIN_LOST = 0.1, 0.85  # share of the rows with an affix up to which it is added, and from which it is missing
-LABEL = 3  # letters before a number (FY2015)
+LABEL = 2, 3  # letters before a number (FY2015); a single one is a notation (c1987: about, or copyright)
 AT_HOME = 0.8  # share of the remarked values that the column also holds without a remark
 
 
@@ -90,9 +90,7 @@ def _affixes(texts: Texts) -> Iterator[WrongText]:
         held = texts.only(lambda text, a=affix, b=behind: text.endswith(a) if b else text.startswith(a))  # type: ignore[misc]
         bare = texts.without(set(held.codes))
         values = texts.column.values
-        label = not behind and affix.isalpha() and len(affix) <= LABEL
-        if label and bare.tally(_kind)["number"] < FORMAT_SHARE * bare.total:
-            continue  # c1987 beside [1987?] and 1987-1990 is a notation
+        label = not behind and affix.isalpha() and len(affix) in LABEL
         if held.total <= MAX_ADDED * texts.total and (label or NOISE.issuperset(affix.strip())):
             kept = _scattered({k: values[short] for k, short in found}, held.total, bare)
             why = (

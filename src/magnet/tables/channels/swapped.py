@@ -10,9 +10,10 @@ import numpy as np
 from magnet.arrays import Floats
 from magnet.tables.coded import CodedColumn, CodedTable, Codes
 from magnet.tables.findings import Finding
-from magnet.tables.options import FEW_ROWS, REPEATS, SURE
+from magnet.tables.options import FEW_ROWS, LIST_FROM, REPEATS, SURE
 
 RATE = 1e-3  # rows exchanged, before looking
+PRIOR_ROWS, STEPS = 1000, 20  # rows at that rate that are assumed, and of EM (not swept)
 ROLES = ("category", "text", "code", "constant", "phone", "date", "time")
 
 
@@ -23,7 +24,8 @@ def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:
         \frac{\mathrm{P(swapped)}}{\mathrm{P(right)}}
         = r \, \frac{F_a(x_b) \, F_b(x_a)}{F_a^{-i}(x_a) \, F_b^{-i}(x_b)}
 
-    with r the rate of exchanged rows and half a row added to the counts below.
+    with r the rate of exchanged rows and half a row added to the counts below, which leave out other exchanged
+    rows; both by EM, so that several exchanged rows show more of them.
     """
     n = table.num_rows
     if n < FEW_ROWS:
@@ -33,15 +35,24 @@ def rewrite(table: CodedTable) -> Iterator[tuple[int, Finding]]:
         home_second, away_second = _homes(second, first)
         candidates = np.flatnonzero((away_first[first.read] >= REPEATS) & (away_second[second.read] >= REPEATS))
         x, y = first.read[candidates], second.read[candidates]
-        ratio = RATE * (away_first[x] * away_second[y]) / ((home_first[x] - 0.5) * (home_second[y] - 0.5))
-        for row, odds in zip(candidates.tolist(), ratio.tolist(), strict=True):
-            one, two = first.values[first.read[row]], second.values[second.read[row]]
-            if odds < 1 or one == two or not one or not two:
-                continue
+        chance, rate = np.zeros(len(candidates)), RATE
+        for _ in range(STEPS):
+            home = (home_first[x] - _others(x, chance) - 0.5) * (home_second[y] - _others(y, chance) - 0.5)
+            odds = rate * away_first[x] * away_second[y] / home
             chance = odds / (1 + odds)
+            rate = (RATE * PRIOR_ROWS + float(chance.sum())) / (PRIOR_ROWS + n)
+        for row, swapped in zip(candidates.tolist(), chance.tolist(), strict=True):
+            one, two = first.values[first.read[row]], second.values[second.read[row]]
+            if swapped < LIST_FROM or one == two or not one or not two:
+                continue
             why = f"{one!r} belongs to {second.name} and {two!r} to {first.name}: swapped"
-            yield a, Finding(row, two, chance, SURE * chance, "swapped", why)
-            yield b, Finding(row, one, chance, SURE * chance, "swapped", why)
+            yield a, Finding(row, two, swapped, SURE * swapped, "swapped", why)
+            yield b, Finding(row, one, swapped, SURE * swapped, "swapped", why)
+
+
+def _others(codes: Codes, chance: Floats) -> Floats:
+    """How many other rows with the same value are exchanged, as expected."""
+    return np.bincount(codes, weights=chance)[codes] - chance if len(codes) else chance
 
 
 def _homes(column: CodedColumn, other: CodedColumn) -> tuple[Floats, Codes]:

@@ -10,9 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from magnet.arrays import Floats
+from magnet.arrays import Bools, Floats
 from magnet.tables.coded import CodedColumn, CodedTable, Codes, distinct, joint, row_counts
 from magnet.tables.experts.base import ColumnContext, Expert, Frequency
+from magnet.tables.options import REPEATS
+from magnet.tables.roles.patterns import disguised_blank
 
 TOP = 3  # values proposed per group: the leading one and two rivals
 RIGHT_ODDS = 9.0  # odds that a row is correct if a rule requires one value per group
@@ -33,6 +35,7 @@ COMPLETED = 2  # best single columns that are tried with every other column. Set
 PARTS = 0.05  # values per row of a column that completes a key; with more, few groups of the pair hold several rows
 MAX_CONTEXTS = 3  # single columns per column
 PAIRED = 5  # best single columns of which pairs are tried (not swept)
+OWN_SHARE = 0.3  # of the exceptions, from which a value that leads no context is one of its own (not swept)
 UNEVEN = 2.0  # dispersion from which exceptions and blanks are genuine (1: by chance)
 UNSEEN = 0.3  # pseudo-count of a value that no other row holds
 MAX_GROUPS = 0.9  # groups per row; with more, hardly any group has two rows
@@ -206,12 +209,26 @@ class Votes:
         clear = large & (votes > share * self._size)
         if not self.strict and self.votes_itself and self._size[large & ~clear].sum() > MIXED * self._size[large].sum():
             clear[:] = False
-        leader = np.where(clear, leader, -1)
+        expected = np.where(clear, leader, -1)[self._context]
+        if not self.strict:
+            expected[self._values_of_their_own(leader, expected)[self._column.read]] = -1
         spread = 0.0
         if self.votes_itself:  # in the file: those that remain after some repairs are few, and few are always uneven
-            exceptions = np.bincount(self._context, weights=self._column.read != leader[self._context])
-            spread = dispersion(exceptions[clear], self._size[clear])
-        return leader[self._context], votes[self._context].astype(np.float64), spread
+            off = (expected >= 0) & (self._column.read != expected)
+            spread = dispersion(np.bincount(self._context, weights=off)[clear], self._size[clear])
+        return expected, votes[self._context].astype(np.float64), spread
+
+    def _values_of_their_own(self, leaders: Codes, expected: Codes) -> Bools:
+        """Values ``[values]`` that lead no context and are many of the exceptions from several leaders, as ``Home`` is
+        among the buildings of departments: errors are copies of usual values, or differ from each other."""
+        read, values = self._column.read, self._column.values
+        off = (expected >= 0) & (expected != read)
+        pairs = np.unique(read[off] * len(values) + expected[off])
+        own = np.bincount(pairs // len(values), minlength=len(values)) > 1
+        own &= np.bincount(read[off], minlength=len(values)) >= max(REPEATS, OWN_SHARE * off.sum())
+        own[leaders[leaders >= 0]] = False
+        own[[k for k in np.flatnonzero(own).tolist() if disguised_blank(values[k])]] = False
+        return own
 
 
 class Groups(Votes):
