@@ -29,7 +29,8 @@ def test_wrong_values_that_are_alike_expect_one_another() -> None:
 def test_one_slip_of_the_pen() -> None:
     assert all(is_slip(x, 1234.0, 1.0) for x in (1934.0, 1324.0, 134.0, 12834.0, 12340.0, -1234.0))
     assert not is_slip(1299.0, 1234.0, 1.0)
-    assert is_slip(-5.0, -7.0, 1.0, off=0.6) and not is_slip(-5.0, -70.0, 1.0, off=0.6)  # one digit cannot be left out
+    assert is_slip(-5.0, -7.0, 1.0, off=0.6)
+    assert not is_slip(-5.0, -70.0, 1.0, off=0.6)
 
 
 def test_the_density_of_wrong_values_cell_by_cell() -> None:
