@@ -233,3 +233,12 @@ def test_two_numbers_that_fit_in_each_others_place_were_exchanged() -> None:
     assert min(v.confidence[7] for v in found) > 0.9
     assert found[0].relations == {7: "exchanged with income"}
     assert found[1].relations == {7: "exchanged with age"}
+
+
+def test_the_zero_of_what_was_not_there_is_no_outlier_of_the_columns_that_seldom_hold_it() -> None:
+    rng = np.random.default_rng(0)
+    x = np.exp(rng.normal(5, 0.3, (150, 24))).round(1)
+    for j in range(24):
+        x[rng.choice(150, size=2, replace=False), j] = 0.0
+    assert not any((v.wrong >= 0.5).any() for v in judge_numbers(x, [0.1] * 24))
+    assert any((v.wrong >= 0.5).any() for v in judge_numbers(x[:, :6], [0.1] * 6))

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from magnet.arrays import Floats, Ints, return_freed_memory
 from magnet.cluster import results_in_order
-from magnet.tables.numbers.columns import LEAST_STEPS, ColumnVerdict, NumberColumn
+from magnet.tables.numbers.columns import LEAST_STEPS, ColumnVerdict, NumberColumn, shared_numbers
 from magnet.tables.numbers.context import CUT, Category, Context
 from magnet.tables.numbers.errors import FACTORS, FAR, ROUNDING, WrongDensity, is_slip, kind_shares, wrong_density
 from magnet.tables.numbers.predict import predict
@@ -20,11 +20,13 @@ from magnet.tables.numbers.relations import Relation, find_relations, grid_of, l
 from magnet.tables.numbers.rows import (
     DOUBTED,
     FAR_OUT,
+    MAX_CONTEXT_SHARE,
     doubted,
     exchanged,
     improbably_many,
     in_unusual_rows,
     localize_in_rows,
+    of_another_kind,
 )
 from magnet.tables.numbers.tails import DEGREES, judge_tails, log_t, row_spread
 from magnet.tables.options import FEW_NUMBERS, REPEATS, UNSURE
@@ -34,7 +36,6 @@ PASSES = 5  # doubted cells join one per row and pass, so that one wrong cell do
 SETTLED = 2  # passes after which a column is judged as a whole
 RATE = 0.01  # share of wrong cells before any is seen
 RATE_ROWS = 50.0  # rows that this share, and that of the table for a column, counts for
-MAX_CONTEXT_SHARE = 0.025  # of usual values that disagree with their context; more are another kind of row, not errors
 MAX_ORDER_SHARE = 0.02  # the same for rows predicted from those before and after: some are out of order
 MAX_FAR_SHARE = 0.05  # of far values, unless a gap separates them from the others
 GAP = 1.5  # ratio of the nearest far value to the farthest near one
@@ -161,6 +162,7 @@ class _Passes:
         # of labels only far ones are judged, since the context separates them too
         self.alone = {k for k, c in enumerate(self.columns) if np.unique(c.x[np.isfinite(c.x)]).size < FEW_NUMBERS}
         self.reasons: dict[int, str] = {}
+        self.shared = shared_numbers([c.x for c in self.columns])
 
     def trust_arithmetic(self, wrong: Sequence[Floats], value: Sequence[Floats]) -> None:
         """Suspect cells that break exact relations, and replace them by the exact value."""
@@ -188,7 +190,7 @@ class _Passes:
         return_freed_memory()
         far_out = np.column_stack([c.y for c in self.columns])
         if step == PASSES - 1:
-            self.wrong[in_unusual_rows(self.wrong, far_out, u)] = 0.0
+            self.wrong[in_unusual_rows(self.wrong, far_out, u) | of_another_kind(self.wrong, far_out)] = 0.0
             self.wrong = np.where(localized > 0, self.wrong * localized, self.wrong)
         else:
             distance = u * (1 + np.abs(far_out) / FAR_OUT + (localized > 0))
@@ -241,7 +243,8 @@ class _Passes:
         assert density is not None
         min_scale = float(np.median(c.floor / self.spread[:, k]))
         fit = judge_tails(u, log_wrong[:, k], mean, RATE_ROWS, min_scale, bounded=not self.blocks[k])
-        self.wrong[:, k], self.rates[k] = np.where(c.common, 0.0, fit.wrong), fit.rate
+        usual = c.common | np.isin(c.x, self.shared)
+        self.wrong[:, k], self.rates[k] = np.where(usual, 0.0, fit.wrong), fit.rate
         flagged = (self.wrong[:, k] > DOUBTED)[c.judged]
         share, inside = float(flagged.mean()), float((flagged & (np.abs(c.y[c.judged]) < FAR_OUT)).mean())
         blocks = self.blocks[k] or ()
