@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from magnet.arrays import Bools, Floats, Ints
+from magnet.scales import LOG_MEDIAN_VARIANCE
 from magnet.tables.numbers.context import CUT, EXTREME, MIN_LEVEL_ROWS, Context
 from magnet.tables.numbers.ridge import Ridge, fit_ridge, log_loss
 from magnet.tables.numbers.scales import mad
-from magnet.tables.numbers.tails import MIN_SCALE, MIN_SPREAD, widening
+from magnet.tables.numbers.tails import MIN_SCALE, MIN_SPREAD
 from magnet.tables.options import MIN_ROWS
 
 MAX_FIT = 20_000  # rows that one regression is fitted on
@@ -25,6 +26,7 @@ REACHES = (
     0.99,
 )  # the same of the distance of the values that it rests on: lines bend at the ends (not swept)
 BORROWED = 50  # rows at the overall spread that every step has besides its own
+EVEN_GROUPS = 4  # groups that vary alike besides those seen: a few do not show how much groups differ (not swept)
 MAX_TARGET = 20.0  # spreads; farther values count like this one in a fit (not swept)
 DEGREE_STEPS = (0.5, 2.5, 6.5)  # numbers of links between which the spread may differ: 0, to 2, to 6, more
 MIN_FACTOR = 0.1  # of the spread of a step over the overall one (not swept)
@@ -192,7 +194,8 @@ def _gain(before: Ridge, after: Ridge) -> float:
 
 
 def _group_factor(codes: Ints, scaled: Floats, judged: Bools) -> Floats:
-    """How much wider the residuals of each row's group are than those of most groups ``[n]``."""
+    """How much wider the residuals of each row's group are than those of most groups ``[n]``, shrunk by the part of
+    their variance that medians of so few numbers have anyway."""
     rows, factor = np.flatnonzero(judged), np.ones(int(codes.max()) + 1)
     size = np.abs(scaled[rows])
     size = size[np.lexsort((size, codes[rows]))]
@@ -200,7 +203,12 @@ def _group_factor(codes: Ints, scaled: Floats, judged: Bools) -> Floats:
     start, some = np.cumsum(count) - count, count >= MIN_LEVEL_ROWS
     if some.any():
         middle = (size[(start + (count - 1) // 2)[some]] + size[(start + count // 2)[some]]) / 2
-        factor[some] = widening(middle, count[some], min(float(np.median(middle)), float(np.median(size))))
+        usual = min(float(np.median(middle)), float(np.median(size)))
+        ratio = np.log(np.maximum(middle, MIN_SPREAD) / max(usual, MIN_SPREAD))
+        by_chance = LOG_MEDIAN_VARIANCE / count[some]
+        variance = max(float((ratio * ratio - by_chance).sum()), 0.0) / (ratio.size + EVEN_GROUPS)
+        factor[some] = np.exp(np.maximum(ratio, 0) * variance / (variance + by_chance))
+        factor[~some] = np.sqrt(np.mean(np.square(factor[some])))  # too small to know: any of these
     return factor[codes]
 
 

@@ -191,19 +191,8 @@ def row_spread(u: Floats) -> Floats:
     sizes = np.sort(np.abs(u[rows]), axis=1)  # NaN last; np.nanmedian is ten times slower on short rows
     half, each = count[rows] // 2, np.arange(len(sizes))
     middle = (sizes[each, (count[rows] - 1) // 2] + sizes[each, half]) / 2
-    out[rows] = widening(middle, count[rows], float(np.median(middle)))
-    return out
-
-
-def widening(middle: Floats, count: Ints, usual: float) -> Floats:
-    """By how much the median absolute residuals of some sets exceed the usual one, at least 1. Shrunk by the
-    part of their variance that medians of so few numbers have anyway.
-
-    Example:
-        >>> widening(np.exp([-0.5, 0.0, 0.5, 2.0]), np.full(4, 50), 1.0).round(1).tolist()
-        [1.0, 1.0, 1.6, 6.7]
-    """
-    ratio = np.log(np.maximum(middle, MIN_SPREAD) / max(usual, MIN_SPREAD))
+    ratio = np.log(np.maximum(middle, MIN_SPREAD) / max(float(np.median(middle)), MIN_SPREAD))
     variance = max((NORMAL_MAD * float(np.median(np.abs(ratio)))) ** 2, MIN_SPREAD)
-    shrink = np.clip(1 - LOG_MEDIAN_VARIANCE / count / variance, 0, None)
-    return np.asarray(np.exp(np.clip(shrink * ratio, 0, None)))
+    shrink = np.clip(1 - LOG_MEDIAN_VARIANCE / count[rows] / variance, 0, None)
+    out[rows] = np.exp(np.clip(shrink * ratio, 0, None))
+    return out
