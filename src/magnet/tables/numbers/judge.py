@@ -112,7 +112,6 @@ def judge_numbers(
         verdict = verdicts[j] = judged.get(j, verdict)
         verdict.wrong[proof.proved[:, j]] = 0.0
         rows = np.flatnonzero((proof.wrong[:, j] > DOUBTED) & (proof.wrong[:, j] >= verdict.wrong * PROOF))
-        verdict.wrong[rows] = np.maximum(verdict.wrong[rows], proof.wrong[rows, j])
         for row in rows.tolist():
             relation = relations[proof.relation[row, j]]
             verdict.relations[row] = relation.written(names)
@@ -121,6 +120,7 @@ def judge_numbers(
             if not all(proof.proved[row, k] for k in relation.members if k != j):
                 # The context holds the exact value of the cell that was blamed first, which then confirms itself.
                 sure = min(sure, exact.wrong[row, j])
+            verdict.wrong[row] = max(verdict.wrong[row], sure)
             exactly = certainty(relation, j) if slip is None else _kept_digits(values[:, j], row, slip, steps[j])
             verdict.confidence[row] = sure * exactly
     for row, *pair in exchanged(plain, verdicts):
@@ -270,7 +270,8 @@ class _Passes:
                 wrong, center, spread = (part[:, k].copy() for part in (self.wrong, self.center, self.spread))
                 out.append(column.verdict(wrong, center, spread, density, self.blocks[k] or ()))
                 # the cell that was suspected holds its prediction since, which agrees with all others
-                out[-1].confidence = np.minimum(out[-1].confidence, self.blame[:, k])
+                out[-1].wrong *= self.blame[:, k]
+                out[-1].confidence = np.minimum(out[-1].confidence, out[-1].wrong)
         self._reject_false_factors(out)
         self._reject_shared_factors(out)
         self._doubt_lone_factors(out)
