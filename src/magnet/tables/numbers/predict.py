@@ -106,7 +106,7 @@ def predict(
 
 def _beside_steps(sides: Floats, y: Floats, center: Floats, spread: Floats) -> Floats:
     """Predictions where a series takes a step, or is far from its usual range for a while: a value that the rows before
-    and after do not predict may still lie between the two, or be like one of them."""
+    and after do not predict may still lie between the two, or be like one of them or where it continues to."""
     far = np.flatnonzero(np.abs(y - center) > EXTREME * spread) if sides.size else np.zeros(0, dtype=np.int64)
     likely = np.column_stack([center[far], sides[far]])
     out = center.copy()
