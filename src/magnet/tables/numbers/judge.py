@@ -252,9 +252,11 @@ class _Passes:
         if step >= SETTLED and blocks and inside > (MAX_ORDER_SHARE if ordered else MAX_CONTEXT_SHARE):
             self.alone.add(k)
             self.wrong[:, k] = 0.0
-        elif step >= SETTLED and share > MAX_FAR_SHARE and not _gap(u, fit.wrong, GAP_STEPS * min_scale / LEAST_STEPS):
-            self.reasons[k] = f"{share:.0%} of the numbers lie far out and no gap separates them from the others"
-            self.wrong[:, k] = 0.0
+        elif step >= SETTLED and share > MAX_FAR_SHARE:
+            gap = _gap(u, fit.wrong, GAP_STEPS * min_scale / LEAST_STEPS)
+            if gap == np.inf:
+                self.reasons[k] = f"{share:.0%} of the numbers lie far out and no gap separates them from the others"
+            self.wrong[~(np.abs(u) >= gap), k] = 0.0
         return density.counts(fit.wrong > SURE)
 
     def verdicts(self) -> list[ColumnVerdict]:
@@ -396,9 +398,13 @@ def _gain(
     return gain
 
 
-def _gap(u: Floats, wrong: Floats, least: float) -> bool:
-    """Whether the cells judged wrong lie clearly farther out than all others, and by at least so much."""
-    flagged = wrong > DOUBTED
-    size = np.abs(u)
-    near = float(np.nanmax(size[~flagged & np.isfinite(u)], initial=0.0))
-    return float(size[flagged].min(initial=np.inf)) > max(GAP * near, near + least)
+def _gap(u: Floats, wrong: Floats, least: float) -> float:
+    """The size from which at least half of the cells judged wrong lie clearly farther out than all others, and by at
+    least so much; infinity if there is none."""
+    flagged, size = wrong > DOUBTED, np.abs(u)
+    edge, far = float(np.nanmax(size[~flagged & np.isfinite(u)], initial=0.0)), np.sort(size[flagged])
+    for value in far[: far.size // 2 + 1].tolist():
+        if value > max(GAP * edge, edge + least):
+            return float(value)
+        edge = max(edge, value)
+    return float("inf")
