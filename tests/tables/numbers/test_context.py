@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from magnet.tables.numbers.context import MAX_RELATED, Category, Context, group_means, link_means, order_means
+from magnet.tables.numbers.context import (
+    MAX_RELATED,
+    Category,
+    Context,
+    group_means,
+    link_means,
+    order_means,
+    order_sides,
+)
 
 
 def test_means_do_not_change_with_the_own_value() -> None:
@@ -79,3 +87,12 @@ def test_of_many_groups_and_orders_the_informative_ones_are_offered() -> None:
     assert not any(name.startswith("order:") for name in context.blocks(1, orders=False))
     few = Context(cells, cells, known, np.zeros((100, 3)), noise[:MAX_RELATED])
     assert few.blocks(0) == ["row", "squares", *(f"group:{c.name}" for c in noise[:MAX_RELATED])]
+
+
+def test_a_series_goes_on_as_the_three_rows_of_each_side() -> None:
+    series = np.array([1.0, 2.0, 3.0, 4.0, 20.0, 18.0, 16.0, 14.0])
+    sides = order_sides(np.arange(8), series, np.ones(8, dtype=bool))
+    assert sides[3].tolist() == [2.0, 18.0, 4.0, 22.0]
+    assert sides[4].tolist() == [3.0, 16.0, 5.0, 20.0]
+    series[3] = -50.0  # one far value is no trend
+    assert order_sides(np.arange(8), series, np.ones(8, dtype=bool))[4, 2] == 2.0

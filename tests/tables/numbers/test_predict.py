@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from magnet.tables.numbers.context import Category, Context
-from magnet.tables.numbers.predict import _by_group_size, _group_factor, predict
+from magnet.tables.numbers.predict import _by_group_size, _group_factor, _spread, predict
 from magnet.tables.numbers.scales import mad
 
 ROWS = 400
@@ -100,3 +100,21 @@ def test_values_of_a_wide_group_are_expected_to_vary_more() -> None:
     factor = _group_factor(codes, rng.normal(size=500) * np.where(codes == 1, 8.0, 1.0), np.ones(500, dtype=bool))
     assert factor[-1] > 3
     assert factor[0] < 1.1
+
+
+def test_some_of_many_small_groups_vary_more() -> None:
+    rng = np.random.default_rng(0)
+    codes, wide = np.repeat(np.arange(200), 8), np.repeat(rng.random(200) < 0.3, 8)
+    residual = rng.normal(size=codes.size) * np.where(wide, 10.0, 1.0)
+    factor = _group_factor(codes, residual, np.ones(codes.size, dtype=bool))
+    assert np.median(factor[wide]) > 2
+    assert np.median(factor[~wide]) == 1
+
+
+def test_predictions_that_rest_on_far_values_are_less_certain() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=2000)
+    bent = np.where(np.abs(x) > 2.2, 3.0, 0.3) * rng.normal(size=2000)
+    even, reach = np.zeros(2000), np.abs(x)
+    spread = _spread(bent, even, reach, np.ones(2000, dtype=bool), None, np.zeros(2000))
+    assert spread[reach > 2.6].min() > 2 * spread[reach < 1].max()

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 
 from magnet.tables.numbers import judge_numbers
-from magnet.tables.numbers.relations import Relation, _candidates, find_relations
+from magnet.tables.numbers.relations import Relation, _candidates, find_relations, localize_errors
 from magnet.tables.options import MIN_ROWS
 
 NAMES = ["a", "b", "c", "d"]
@@ -131,3 +131,55 @@ def test_the_uncertainty_of_a_solution_covers_the_rounding_of_the_others() -> No
     bound = relation.uncertainty(x, [0.1, 0.1, 1.0], 0)
     assert (off <= bound * 1.01).all()
     assert np.median(bound / off.clip(1e-3)) < 20
+
+
+def _lines(rows: int = 200) -> np.ndarray:
+    rng = np.random.default_rng(3)
+    price, quantity = rng.integers(100, 9000, rows) / 100, rng.geometric(0.5, rows).astype(float)
+    return np.column_stack([price, quantity, np.round(price * quantity, 2)])
+
+
+def test_counts_are_exact_so_that_line_totals_are_found_and_a_wrong_one_is_mended() -> None:
+    x, steps = _lines(), [0.01, 1.0, 0.01]
+    assert [(r.kind, r.target, r.terms, r.exact) for r in find_relations(x, steps)] == [("product", 2, (0, 1), True)]
+    right = x.copy()
+    x[5, 2], x[9, 2] = 10 * x[5, 2] + 7.31, 0.0  # neither is a multiple of the price
+    found = judge_numbers(x, steps, names=["price", "quantity", "total"])
+    for row in (5, 9):
+        assert [v.wrong[row] > 0.5 for v in found] == [False, False, True]
+        assert round(float(found[2].suggestion[row]), 2) == right[row, 2]
+
+
+def test_a_total_whose_other_part_is_zero_is_proved_and_can_be_broken() -> None:
+    rng = np.random.default_rng(4)
+    profit = np.round(rng.normal(30, 40, 400), 1)
+    tax = np.round(0.25 * np.maximum(profit, 0), 1)
+    x = np.column_stack([profit, tax, profit - tax])  # three quarters of the profit, except for losses
+    found = judge_numbers(x, [0.1] * 3)
+    assert not any((v.wrong > 0.5).any() for v in found)
+    lost = int(np.flatnonzero(tax > 20)[0])
+    x[lost, 1] = 0.0
+    assert judge_numbers(x, [0.1] * 3)[1].wrong[lost] > 0.5
+
+
+def test_a_total_without_a_rare_part_is_no_relation() -> None:
+    rng = np.random.default_rng(5)
+    a, b = rng.integers(100, 900, (2, 300)).astype(float)
+    c = np.where(rng.random(300) < 0.08, rng.integers(100, 900, 300), 0).astype(float)
+    found = find_relations(np.column_stack([a, b, c, a + b + c]), [1.0] * 4)
+    assert [(r.target, r.terms) for r in found] == [(3, (0, 1, 2))]
+
+
+def test_a_cell_that_mends_two_relations_is_wrong_rather_than_one_that_mends_one() -> None:
+    a, b = _parts()
+    c = np.random.default_rng(1).integers(10, 900, 60).astype(float)
+    x = np.column_stack([a, b, a + b, c, a + b + c])
+    relations = [Relation("sum", 2, (0, 1), exact=True), Relation("sum", 4, (2, 3), exact=True)]
+    x[7, 2] += 300
+
+    def equal(member: int, rows: np.ndarray, values: np.ndarray, off: np.ndarray) -> np.ndarray:
+        return np.zeros(rows.size)
+
+    found = localize_errors(relations, x, [1.0] * 5, equal)
+    assert found.wrong[7, 2] > 0.9
+    assert found.wrong[7, [0, 1, 3, 4]].max() < 0.1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from magnet.tables.numbers.rows import doubted, improbably_many, in_unusual_rows, localize_in_rows
+from magnet.tables.numbers.rows import doubted, improbably_many, in_unusual_rows, localize_in_rows, of_another_kind
 
 
 def test_the_cell_whose_replacement_mends_the_row_is_the_wrong_one() -> None:
@@ -45,3 +45,21 @@ def test_a_row_with_more_errors_than_chance_gives_is_unusual() -> None:
     known = np.zeros(wrong.shape)
     assert np.flatnonzero(improbably_many(wrong > 0.5, known)).tolist() == [3]
     assert np.argwhere(in_unusual_rows(wrong, known, known)).tolist() == [[3, k] for k in range(5)]
+
+
+def test_disagreements_at_one_end_of_another_column_are_another_kind_of_rows() -> None:
+    rng = np.random.default_rng(0)
+    y, wrong = rng.normal(size=(1000, 3)), np.zeros((1000, 3))
+    refunds = np.argsort(y[:, 1])[:30]
+    wrong[refunds[:15], 0] = 0.9
+    elsewhere = np.flatnonzero(np.abs(y[:, 1]) < 1)[:5]
+    wrong[elsewhere, 0] = 0.9
+    y[elsewhere, 0] = 0.0
+    acquitted = of_another_kind(wrong, y)
+    assert acquitted[refunds[:15], 0].all()
+    assert not acquitted[elsewhere].any()
+    y[refunds[:15], 0] = 9.0  # far out in the column itself
+    assert not of_another_kind(wrong, y).any()
+    y[refunds[:15], 0], wrong[:, 0] = 0.0, 0.0
+    wrong[::60, 0] = 0.9  # anywhere
+    assert not of_another_kind(wrong, y).any()

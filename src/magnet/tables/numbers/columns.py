@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,6 +16,7 @@ from magnet.tables.options import LIST_FROM, MIN_ROWS
 
 MIN_VALUES = 4  # distinct values of a column that is judged as a quantity
 COMMON_COUNT, COMMON_SHARE = 5, 0.01  # a value that more cells hold is one that the column has, however far out
+WIDE = 20  # columns from which a number that most of them hold is no coincidence (not swept)
 SPIKE_SHARE = 0.1  # a value that fills more of the column, and thrice as much as the next, is a state, not a size
 SPIKE_LEAD = 3.0  # times the count of the next value
 LEAST_SPREAD, LEAST_STEPS = 1e-6, 0.3  # of a prediction: on the common scale, and in steps of the column
@@ -65,6 +67,19 @@ class ColumnVerdict:
         middle, width = self.center[row], 2 * self.spread[row]
         low, high = self.scale.inverse(np.array([middle - width, middle + width]))
         return float(low), float(high)
+
+
+def shared_numbers(columns: Sequence[Floats]) -> Floats:
+    """Numbers that most columns of a wide table hold, as the 0 of what was not there.
+
+    Example:
+        >>> shared_numbers([np.array([k, 0.0]) for k in range(1, 31)]), shared_numbers([np.zeros(2)])
+        (array([0.]), array([], dtype=float64))
+    """
+    if len(columns) < WIDE:
+        return np.zeros(0)
+    values, count = np.unique(np.concatenate([np.unique(x[np.isfinite(x)]) for x in columns]), return_counts=True)
+    return np.asarray(values[count > len(columns) / 2])
 
 
 @dataclass(frozen=True, eq=False)

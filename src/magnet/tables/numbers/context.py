@@ -227,23 +227,30 @@ def order_means(order: Ints, value: Floats, known: Bools) -> Floats:
 
 
 def order_sides(order: Ints, value: Floats, known: Bools) -> Floats:
-    """Medians of the three nearest known rows before, and after, in an order of the rows ``[n, 2]``; at the ends, where
-    three rows on one side continue to.
+    """Medians of the three nearest known rows before, and after, in an order of the rows; and where these three
+    continue to ``[n, 4]``. At the ends the medians are where three rows on the other side continue to.
 
     Example:
         >>> sides = order_sides(np.arange(8), np.array([1.0, 1, 1, 9, 9, 9, 10, 11]), np.ones(8, dtype=bool))
         >>> sides[3].tolist(), sides[7].tolist()
-        ([1.0, 9.0], [9.0, 11.0])
+        ([1.0, 9.0, 1.0, 9.0], [9.0, 11.0, 9.0, 11.0])
     """
     n, there = order.size, known[order]
     filled = value[order][there]
     if filled.size < 2 * SIDE_ROWS:
-        return np.full((n, 2), np.nan)
+        return np.full((n, 4), np.nan)
     medians = np.median(np.lib.stride_tricks.sliding_window_view(filled, SIDE_ROWS), axis=1)
     place: Ints = np.cumsum(there) - there
     before, after = place - SIDE_ROWS, place + there
     start, end = np.maximum(before, 0), np.minimum(after, medians.size - 1)
-    out = np.empty((n, 2))
-    out[order, 0] = np.where(before < 0, 2 * filled[end] - filled[end + SIDE_ROWS - 1], medians[start])
-    out[order, 1] = np.where(after > end, 2 * filled[start + SIDE_ROWS - 1] - filled[start], medians[end])
+    last, next_ = start + SIDE_ROWS - 1, end + SIDE_ROWS - 1
+    first, final = before < 0, after > end
+    # of the two steps of a side the smaller one, 0 if they point apart: one wrong value is no trend
+    steps = np.diff(filled)
+    trend = np.minimum(np.abs(steps[:-1]), np.abs(steps[1:])) * (np.sign(steps[:-1]) + np.sign(steps[1:])) / 2
+    out = np.empty((n, 4))
+    out[order, 0] = np.where(first, 2 * filled[end] - filled[next_], medians[start])
+    out[order, 1] = np.where(final, 2 * filled[last] - filled[start], medians[end])
+    out[order, 2] = out[order, 0] + np.where(first, 0.0, 2 * trend[start])
+    out[order, 3] = out[order, 1] - np.where(final, 0.0, 2 * trend[end])
     return out

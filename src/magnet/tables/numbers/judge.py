@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from magnet.arrays import Floats, Ints
 from magnet.cluster import results_in_order
 from magnet.freed_memory import return_freed_memory
-from magnet.tables.numbers.columns import LEAST_STEPS, ColumnVerdict, NumberColumn
+from magnet.tables.numbers.columns import LEAST_STEPS, ColumnVerdict, NumberColumn, shared_numbers
 from magnet.tables.numbers.context import CUT, Category, Context
 from magnet.tables.numbers.errors import FACTORS, FAR, ROUNDING, WrongDensity, is_slip, kind_shares, wrong_density
 from magnet.tables.numbers.predict import predict
@@ -21,11 +21,13 @@ from magnet.tables.numbers.relations import Relation, find_relations, grid_of, l
 from magnet.tables.numbers.rows import (
     DOUBTED,
     FAR_OUT,
+    MAX_CONTEXT_SHARE,
     doubted,
     exchanged,
     improbably_many,
     in_unusual_rows,
     localize_in_rows,
+    of_another_kind,
 )
 from magnet.tables.numbers.tails import DEGREES, judge_tails, log_t, row_spread
 from magnet.tables.options import FEW_NUMBERS, REPEATS, UNSURE
@@ -35,7 +37,6 @@ PASSES = 5  # doubted cells join one per row and pass, so that one wrong cell do
 SETTLED = 2  # passes after which a column is judged as a whole
 RATE = 0.01  # share of wrong cells before any is seen
 RATE_ROWS = 50.0  # rows that this share, and that of the table for a column, counts for
-MAX_CONTEXT_SHARE = 0.025  # of usual values that disagree with their context; more are another kind of row, not errors
 MAX_ORDER_SHARE = 0.02  # the same for rows predicted from those before and after: some are out of order
 MAX_FAR_SHARE = 0.05  # of far values, unless a gap separates them from the others
 GAP = 1.5  # ratio of the nearest far value to the farthest near one
@@ -112,7 +113,6 @@ def judge_numbers(
         verdict = verdicts[j] = judged.get(j, verdict)
         verdict.wrong[proof.proved[:, j]] = 0.0
         rows = np.flatnonzero((proof.wrong[:, j] > DOUBTED) & (proof.wrong[:, j] >= verdict.wrong * PROOF))
-        verdict.wrong[rows] = np.maximum(verdict.wrong[rows], proof.wrong[rows, j])
         for row in rows.tolist():
             relation = relations[proof.relation[row, j]]
             verdict.relations[row] = relation.written(names)
@@ -121,6 +121,7 @@ def judge_numbers(
             if not all(proof.proved[row, k] for k in relation.members if k != j):
                 # The context holds the exact value of the cell that was blamed first, which then confirms itself.
                 sure = min(sure, exact.wrong[row, j])
+            verdict.wrong[row] = max(verdict.wrong[row], sure)
             exactly = certainty(relation, j) if slip is None else _kept_digits(values[:, j], row, slip, steps[j])
             verdict.confidence[row] = sure * exactly
     for row, *pair in exchanged(plain, verdicts):
@@ -162,6 +163,7 @@ class _Passes:
         # of labels only far ones are judged, since the context separates them too
         self.alone = {k for k, c in enumerate(self.columns) if np.unique(c.x[np.isfinite(c.x)]).size < FEW_NUMBERS}
         self.reasons: dict[int, str] = {}
+        self.shared = shared_numbers([c.x for c in self.columns])
 
     def trust_arithmetic(self, wrong: Sequence[Floats], value: Sequence[Floats]) -> None:
         """Suspect cells that break exact relations, and replace them by the exact value."""
@@ -189,7 +191,7 @@ class _Passes:
         return_freed_memory()
         far_out = np.column_stack([c.y for c in self.columns])
         if step == PASSES - 1:
-            self.wrong[in_unusual_rows(self.wrong, far_out, u)] = 0.0
+            self.wrong[in_unusual_rows(self.wrong, far_out, u) | of_another_kind(self.wrong, far_out)] = 0.0
             self.wrong = np.where(localized > 0, self.wrong * localized, self.wrong)
         else:
             distance = u * (1 + np.abs(far_out) / FAR_OUT + (localized > 0))
@@ -242,7 +244,8 @@ class _Passes:
         assert density is not None
         min_scale = float(np.median(c.floor / self.spread[:, k]))
         fit = judge_tails(u, log_wrong[:, k], mean, RATE_ROWS, min_scale, bounded=not self.blocks[k])
-        self.wrong[:, k], self.rates[k] = np.where(c.common, 0.0, fit.wrong), fit.rate
+        usual = c.common | np.isin(c.x, self.shared)
+        self.wrong[:, k], self.rates[k] = np.where(usual, 0.0, fit.wrong), fit.rate
         flagged = (self.wrong[:, k] > DOUBTED)[c.judged]
         share, inside = float(flagged.mean()), float((flagged & (np.abs(c.y[c.judged]) < FAR_OUT)).mean())
         blocks = self.blocks[k] or ()
@@ -250,9 +253,11 @@ class _Passes:
         if step >= SETTLED and blocks and inside > (MAX_ORDER_SHARE if ordered else MAX_CONTEXT_SHARE):
             self.alone.add(k)
             self.wrong[:, k] = 0.0
-        elif step >= SETTLED and share > MAX_FAR_SHARE and not _gap(u, fit.wrong, GAP_STEPS * min_scale / LEAST_STEPS):
-            self.reasons[k] = f"{share:.0%} of the numbers lie far out and no gap separates them from the others"
-            self.wrong[:, k] = 0.0
+        elif step >= SETTLED and share > MAX_FAR_SHARE:
+            gap = _gap(u, fit.wrong, GAP_STEPS * min_scale / LEAST_STEPS)
+            if gap == np.inf:
+                self.reasons[k] = f"{share:.0%} of the numbers lie far out and no gap separates them from the others"
+            self.wrong[~(np.abs(u) >= gap), k] = 0.0
         return density.counts(fit.wrong > SURE)
 
     def verdicts(self) -> list[ColumnVerdict]:
@@ -268,7 +273,8 @@ class _Passes:
                 wrong, center, spread = (part[:, k].copy() for part in (self.wrong, self.center, self.spread))
                 out.append(column.verdict(wrong, center, spread, density, self.blocks[k] or ()))
                 # the cell that was suspected holds its prediction since, which agrees with all others
-                out[-1].confidence = np.minimum(out[-1].confidence, self.blame[:, k])
+                out[-1].wrong *= self.blame[:, k]
+                out[-1].confidence = np.minimum(out[-1].confidence, out[-1].wrong)
         self._reject_false_factors(out)
         self._reject_shared_factors(out)
         self._doubt_lone_factors(out)
@@ -393,9 +399,13 @@ def _gain(
     return gain
 
 
-def _gap(u: Floats, wrong: Floats, least: float) -> bool:
-    """Whether the cells judged wrong lie clearly farther out than all others, and by at least so much."""
-    flagged = wrong > DOUBTED
-    size = np.abs(u)
-    near = float(np.nanmax(size[~flagged & np.isfinite(u)], initial=0.0))
-    return float(size[flagged].min(initial=np.inf)) > max(GAP * near, near + least)
+def _gap(u: Floats, wrong: Floats, least: float) -> float:
+    """The size from which at least half of the cells judged wrong lie clearly farther out than all others, and by at
+    least so much; infinity if there is none."""
+    flagged, size = wrong > DOUBTED, np.abs(u)
+    edge, far = float(np.nanmax(size[~flagged & np.isfinite(u)], initial=0.0)), np.sort(size[flagged])
+    for value in far[: far.size // 2 + 1].tolist():
+        if value > max(GAP * edge, edge + least):
+            return float(value)
+        edge = max(edge, value)
+    return float("inf")

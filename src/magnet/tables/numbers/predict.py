@@ -8,18 +8,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from magnet.arrays import Bools, Floats, Ints
+from magnet.scales import LOG_MEDIAN_VARIANCE
 from magnet.tables.numbers.context import CUT, EXTREME, MIN_LEVEL_ROWS, Context
 from magnet.tables.numbers.ridge import Ridge, fit_ridge, log_loss
 from magnet.tables.numbers.scales import mad
 from magnet.tables.numbers.tails import MIN_SCALE, MIN_SPREAD
-from magnet.tables.options import MAX_LEVELS, MIN_ROWS
+from magnet.tables.options import MIN_ROWS
 
 MAX_FIT = 20_000  # rows that one regression is fitted on
 MAX_SELECT = 3_000  # rows on which the blocks of features are chosen
 MIN_GAIN = 3.0  # standard errors by which a block must lower the leave-one-out loss; 3 leaves 1 chance in 700
 ROWS_PER_FEATURE = 4.0  # fewer rows let a regression repeat the errors (not swept)
-LEVELS = 4  # steps of the prediction, and of the number of links, in which the spread may differ
+LEVELS = (0.25, 0.5, 0.75)  # quantiles of the prediction between which the spread may differ
+REACHES = (
+    0.8,
+    0.95,
+    0.99,
+)  # the same of the distance of the values that it rests on: lines bend at the ends (not swept)
 BORROWED = 50  # rows at the overall spread that every step has besides its own
+EVEN_GROUPS = 4  # groups that vary alike besides those seen: a few do not show how much groups differ (not swept)
 MAX_TARGET = 20.0  # spreads; farther values count like this one in a fit (not swept)
 DEGREE_STEPS = (0.5, 2.5, 6.5)  # numbers of links between which the spread may differ: 0, to 2, to 6, more
 MIN_FACTOR = 0.1  # of the spread of a step over the overall one (not swept)
@@ -87,7 +94,8 @@ def predict(
     widening[fitted_on] = 1 / np.sqrt(1 - model.leverage)
     degree = None if context.links is None or "links" not in blocks else np.diff(context.links.indptr)
     groups = [c.codes for c in context.categories if f"group:{c.name}" in blocks]
-    spread = _spread((y - center) / widening, level, judged, degree, floor, groups)
+    reach = np.sqrt(np.square(context.cells) @ np.square(slope))
+    spread = _spread((y - center) / widening, level, reach, judged, degree, floor, groups)
     spread = _by_group_size(spread, y, judged, groups)
     spread = spread * widening
     # imputed values of the row widen the prediction accordingly
@@ -98,7 +106,7 @@ def predict(
 
 def _beside_steps(sides: Floats, y: Floats, center: Floats, spread: Floats) -> Floats:
     """Predictions where a series takes a step, or is far from its usual range for a while: a value that the rows before
-    and after do not predict may still lie between the two, or be like one of them."""
+    and after do not predict may still lie between the two, or be like one of them or where it continues to."""
     far = np.flatnonzero(np.abs(y - center) > EXTREME * spread) if sides.size else np.zeros(0, dtype=np.int64)
     likely = np.column_stack([center[far], sides[far]])
     out = center.copy()
@@ -186,13 +194,21 @@ def _gain(before: Ridge, after: Ridge) -> float:
 
 
 def _group_factor(codes: Ints, scaled: Floats, judged: Bools) -> Floats:
-    """How much wider the residuals of each row's group are than all ``[n]``, with rows borrowed from all."""
-    base, factor = max(mad(scaled[judged]), MIN_SPREAD), np.ones(int(codes.max()) + 1)
-    order = np.flatnonzero(judged)[np.argsort(codes[judged], kind="stable")]
-    starts = np.searchsorted(codes[order], np.arange(factor.size + 1))
-    for place in np.flatnonzero(np.diff(starts) >= MIN_LEVEL_ROWS).tolist():
-        members = scaled[order[starts[place] : starts[place + 1]]]
-        factor[place] = (members.size * mad(members) / base + BORROWED) / (members.size + BORROWED)
+    """How much wider the residuals of each row's group are than those of most groups ``[n]``, shrunk by the part of
+    their variance that medians of so few numbers have anyway."""
+    rows, factor = np.flatnonzero(judged), np.ones(int(codes.max()) + 1)
+    size = np.abs(scaled[rows])
+    size = size[np.lexsort((size, codes[rows]))]
+    count = np.bincount(codes[rows], minlength=factor.size)
+    start, some = np.cumsum(count) - count, count >= MIN_LEVEL_ROWS
+    if some.any():
+        middle = (size[(start + (count - 1) // 2)[some]] + size[(start + count // 2)[some]]) / 2
+        usual = min(float(np.median(middle)), float(np.median(size)))
+        ratio = np.log(np.maximum(middle, MIN_SPREAD) / max(usual, MIN_SPREAD))
+        by_chance = LOG_MEDIAN_VARIANCE / count[some]
+        variance = max(float((ratio * ratio - by_chance).sum()), 0.0) / (ratio.size + EVEN_GROUPS)
+        factor[some] = np.exp(np.maximum(ratio, 0) * variance / (variance + by_chance))
+        factor[~some] = np.sqrt(np.mean(np.square(factor[some])))  # too small to know: any of these
     return factor[codes]
 
 
@@ -207,24 +223,32 @@ def _by_group_size(spread: Floats, y: Floats, judged: Bools, groups: Sequence[In
 
 
 def _spread(
-    residual: Floats, level: Floats, judged: Bools, degree: Floats | None, floor: Floats, groups: Sequence[Ints] = ()
+    residual: Floats,
+    level: Floats,
+    reach: Floats,
+    judged: Bools,
+    degree: Floats | None,
+    floor: Floats,
+    groups: Sequence[Ints] = (),
 ) -> Floats:
-    """Robust spread of the residuals by level of the prediction, number of links and group ``[n]``."""
+    """Robust spread of the residuals by level of the prediction, by how far the values are that it rests on, by number
+    of links and by group ``[n]``."""
     overall = max(mad(residual[judged]), MIN_SPREAD)
     out = np.full(residual.shape, overall)
-    keys = [np.searchsorted(np.quantile(level[judged], np.arange(1, LEVELS) / LEVELS), level)]
+    keys = [np.searchsorted(np.quantile(level[judged], LEVELS), level)]
+    if reach.any():
+        keys.append(np.searchsorted(np.quantile(reach[judged], REACHES), reach))
     if degree is not None:
         keys.append(np.searchsorted(np.array(DEGREE_STEPS), degree))
     for key in keys:
         scaled = residual / out
         base = max(mad(scaled[judged]), MIN_SPREAD)
-        factor = np.ones(LEVELS)
-        for place in range(LEVELS):
+        factor = np.ones(int(key.max()) + 1)
+        for place in range(factor.size):
             members = judged & (key == place)
             count = int(members.sum())
             factor[place] = (count * mad(scaled[members]) / base + BORROWED) / (count + BORROWED)
         out *= np.maximum(factor, MIN_FACTOR)[key]
     for codes in groups:
-        if codes.max() < MAX_LEVELS:
-            out *= np.maximum(_group_factor(codes, residual / out, judged), 1.0)
+        out *= _group_factor(codes, residual / out, judged)
     return np.maximum(out, floor)

@@ -14,7 +14,10 @@ from magnet.tables.numbers.context import CUT, MAX_SQUARE
 from magnet.tables.numbers.tails import DEGREES, log_t
 
 DOUBTED = 0.5  # probability of being wrong from which a cell does not count for the others
-UNUSUAL = 1e-3  # level of the test for too many errors in one row
+UNUSUAL = 1e-3  # level of the test for too many errors in one row, or in one kind of rows
+MAX_CONTEXT_SHARE = 0.025  # of usual values that disagree with their context; more are another kind of row, not errors
+ENDS = (0.03, 0.1)  # shares of the rows in which another column is lowest, or highest (not swept)
+MIN_OF_KIND = 4  # cells that disagree there (not swept)
 FAR_OUT = 3.0  # spreads
 MAX_WRONG = 4  # cells of a row up to which two of them may have been exchanged; a row with more is another one
 
@@ -97,6 +100,35 @@ def in_unusual_rows(wrong: Floats, y: Floats, u: Floats) -> Bools:
     return np.asarray(
         (flagged & ~far & improbably_many(flagged, u)[:, None]) | (far & improbably_many(far, u)[:, None])
     )
+
+
+def of_another_kind(wrong: Floats, y: Floats) -> Bools:
+    """Cells judged wrong that are usual in their column, and of which too many are where another column is at one end:
+    errors strike anywhere, but refunds do not weigh what sales weigh.
+
+    Args:
+        wrong: probability that each cell is wrong ``[n, q]``.
+        y: values on the common scale, NaN if missing.
+    """
+    flagged, inside = wrong > DOUBTED, np.abs(np.nan_to_num(y)) < FAR_OUT
+    usual, out = flagged & inside, np.zeros(wrong.shape, dtype=bool)
+    found = usual.sum(axis=0)
+    columns = np.flatnonzero(found >= MIN_OF_KIND)
+    if not columns.size:
+        return out
+    right = np.where(flagged, np.nan, y)
+    for share in ENDS:
+        low, high = np.nanquantile(right, [share, 1 - share], axis=0)
+        for end in (right <= low, right >= high):
+            rows = end.sum(axis=0)
+            there = usual[:, columns].T.astype(float) @ end
+            chance = bdtrc(there - 1, found[columns, None], np.minimum(rows / len(y), 1.0))
+            many = (there >= MIN_OF_KIND) & (there > MAX_CONTEXT_SHARE * rows) & (chance < UNUSUAL / (2 * y.shape[1]))
+            for at, k in enumerate(columns.tolist()):
+                for m in np.flatnonzero(many[at]).tolist():
+                    if m != k:
+                        out[:, k] |= usual[:, k] & end[:, m]
+    return out
 
 
 def improbably_many(flagged: Bools, u: Floats) -> Bools:
