@@ -172,6 +172,17 @@ def test_a_saved_committee_is_the_same(tmp_path: Path, bad: Any) -> None:
     assert again.summary().equals(clf.summary())
 
 
+def test_where_links_join_different_classes_sign_votes_too(tmp_path: Path) -> None:
+    data = synthetic(nodes=300, features=40, classes=3, average_degree=6, homophily=0.0, words=5, seed=0)
+    clf = MAGnetClassifier(detector="none", epochs=40, hidden=24).fit(data)
+    of_sign = clf.summary()["network"].str.contains("sign")
+    assert 0.5 < clf.summary()["weight"][of_sign].sum() < 1
+    assert clf.score(data) > MAGnetClassifier("mlp", detector="none", epochs=40, hidden=24).fit(data).score(data) + 0.05
+    clf.save(tmp_path / "model.npz")
+    other = synthetic(nodes=200, features=40, classes=3, average_degree=6, homophily=0.0, words=5, seed=0)
+    assert np.allclose(MAGnetClassifier.load(tmp_path / "model.npz").predict_proba(other), clf.predict_proba(other))
+
+
 def _changed(path: Path, clf: Any, change: Any) -> Path:
     """The file of a classifier with other facts."""
     clf.save(path / "model.npz")

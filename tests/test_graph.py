@@ -38,6 +38,18 @@ def test_an_edge_of_weight_zero_is_no_edge():
     assert g.isolated.tolist() == [False, False, True]
 
 
+def test_homophily_is_compared_with_chance():
+    rng = np.random.default_rng(0)
+    edges, y = rng.integers(0, 2000, (2, 20000)), rng.choice(3, 2000, p=[0.7, 0.2, 0.1])
+    graph = Graph.from_edges(edges, 2000)
+    assert graph.adjusted_homophily(y) == pytest.approx(0.0, abs=0.03)  # 54 % of the edges join the same class
+    assert Graph.from_edges(edges[:, y[edges[0]] == y[edges[1]]], 2000).adjusted_homophily(y) == pytest.approx(1.0)
+    known = np.where(np.arange(2000) < 1000, y, -1)
+    inside = Graph.from_edges(edges[:, (edges < 1000).all(axis=0)], 2000)
+    assert graph.adjusted_homophily(known) == pytest.approx(inside.adjusted_homophily(y))
+    assert graph.adjusted_homophily(np.full(2000, -1)) == 0.0
+
+
 def test_lanczos_bounds_the_spectrum_from_above_and_closely():
     rng = np.random.default_rng(1)
     g = Graph.from_edges(rng.integers(0, 200, (2, 900)), num_nodes=200)

@@ -49,14 +49,15 @@ MAX_MEMBERS = 1000
 class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Find wrong node features, repair them, and classify the nodes with a committee of graph neural networks.
 
-    With ``model="auto"`` GCN, APPNP, ElasticGNN, AirGNN and MLP are trained on repairs, and once more with their
-    most confident predictions as pseudo-labels (:class:`magnet.nn.committee.Committee`); their probabilities are
-    averaged with validation weights (:mod:`magnet.nn.voting`). A single network uses the repair and, unless it is
-    given, the weight decay with the best validation accuracy. If the detector's gate is closed, nothing is repaired.
+    With ``model="auto"`` GCN, APPNP, ElasticGNN, AirGNN, MLP and, where links join different classes, SIGN are trained
+    on repairs, and once more with their most confident predictions as pseudo-labels
+    (:class:`magnet.nn.committee.Committee`); their probabilities are averaged with validation weights
+    (:mod:`magnet.nn.voting`). A single network uses the repair and, unless it is given, the weight decay with the best
+    validation accuracy. If the detector's gate is closed, nothing is repaired.
 
     Args:
-        model: ``"auto"``, or one of ``"gcn"``, ``"mlp"``, ``"appnp"``, ``"gnnguard"``, ``"elasticgnn"`` and
-            ``"airgnn"``. (default: ``"auto"``)
+        model: ``"auto"``, or one of ``"gcn"``, ``"mlp"``, ``"appnp"``, ``"gnnguard"``, ``"elasticgnn"``,
+            ``"airgnn"`` and ``"sign"``. (default: ``"auto"``)
         detector: name of a detector (see :func:`magnet.detection.make`), a detector, a trust matrix ``[n, d]``, or
             ``"none"`` to repair nothing. (default: ``"auto"``)
         lambdas: candidate amounts of smoothing by propagation. (default: ``(1, 3, 10, 30)``)
@@ -153,7 +154,8 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             x, candidates, self.detector_, self.remark_ = self._candidates(data, graph)
             if self.scaling is None and has_dominant_column(x):
                 settings["scaling"] = "columns"
-        recipes = recipes_of(self.model, settings, self.model_options, int(train.sum()))
+        homophily = graph.adjusted_homophily(codes.where(train | val, -1).numpy())
+        recipes = recipes_of(self.model, settings, self.model_options, int(train.sum()), homophily)
         self.n_features_in_, classes = int(x.shape[1]), len(self.classes_)
         problem = Problem(graph, codes, train, val, self.n_features_in_, classes, self.seed, candidates, recipes)
         committee = Committee([problem], self._place(), self.initializations, keep_models=True, progress=self.progress)

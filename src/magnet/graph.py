@@ -154,6 +154,26 @@ class Graph:
         """The connected component of each node, numbered from 0."""
         return sp.csgraph.connected_components(self.adjacency, directed=False)[1]
 
+    def adjusted_homophily(self, y: NDArray[Any]) -> float:
+        """How much more often than by chance edges join nodes of the same class: 1 if always, 0 as often as by chance
+        ("Characterizing Graph Datasets for Node Classification", Platonov et al., NeurIPS 2023).
+
+        Only edges between nodes of known class count, ``y`` being -1 elsewhere; without any the answer is 0.
+
+        Example:
+            >>> path = Graph.from_edges([[0, 1, 2], [1, 2, 3]])
+            >>> [path.adjusted_homophily(np.array(y)) for y in ([0, 1, 0, 1], [0, 0, -1, 1], [0, -1, 0, -1])]
+            [-1.0, 1.0, 0.0]
+        """
+        edges = self.adjacency.tocoo()
+        ends = np.stack([y[edges.row], y[edges.col]])
+        ends = ends[:, (ends >= 0).all(axis=0)]
+        if ends.size == 0:
+            return 0.0
+        chance = float(np.square(np.bincount(ends[0]) / ends.shape[1]).sum())
+        same = float((ends[0] == ends[1]).mean())
+        return (same - chance) / (1 - chance) if chance < 1 else 1.0
+
     def estimate_lambda_max(self) -> float:
         """Largest eigenvalue of ``L`` by Lanczos, with a 1 % margin and never above the bound 2."""
         if self.num_edges == 0:

@@ -53,6 +53,7 @@ def test_without_edges_every_model_is_an_mlp(kind: Any) -> None:
         (nn.ElasticGNN, {"lambda1": -1.0}, "lambda1 is -1.0"),
         (nn.ElasticGNN, {"norm": "l2"}, "norm is 'l2'"),
         (nn.AirGNN, {"amplitude": 1.0}, "amplitude is 1.0"),
+        (nn.SIGN, {"layers": 1}, "layers is 1"),
         (nn.GNNGuard, {"memory": 2.0}, "memory is 2.0"),
     ],
 )

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from magnet.nn.recipes import COMMITTEE, DECAYS, MANY_LABELS, default_recipes, recipes_of
+from magnet.nn.recipes import COMMITTEE, DECAYS, MANY_LABELS, MAX_HOMOPHILY, default_recipes, recipes_of
+from magnet.nn.sign import SIGN
 
 
 def test_a_committee_has_every_network_with_two_decays() -> None:
-    recipes = default_recipes(train_nodes=100)
+    recipes = default_recipes(train_nodes=100, homophily=0.0)
     assert [recipe.model.__name__.lower() for recipe in recipes[::2]] == list(COMMITTEE)
     assert [recipe.settings["weight_decay"] for recipe in recipes[:2]] == [DECAYS[0] / 100, DECAYS[1] / 100]
+
+
+def test_sign_votes_where_links_join_different_classes() -> None:
+    several = [recipe.model for recipe in default_recipes(homophily=MAX_HOMOPHILY + 0.01)]
+    assert [recipe.model for recipe in default_recipes(homophily=MAX_HOMOPHILY)] == [*several, SIGN, SIGN]
+    assert {recipe.model for recipe in recipes_of("sign", {}, None, 140, homophily=1.0)} == {SIGN}
 
 
 @pytest.mark.parametrize(("name", "option"), [("appnp", "alpha"), ("elasticgnn", "lambda1"), ("airgnn", "amplitude")])

@@ -22,6 +22,7 @@ MODELS: list[tuple[Any, dict[str, Any]]] = [
     (nn.GNNGuard, {"memory": 0.3}),
     (nn.ElasticGNN, {"steps": 3}),
     (nn.AirGNN, {"steps": 3}),
+    (nn.SIGN, {}),
 ]
 
 

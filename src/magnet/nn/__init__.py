@@ -11,6 +11,7 @@ from magnet.nn.layers import BatchNorm, Dropout
 from magnet.nn.memory import NotEnoughMemory
 from magnet.nn.mlp import MLP
 from magnet.nn.model import Model
+from magnet.nn.sign import SIGN
 from magnet.nn.sparse import Sparse
 from magnet.nn.training import Fitted, fit, predict
 
@@ -18,6 +19,7 @@ __all__ = [
     "APPNP",
     "GCN",
     "MLP",
+    "SIGN",
     "AirGNN",
     "BatchNorm",
     "Dropout",

@@ -35,7 +35,10 @@ class MLP(Model):
     def perceptron(self, features: Features, after: Callable[[Tensor], Tensor] = lambda h: h) -> Tensor:
         """The scores ``[n, S, classes]``; ``after`` is applied to the output of every layer."""
         first = self.layers[0]
-        h = after(first.shifted(features.linear(first.weight, self.dropout(input=True))))
+        return self.upper(after(first.shifted(features.linear(first.weight, self.dropout(input=True)))), after)
+
+    def upper(self, h: Tensor, after: Callable[[Tensor], Tensor] = lambda h: h) -> Tensor:
+        """All layers but the first, from its output."""
         for layer in list(self.layers)[1:]:
             h = after(layer(self.dropout()(h.relu())))
         return h

@@ -100,7 +100,7 @@ def networks() -> Values:
     data = load("digits")
     graph = Graph.from_edges(data.edge_index, data.num_nodes)
     values = {}
-    for model in (nn.GCN, nn.MLP, nn.APPNP, nn.GNNGuard, nn.ElasticGNN, nn.AirGNN):
+    for model in (nn.GCN, nn.MLP, nn.APPNP, nn.GNNGuard, nn.ElasticGNN, nn.AirGNN, nn.SIGN):
         made = model(64, 10, hidden=16, seeds=[0, 1])
         given = (made, data.x, graph, data.y, data.train_mask, data.val_mask)
         fitted = nn.fit(*given, learning_rate=[0.01, 0.005], weight_decay=5e-4, epochs=10)
@@ -112,11 +112,15 @@ def committee() -> Values:
     data = synthetic(nodes=400, features=40, classes=3, average_degree=6, signal=0.6, words=8, seed=0)
     graph, index = Graph.from_edges(data.edge_index, 400), torch.arange(400)
     train, val = index < 15, (index >= 15) & (index < 115)
-    recipes = default_recipes(given={"epochs": 20, "hidden": 8}, train_nodes=15)
-    asked = Problem(graph, data.y, train, val, 40, 3, 0, [Candidate("as it is", lambda: data.x)], recipes)
-    members = Committee([asked], torch.device("cpu")).train().members[0]
-    probability = average(members, weights(members, data.y, val, asked.unlabeled))
-    return {"members": float(len(members)), "sum of squared probabilities": float(probability.square().sum())}
+    candidates, values = [Candidate("as it is", lambda: data.x)], {}
+    for name, homophily in (("", 1.0), ("heterophilic: ", 0.0)):
+        recipes = default_recipes(given={"epochs": 20, "hidden": 8}, train_nodes=15, homophily=homophily)
+        asked = Problem(graph, data.y, train, val, 40, 3, 0, candidates, recipes)
+        members = Committee([asked], torch.device("cpu")).train().members[0]
+        probability = average(members, weights(members, data.y, val, asked.unlabeled))
+        values[f"{name}members"] = float(len(members))
+        values[f"{name}sum of squared probabilities"] = float(probability.square().sum())
+    return values
 
 
 def image() -> Values:

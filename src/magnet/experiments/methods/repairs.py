@@ -12,6 +12,7 @@ from magnet.experiments.methods import networks
 from magnet.experiments.methods.base import PAPER_GCN, Config, Method, RepairCandidates, as_it_is
 from magnet.experiments.methods.trust import detected, trust_of
 from magnet.experiments.protocol.data import Repetition
+from magnet.graph import Graph
 from magnet.nn.members import Recipe
 from magnet.nn.recipes import default_recipes
 from magnet.recovery import propagate
@@ -55,9 +56,11 @@ CORA_TRAIN_NODES = 140
 
 def _committee(data: Data | None, config: Config) -> list[Recipe]:
     overrides = {} if config["epochs"] is None else {"epochs": config["epochs"]}
-    return default_recipes(
-        given=overrides, train_nodes=CORA_TRAIN_NODES if data is None else int(data.train_mask.sum())
-    )
+    if data is None:
+        return default_recipes(given=overrides, train_nodes=CORA_TRAIN_NODES)
+    known = data.y.where(data.train_mask | data.val_mask, -1)
+    homophily = Graph.from_edges(data.edge_index, data.num_nodes).adjusted_homophily(known.numpy(force=True))
+    return default_recipes(given=overrides, train_nodes=int(data.train_mask.sum()), homophily=homophily)
 
 
 _DETECTOR: dict[str, Any] = {"detector": "auto", "detector_options": {}}

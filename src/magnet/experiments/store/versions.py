@@ -22,7 +22,7 @@ RESULT_VERSIONS: Mapping[str, int] = {
     "gae": 1,
     "recovery": 1,
     "networks": 1,
-    "committee": 5,
+    "committee": 6,
     "image": 1,
 }
 
