@@ -37,7 +37,7 @@ from magnet.untrusted import open_npz, read_object
 
 FORMAT = "magnet-classifier-5"
 #: One in this many training nodes is used for validation if the data have no validation nodes.
-HELD_OUT = 5
+VALIDATION_DIVISOR = 5
 #: Members of smaller weight do not change a probability in its third digit; they are not kept.
 MIN_WEIGHT = 1e-3
 #: Arguments that are settings of every network.
@@ -158,7 +158,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         recipes = recipes_of(self.model, settings, self.model_options, int(train.sum()), homophily)
         self.n_features_in_, classes = int(x.shape[1]), len(self.classes_)
         problem = Problem(graph, codes, train, val, self.n_features_in_, classes, self.seed, candidates, recipes)
-        committee = Committee([problem], self._place(), self.initializations, keep_models=True, progress=self.progress)
+        committee = Committee([problem], self._device(), self.initializations, keep_models=True, progress=self.progress)
         members = committee.train().members[0]
         self.val_accuracy_ = voting.mean_accuracy(members)
         if self.model == "auto":
@@ -174,7 +174,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         probability = voting.average(self.members_, self.weights_)
         self.temperature_ = voting.calibration(probability[val], codes[val])
         self.probability_ = voting.calibrated(probability, self.temperature_).numpy()
-        self._known = fingerprint(data)
+        self._fingerprint = fingerprint(data)
         return self
 
     def _check_parameters(self) -> None:
@@ -208,7 +208,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise ValueError(f"{nodes.numel()} nodes are labeled for training; at least 2 are needed")
             order = nodes[torch.randperm(nodes.numel(), generator=torch.Generator().manual_seed(self.seed))]
             val = torch.zeros_like(train)
-            val[order[: max(1, nodes.numel() // HELD_OUT)]] = True
+            val[order[: max(1, nodes.numel() // VALIDATION_DIVISOR)]] = True
         val = val & labeled
         train = train & ~val
         if not train.any() or not val.any():
@@ -221,7 +221,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _candidates(self, data: Data, graph: Graph, repair: bool = True) -> tuple[Tensor, list[Candidate], Any, str]:
         """The observed features, the candidate repairs, the fitted detector, and why nothing is repaired."""
-        x = dense_x(data).to(self._place())
+        x = dense_x(data).to(self._device())
         if x.dim() != 2 or x.shape[0] != graph.num_nodes:
             raise ValueError(f"x has shape {tuple(x.shape)}; it must be [{graph.num_nodes}, features]")
         complete = not any(bool(x[rows].isnan().any()) for rows in row_ranges(*x.shape))
@@ -239,7 +239,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             if isinstance(self.detector, str):
                 options = self.detector_options or {}
-                detector = detection.make(self.detector, seed=self.seed, device=self._place(), **options)
+                detector = detection.make(self.detector, seed=self.seed, device=self._device(), **options)
             else:
                 detector = clone(self.detector)
             gate = getattr(detector.fit(data), "gate_", None)
@@ -254,7 +254,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         repairs = repair_candidates(x, graph, trust, soft, self.lambdas, self.strengths)[1:]
         return x, [*untouched, *repairs], detector, ""
 
-    def _place(self) -> torch.device:
+    def _device(self) -> torch.device:
         return torch.device(self.device or ("cuda" if torch.cuda.is_available() else "cpu"))
 
     def predict_proba(self, data: Data | None = None) -> NDArray[np.float64]:
@@ -267,7 +267,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._check_fitted()
         data = None if data is None else check_features(data)
-        if data is None or fingerprint(data) == self._known:
+        if data is None or fingerprint(data) == self._fingerprint:
             return self.probability_
         graph = _graph(data)
         if dense_x(data).shape[1] != self.n_features_in_:
@@ -280,7 +280,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             x = makes.get(name, makes[AS_IT_IS])()
             for member, share in zip(self.members_, self.weights_, strict=True):
                 if member.candidate == name:
-                    total += share * member.probability(x, graph, self._place())
+                    total += share * member.probability(x, graph, self._device())
         return np.asarray(voting.calibrated(total, self.temperature_))
 
     def predict(self, data: Data | None = None) -> NDArray[Any]:
@@ -330,7 +330,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "val_accuracy": self.val_accuracy_,
             "remark": self.remark_,
             "temperature": self.temperature_,
-            "known": self._known,
+            "known": self._fingerprint,
             "members": [member.described() for member in self.members_],
         }
         arrays: dict[str, Any] = {"classes": self.classes_, "probability": self.probability_, "weights": self.weights_}
@@ -356,7 +356,7 @@ class MAGnetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.classes_, self.probability_ = arrays["classes"], arrays["probability"]
             self.chosen_, self.n_features_in_ = facts["chosen"], int(facts["features"])
             self.val_accuracy_, self.remark_ = facts["val_accuracy"], facts["remark"]
-            self._known, self.detector_, self.temperature_ = facts["known"], None, float(facts["temperature"])
+            self._fingerprint, self.detector_, self.temperature_ = facts["known"], None, float(facts["temperature"])
             self.weights_ = np.asarray(arrays["weights"], dtype=np.float64)
             described = facts["members"]
             if not 0 < len(described) <= MAX_MEMBERS or self.weights_.shape != (len(described),):

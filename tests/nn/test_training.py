@@ -255,7 +255,7 @@ def test_a_product_kept_from_the_evaluation_changes_nothing(
 def test_small_networks_get_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many small parallel regions wait for each other as soon as another process uses a core."""
     seen: list[int] = []
-    monkeypatch.setattr(nn.training._Best, "see", lambda self, *_: seen.append(torch.get_num_threads()))
+    monkeypatch.setattr(nn.training._Best, "update", lambda self, *_: seen.append(torch.get_num_threads()))
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:

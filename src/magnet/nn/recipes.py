@@ -37,8 +37,8 @@ MODELS: dict[str, type[Model]] = {
 #: Members of the default committee; the first tries every candidate for the features.
 COMMITTEE = ("gcn", "appnp", "elasticgnn", "airgnn", "mlp", "sign")
 
-#: On graphs with a larger adjusted homophily SIGN has no vote: networks that smooth over edges suit them, and are
-#: enough. (The six homophilic graphs of table 1 and the digits have .60 to .95, Wisconsin and Texas -.34 to -.08.)
+#: Where labeled nodes have a larger adjusted homophily SIGN has no vote: networks that smooth over edges suit such
+#: graphs. (The six homophilic graphs of table 1 and the digits have .60 to .95, Wisconsin and Texas -.34 to -.08.)
 MAX_HOMOPHILY = 0.5
 #: Weight decays of the members of a committee, times the number of training nodes: the loss is a mean over these, so
 #: that a penalty of fixed strength weighs 1 / n. On unit scale with 120 to 140 training nodes the smaller is better on

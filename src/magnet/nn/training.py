@@ -130,7 +130,7 @@ def fit(
             from rich.progress import track
 
             numbers = track(numbers, description="training", console=Console(stderr=True))
-        with run.quickly():
+        with run.on_own_stream():
             for epoch in numbers:
                 run.epoch()
                 if patience is not None and run.best.idle(epoch, patience):
@@ -246,13 +246,13 @@ class _Training:
         with torch.no_grad():
             scores = model.compute(self.val.inputs)
             val_loss, val_accuracy = self.val.losses(scores), self.val.accuracies(scores)
-            self.best.see(self.number, val_accuracy, val_loss)
+            self.best.update(self.number, val_accuracy, val_loss)
             self.losses.index_copy_(0, self.number - 1, loss.detach().unsqueeze(0))
             self.accuracies.index_copy_(0, self.number - 1, val_accuracy.unsqueeze(0))
             self.number += 1
 
     @contextmanager
-    def quickly(self) -> Iterator[None]:
+    def on_own_stream(self) -> Iterator[None]:
         """On a GPU epochs run on a stream of their own, as the recording of a CUDA graph requires."""
         if not self.graphs:
             yield
@@ -291,12 +291,11 @@ class _Best:
         self.accuracy = torch.full((count,), -1.0, device=device)
         self.loss = torch.full((count,), torch.inf, device=device)
         self.epoch = torch.zeros(count, dtype=torch.long, device=device)
-        self.live = [*model.parameters(), *model.buffers()]
-        self.live = [tensor for tensor in self.live if tensor.numel()]
-        self.kept = [tensor.detach().clone() for tensor in self.live]
+        self.current = [tensor for tensor in (*model.parameters(), *model.buffers()) if tensor.numel()]
+        self.kept = [tensor.detach().clone() for tensor in self.current]
 
     @torch.no_grad()
-    def see(self, epoch: Tensor, accuracy: Tensor, loss: Tensor) -> None:
+    def update(self, epoch: Tensor, accuracy: Tensor, loss: Tensor) -> None:
         equal = (accuracy - self.accuracy).abs() < SAME_ACCURACY
         better = ((accuracy > self.accuracy) & ~equal) | (equal & (loss < self.loss))
         better &= epoch <= self.limits
@@ -305,11 +304,11 @@ class _Best:
         self.accuracy.copy_(torch.where(better, accuracy, self.accuracy))
         self.loss.copy_(torch.where(better, loss, self.loss))
         self.epoch.copy_(torch.where(better, epoch, self.epoch))
-        for kept, live in zip(self.kept, self.live, strict=True):
+        for kept, current in zip(self.kept, self.current, strict=True):
             if better.device.type == "cpu":
-                kept[:, better] = live[:, better]
+                kept[:, better] = current[:, better]
             else:
-                kept.copy_(torch.where(better.view(1, -1, *(1 for _ in live.shape[2:])), live, kept))
+                kept.copy_(torch.where(better.view(1, -1, *(1 for _ in current.shape[2:])), current, kept))
 
     def idle(self, epoch: int, patience: int) -> bool:
         """Whether no model has improved for ``patience`` epochs."""
@@ -320,8 +319,8 @@ class _Best:
 
     @torch.no_grad()
     def restore(self) -> None:
-        for kept, live in zip(self.kept, self.live, strict=True):
-            live.copy_(kept)
+        for kept, current in zip(self.kept, self.current, strict=True):
+            current.copy_(kept)
 
 
 def _optimizer(model: Model, learning_rate: list[float], weight_decay: list[float], weight_decay_on: str) -> Adam:
