@@ -341,8 +341,9 @@ class ColumnModel(ColumnPrior):
 
 
 def _share_against(leader: Codes, read: Codes) -> float:
-    """Share of the rows that hold another value than their context leads to expect."""
-    return float(((leader >= 0) & (leader != read)).mean())
+    """Share of the rows of clear contexts that hold another value than is expected there."""
+    led = leader >= 0
+    return float((leader[led] != read[led]).mean()) if led.any() else 0.0
 
 
 def _one_to_one(group: Votes, leader: Codes) -> bool:

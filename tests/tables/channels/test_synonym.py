@@ -31,6 +31,17 @@ def test_values_that_only_begin_alike_are_left_alone() -> None:
     assert better([*["Indiana", "Indonesia"] * 30, "Ind", "Ind"]) == {}
 
 
+def test_last_words() -> None:
+    names = [f"{first}{last}" for first in ("Oak", "Elm", "Ash") for last in "abcdefghijklmnopqrstuvwxyzäöüß"]
+    streets = [f"{name} {'Street' if k % 3 else 'Avenue'}" for k, name in enumerate(names)]
+    assert better(streets) == {}
+    few = [*streets, "7 Fir St.", "8 Fir Ave.", "9 Fir St. #4"]
+    assert better(few) == {90: "7 Fir Street", 91: "8 Fir Avenue", 92: "9 Fir Street #4"}
+    assert better([*streets, "7 Fir St.", "8 Fir St.", "9 Fir St."]) == {}  # one word only: the saint, the state
+    assert better([*streets[:60], *(f"{name} St." for name in names[:30]), "7 Fir Ave."]) == {}  # too many
+    assert better([*(f"the {name}" for name in names), *few[90:]]) == {}  # no few last words
+
+
 def test_a_column_of_many_values_takes_no_time() -> None:
     began = time.process_time()
     assert better([f"value {k}" for k in range(20_000)]) == {}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -16,48 +18,71 @@ from magnet.tables.roles.base import roles_but
 
 TRUTH = ({"y", "yes", "true", "t", "1"}, {"n", "no", "false", "f", "0"})
 CHANCE = 3.0  # standard errors of the dispersion
+LAST_WORD = re.compile(r"(?P<head>.*\s)(?P<word>[^\W\d_]{2,}\.?)(?P<tail>(?:[^\w]|\d)*)", re.S)
 CODE, WORD = 3, 4  # letters of a code at most, and of a word at least; an abbreviation has up to WORD letters
 
 
 @text_test("format", roles_but("identifier", "phone", "date", "time", "unit"))
 def rewrite(texts: Texts) -> Iterator[WrongText]:
-    """Rare texts that abbreviate, or spell out, one of the few values of a column, or mean the same truth value.
+    """Rare texts that abbreviate, or spell out, one of the few values of a column, or mean the same truth value; and
+    texts whose last word does so among few last words (``Oak St.`` among ``Elm Street``).
 
     Unless they are truth values, two values at least must have such a second form, in proportion to how frequent they
     are: a single word that begins like a code may be a value of its own (``Absent`` among ``A``, ``B``, ``C``).
     """
-    own: list[tuple[int, str, int]] = []
+    values, confidence = texts.column.values, UNSURE
+    better = second_forms(texts.tally(str), texts.total)
+    parts = {k: match for k, text, _ in texts if (match := LAST_WORD.fullmatch(text))}
+    words = second_forms(texts.tally_codes({k: match["word"] for k, match in parts.items()}), texts.total)
+    found = {k: better[text] for k, text, _ in texts if text in better}
+    for k, match in parts.items():
+        if match["word"] in words:
+            found.setdefault(k, match["head"] + words[match["word"]] + match["tail"])
+    if texts.rows(found) >= REPEATS:
+        confidence = SURE
+    for k, text in found.items():
+        rows = texts.counts[texts.column.index[text]] if text in texts.column.index else 0
+        known = f"{rows} rows have {text!r}" if rows else f"others are written like {text!r}"
+        yield k, text, confidence, f"{known}, observed {values[k]!r}: format"
+
+
+def second_forms(counts: Counter[str], total: int) -> dict[str, str]:
+    """Rare words with the frequent one that they abbreviate or spell out, or that means the same.
+
+    Example:
+        >>> second_forms(Counter({"Street": 60, "Road": 30, "St.": 4, "Rd": 2, "Roa": 2}), 98)
+        {'St.': 'Street', 'Roa': 'Road'}
+    """
+    own: list[str] = []
     words: list[str] = []
-    found: dict[int, int] = {}
-    same_truth: dict[int, int] = {}  # of the same truth value
+    found: dict[str, int] = {}
+    same_truth: dict[str, int] = {}
     covered = 0
-    for k, text, rows in sorted(texts, key=lambda each: -each[2]):
+    for text, rows in counts.most_common():
         word = _plain(text)
         at = _abbreviated(word, words)
         same = next((a for a, other in enumerate(words) if _truth(other) == _truth(word) >= 0 and other != word), -1)
         if at >= 0 or same >= 0:
-            (found if at >= 0 else same_truth)[k] = max(at, same)
+            (found if at >= 0 else same_truth)[text] = max(at, same)
             covered += rows
-        elif covered < FORMAT_SHARE * texts.total or rows > SHARE * own[-1][2]:  # as frequent as the others
-            own.append((k, text, rows))
+        elif covered < FORMAT_SHARE * total or rows > SHARE * counts[own[-1]]:  # as frequent as the others
+            own.append(text)
             words.append(word)
             covered += rows
             if len(own) > FEW_NUMBERS:
-                return
-    count = len(own)
-    logical = count == 2 and {_truth(word) for word in words} == {0, 1}
+                return {}
+    logical = len(own) == 2 and {_truth(word) for word in words} == {0, 1}
     found |= same_truth if logical else {}
-    if count < 2 or not found:
-        return
-    hits = np.bincount(list(found.values()), weights=[texts.counts[k] for k in found], minlength=count)
-    sizes = hits + [rows for *_, rows in own]
-    uneven = dispersion(hits, sizes) - 1 > CHANCE * math.sqrt(2 / (count - 1))  # its standard error, where it is chance
-    if (hits > SHARE * sizes).any() or (not logical and (uneven or (hits > 0).sum() < 2)):
-        return
-    confidence = SURE if hits.sum() >= REPEATS else UNSURE
-    for k, at in found.items():
-        _, better, rows = own[at]
-        yield k, better, confidence, f"{rows} rows have {better!r}, observed {texts.column.values[k]!r}: format"
+    if len(own) < 2 or not found or covered < FORMAT_SHARE * total:
+        return {}
+    hits = np.bincount(list(found.values()), weights=[counts[text] for text in found], minlength=len(own))
+    sizes = hits + [counts[text] for text in own]
+    struck = hits > 0
+    # of the values that have a second form; the standard error is that of chance
+    uneven = dispersion(hits[struck], sizes[struck]) - 1 > CHANCE * math.sqrt(2 / max(struck.sum() - 1, 1))
+    if (hits > SHARE * sizes).any() or (not logical and (uneven or struck.sum() < 2)):
+        return {}
+    return {text: own[at] for text, at in found.items()}
 
 
 def _plain(text: str) -> str:
