@@ -7,6 +7,7 @@ import pytest
 
 from magnet.tables.numbers.columns import ColumnVerdict, NumberColumn
 from magnet.tables.numbers.errors import FACTORS, FAR, WrongDensity
+from magnet.tables.options import UNSURE
 
 
 def column(x: np.ndarray, step: float = 0.01) -> NumberColumn | str:
@@ -73,5 +74,8 @@ def test_a_suggestion_is_as_certain_as_such_predictions_are_right() -> None:
         off = np.where(np.arange(n) < share * 300, 0.0, 1.0)
         center = made.scale.forward(np.append(x, np.full(states, 50.0)) + off)
         density = WrongDensity(np.zeros(n), np.zeros(0, dtype=np.int64), np.zeros((0, len(FACTORS) + 1)))
-        verdict = made.verdict(np.append(1.0, np.zeros(n - 1)), center, np.full(n, 0.01), density, ("row",))
+        wrong, spread = np.append(1.0, np.zeros(n - 1)), np.full(n, 0.01)
+        verdict = made.verdict(wrong, center, spread, density, ("group:part",))
         assert verdict.confidence[0] == pytest.approx(share * 300 / n, abs=0.01)
+        # a line is no evidence against a number that is next to it
+        assert made.verdict(wrong, center, spread, density, ("row",)).confidence[0] <= UNSURE

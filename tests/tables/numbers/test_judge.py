@@ -242,10 +242,3 @@ def test_the_zero_of_what_was_not_there_is_no_outlier_of_the_columns_that_seldom
         x[rng.choice(150, size=2, replace=False), j] = 0.0
     assert not any((v.wrong >= 0.5).any() for v in judge_numbers(x, [0.1] * 24))
     assert any((v.wrong >= 0.5).any() for v in judge_numbers(x[:, :6], [0.1] * 6))
-
-
-def test_a_gap_may_lie_behind_the_nearest_cells_that_are_judged_wrong() -> None:
-    u = np.concatenate([np.linspace(-2.4, 2.4, 50), [2.7, 10.0, 11.0, 12.0, 13.0]])
-    wrong = np.append(np.zeros(50), np.full(5, 0.9))
-    assert judge._gap(u, wrong, 0.1) == 10.0
-    assert judge._gap(np.append(u[:50], [2.7, 3.5, 4.6, 6.0, 20.0]), wrong, 0.1) == np.inf  # a tail

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from magnet.tables.numbers.tails import STEPS, T_DEGREES, _fit, judge_tails, log_far, log_t, row_spread
+from magnet.tables.numbers.tails import STEPS, T_DEGREES, _fit, gap_size, judge_tails, log_far, log_t, row_spread
 
 
 def test_a_gap_convicts_and_a_heavy_tail_does_not() -> None:
@@ -56,3 +56,10 @@ def test_a_value_beyond_a_range_that_is_filled_evenly_is_wrong_and_one_at_its_en
     assert judge_tails(u, log_far(u), 0.01, 50).wrong.max() < 0.5  # as residuals these may be normal
     normal = np.random.default_rng(6).normal(size=2000)
     assert judge_tails(normal, log_far(normal), 0.01, 50, bounded=True).wrong.max() < 0.5
+
+
+def test_a_gap_may_lie_behind_the_nearest_cells_that_are_judged_wrong() -> None:
+    u = np.concatenate([np.linspace(-2.4, 2.4, 50), [2.7, 10.0, 11.0, 12.0, 13.0]])
+    wrong = np.append(np.zeros(50), np.full(5, 0.9))
+    assert gap_size(u, wrong, 0.1) == 10.0
+    assert gap_size(np.append(u[:50], [2.7, 3.5, 4.6, 6.0, 20.0]), wrong, 0.1) == np.inf  # a tail

@@ -12,7 +12,7 @@ from magnet.arrays import Bools, Floats, Ints
 from magnet.tables.numbers.errors import FACTORS, FAR, ROUNDING, WrongDensity, beyond_bounds
 from magnet.tables.numbers.scales import Scale, fit_scale
 from magnet.tables.numbers.tails import DEGREES
-from magnet.tables.options import LIST_FROM, MIN_ROWS
+from magnet.tables.options import LIST_FROM, MIN_ROWS, UNSURE
 
 MIN_VALUES = 4  # distinct values of a column that is judged as a quantity
 COMMON_COUNT, COMMON_SHARE = 5, 0.01  # a value that more cells hold is one that the column has, however far out
@@ -24,6 +24,7 @@ LEAST_SPREAD, LEAST_STEPS = 1e-6, 0.3  # of a prediction: on the common scale, a
 # predictive distribution counts less. (A reading of 900 among 15 to 25 is not 9.00 with a shifted decimal point.)
 PLAUSIBLE_TAIL = 0.1
 ORDER_CONFIDENCE = 0.5  # of a value taken from the rows before and after: rows may be out of order, not their values
+NEAR_STEPS = 2.5  # steps of a column by which a prediction from the rest of the row disproves no number (not swept)
 STEP_MASS = 0.375  # height of the t distribution of 4 degrees at its center: mass of one step there
 
 
@@ -149,4 +150,7 @@ class NumberColumn:
         if blocks and all(name.startswith("order:") for name in blocks):
             mass = np.minimum(mass, ORDER_CONFIDENCE)
         confidence = wrong * np.where(kind == FAR, mass, part * plausible)
+        if "row" in blocks:  # a line bends by as little; exact arithmetic has its own proof
+            near = (kind == FAR) & (np.abs(expected - self.x) <= NEAR_STEPS * self.step)
+            confidence[near] = np.minimum(confidence[near], UNSURE)
         return ColumnVerdict(wrong, suggestion, confidence, kind, center, spread, self.scale, blocks)

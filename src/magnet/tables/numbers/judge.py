@@ -29,7 +29,7 @@ from magnet.tables.numbers.rows import (
     localize_in_rows,
     of_another_kind,
 )
-from magnet.tables.numbers.tails import DEGREES, judge_tails, log_t, row_spread
+from magnet.tables.numbers.tails import DEGREES, gap_size, judge_tails, log_t, row_spread
 from magnet.tables.options import FEW_NUMBERS, REPEATS, UNSURE
 from magnet.threads import map_threads, threads_for_rows
 
@@ -39,7 +39,6 @@ RATE = 0.01  # share of wrong cells before any is seen
 RATE_ROWS = 50.0  # rows that this share, and that of the table for a column, counts for
 MAX_ORDER_SHARE = 0.02  # the same for rows predicted from those before and after: some are out of order
 MAX_FAR_SHARE = 0.05  # of far values, unless a gap separates them from the others
-GAP = 1.5  # ratio of the nearest far value to the farthest near one
 GAP_STEPS = 3.0  # steps of the column that a gap is wide: there is none between the counts 1, 2 and 3
 EXCHANGED = 0.95  # confidence that two values which are wrong, and fit in each other's place, were exchanged
 SURE = 0.8  # probability from which a wrong cell counts for the rates of error types
@@ -254,7 +253,7 @@ class _Passes:
             self.alone.add(k)
             self.wrong[:, k] = 0.0
         elif step >= SETTLED and share > MAX_FAR_SHARE:
-            gap = _gap(u, fit.wrong, GAP_STEPS * min_scale / LEAST_STEPS)
+            gap = gap_size(u, fit.wrong, GAP_STEPS * min_scale / LEAST_STEPS)
             if gap == np.inf:
                 self.reasons[k] = f"{share:.0%} of the numbers lie far out and no gap separates them from the others"
             self.wrong[~(np.abs(u) >= gap), k] = 0.0
@@ -397,15 +396,3 @@ def _gain(
         return np.asarray(np.where(np.isfinite(out + slopes), evidence, -np.inf))
 
     return gain
-
-
-def _gap(u: Floats, wrong: Floats, least: float) -> float:
-    """The size from which at least half of the cells judged wrong lie clearly farther out than all others, and by at
-    least so much; infinity if there is none."""
-    flagged, size = wrong > DOUBTED, np.abs(u)
-    edge, far = float(np.nanmax(size[~flagged & np.isfinite(u)], initial=0.0)), np.sort(size[flagged])
-    for value in far[: far.size // 2 + 1].tolist():
-        if value > max(GAP * edge, edge + least):
-            return float(value)
-        edge = max(edge, value)
-    return float("inf")

@@ -9,7 +9,7 @@ from scipy.special import gammaln
 
 from magnet.arrays import Bools, Floats, Ints
 from magnet.scales import LOG_MEDIAN_VARIANCE, NORMAL_MAD
-from magnet.tables.options import MIN_ROWS
+from magnet.tables.options import LIST_FROM, MIN_ROWS
 
 DEGREES = 4.0  # of freedom, of right values before their tail is known: heavy tails, but a finite variance
 T_DEGREES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 10.0)  # from Cauchy on
@@ -28,6 +28,7 @@ MIN_SCALE = 1e-12  # against division by zero where more than half of the deviat
 MIN_SPREAD = 1e-9  # the same for values on the common scale of columns
 MAX_EXPONENT = 700.0  # whose exponential is still a number
 MIN_ROW_CELLS = 6  # residuals of a row that show whether it varies more than others (not swept)
+GAP = 1.5  # ratio of the nearest far value to the farthest near one
 WIDE = 3.0  # spreads of the column: width of the Cauchy distribution of far values
 
 
@@ -173,6 +174,18 @@ def _fit(
     mixed = np.logaddexp(right, np.log(e[:, None]) + log_wrong)
     prior = prior_rows * (rate * np.log(e) + (1 - rate) * np.log1p(-e))
     return s, e, (weight * mixed).sum(axis=1) + prior
+
+
+def gap_size(u: Floats, wrong: Floats, least: float) -> float:
+    """The size from which at least half of the cells judged wrong lie clearly farther out than all others, and by at
+    least so much; infinity if there is none."""
+    flagged, size = wrong >= LIST_FROM, np.abs(u)
+    edge, far = float(np.nanmax(size[~flagged & np.isfinite(u)], initial=0.0)), np.sort(size[flagged])
+    for value in far[: far.size // 2 + 1].tolist():
+        if value > max(GAP * edge, edge + least):
+            return float(value)
+        edge = max(edge, value)
+    return float("inf")
 
 
 def row_spread(u: Floats) -> Floats:
