@@ -28,19 +28,20 @@ class Layout(NamedTuple):
         start: line of the header.
         delimiter: what separates fields.
         names: a name for every field of a row, ``""`` where the header has none.
-        fits: most of the first rows have that many fields.
+        width: number of fields of most of the first rows; 0 if they do not agree.
         declared: the file names its delimiter in the first line.
     """
 
     start: int
     delimiter: str
     names: list[str]
-    fits: bool = True
+    width: int
     declared: bool = False
 
 
 def find_layout(path: Path, lines: Sequence[str]) -> Layout:
-    """Of the layouts that fit the rows, the one with the fewest lines in front of the header, then the most fields."""
+    """Of the layouts that fit the rows, the one with the fewest lines in front of the header, then the most fields. (A
+    header of one field above rows of several is none that fits; reading the file reports it.)"""
     filled = (k for k, line in enumerate(itertools.islice(lines, MAX_BLANK)) if line.strip("\r\n\ufeff \t"))
     start, then = next(filled, None), next(filled, None)
     if start is None:
@@ -50,7 +51,12 @@ def find_layout(path: Path, lines: Sequence[str]) -> Layout:
         return _layout(lines, then, declared[1])._replace(declared=True)
     marks = "\t" if path.suffix.lower() in (".tsv", ".tab") else DELIMITERS
     found = (_layout(lines, start, mark) for mark in marks)
-    return min(found, key=lambda it: (len(it.names) < 2, not it.fits, it.start, -len(it.names)))
+    return min(found, key=_preference)
+
+
+def _preference(layout: Layout) -> tuple[int, ...]:
+    names, width = len(layout.names), layout.width
+    return width < 2 or width != names, width < 2, names < 2, width != names, layout.start, -names
 
 
 def _layout(lines: Sequence[str], start: int, delimiter: str) -> Layout:
@@ -66,25 +72,29 @@ def _layout(lines: Sequence[str], start: int, delimiter: str) -> Layout:
     except csv.Error:  # reported when the file is read
         pass
     if not records:
-        return Layout(start, delimiter, [""])
+        return Layout(start, delimiter, [""], 1)
     widths = [len(fields) for _, fields in records]
-    usual, count = Counter(widths).most_common(1)[0]
-    if count < MIN_AGREEING * len(widths[widths.index(usual) :]):
-        usual = widths[0]
-    header = next((k for k, (_, fields) in enumerate(records) if not _is_title(fields, usual)), 0)
+    usual = Counter(widths[len(widths) // 2 :]).most_common(1)[0][0]  # the first half may be titles
+    rows = widths[widths.index(usual) :]
+    agree = rows.count(usual) >= MIN_AGREEING * len(rows)
+    usual = usual if agree else widths[0]
+    header = next((k for k in range(len(records)) if not _is_title(records, k, usual)), 0)
     line, names = records[header]
-    rows = [fields for _, fields in records[header + 1 :]]
-    names = _named(names, rows)
-    fits = sum(1 for fields in rows if len(fields) == len(names)) >= MIN_AGREEING * len(rows)
-    return Layout(line, delimiter, names, fits)
+    names = _named(names, [fields for _, fields in records[header + 1 :]])
+    return Layout(line, delimiter, names, usual if agree else 0)
 
 
-def _is_title(fields: list[str], usual: int) -> bool:
-    """Whether a line in front of rows with ``usual`` fields is a title or a comment."""
+def _is_title(records: list[tuple[int, list[str]]], k: int, usual: int) -> bool:
+    """Whether record ``k``, below titles only, is a title or a comment; rows have ``usual`` fields."""
+    line, fields = records[k]
     if len(fields) < usual and fields[0].lstrip().startswith("#"):
         return True
-    short = len(fields) <= MAX_TITLE * usual and len(fields) < usual - 1
-    return short or sum(1 for field in fields if field.strip()) < MAX_FILLED * usual
+    if sum(1 for field in fields if field.strip()) < MAX_FILLED * usual:
+        return True
+    # a header that lacks the name of the row names stands alone, directly above the rows
+    below, following = records[k + 1] if k + 1 < len(records) else (line + 1, [""] * usual)
+    apart = k > 0 or below > line + 1 or len(following) < usual
+    return len(fields) <= MAX_TITLE * usual and (len(fields) < usual - 1 or apart)
 
 
 def _named(names: list[str], rows: list[list[str]]) -> list[str]:
