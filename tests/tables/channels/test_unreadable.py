@@ -35,6 +35,15 @@ def test_what_is_no_number_is_found(text: str) -> None:
     assert odd([*NUMBERS, text]) == {40}
 
 
-@pytest.mark.parametrize("more", [["<5"], ["10-14"], ["90+"], ["n/a"], [""], ["12 kg"], ["varies"] * 3])
+def test_one_unreadable_number_is_listed_in_a_table_without_other_errors() -> None:
+    verdict = judge_table(
+        {"x": [*NUMBERS, "1o3.5", "40 (core), 51 (late)"], "n": [str(17 * k % 40) for k in range(42)]}
+    )
+    assert [(c.row, c.suggested, c.kind) for c in verdict.cells] == [(40, None, "format")]
+
+
+@pytest.mark.parametrize(
+    "more", [["<5"], ["40 (core), 51 (late)"], ["10-14"], ["90+"], ["n/a"], [""], ["12 kg"], ["varies"] * 3]
+)
 def test_numbers_said_in_another_way_and_texts_that_come_back_are_left_alone(more: list[str]) -> None:
     assert odd([*NUMBERS, *more]) == set()

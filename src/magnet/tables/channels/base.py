@@ -13,7 +13,7 @@ from magnet.tables.options import FEW_ROWS, FOUND
 from magnet.tables.roles.base import ROLES
 
 UNKNOWN = -1  # the code of "some value that we cannot name"
-ODD_FORM = 0.9  # probability that a text of another form is wrong: listed only if the table shows misspellings
+ODD_FORM = 0.9  # probability that a text of another form is wrong: that no convention of the column explains
 
 
 class Proposal(NamedTuple):

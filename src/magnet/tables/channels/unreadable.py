@@ -15,6 +15,7 @@ BOUND = re.compile(
     r"\s*[<>≤≥~≈±=].*|.*\d\s*(?:[-–/+]|to|or)\s*(?:\d.*|more|less|)", re.S
 )  # a number written in another way
 READ = 0.7  # share of the cells that must be what the column holds; leaves room for a quarter of errors
+MAX_WORDS = 2  # of a damaged date or number; more are an answer in words (``37 (core autism) 42 (atypical autism)``)
 
 
 READERS: dict[str, Callable[[str], bool]] = {
@@ -34,10 +35,11 @@ def impossible(texts: Texts) -> Iterator[WrongText]:
         yield from ((k, None, 0.0, why) for k, text, rows in texts if rows < REPEATS and impossible_date(text))
 
 
-@text_test("typo", READERS, MIN_ROWS, ODD_FORM)
+@text_test("format", READERS, MIN_ROWS, ODD_FORM)
 def audit(texts: Texts) -> Iterator[WrongText]:
     """Cells of columns of dates, times and numbers that are none. Repeated texts are values of their own (a
-    grade, a word for none), and so are bounds and ranges of numbers. The right text is not known."""
+    grade, a word for none), and so are bounds and ranges of numbers and answers in words. The right text is not
+    known."""
     role, total = texts.column.role, texts.total
     known = texts.only(READERS[role.name]).total
     if known < READ * total:
@@ -45,5 +47,6 @@ def audit(texts: Texts) -> Iterator[WrongText]:
     for k, text, rows in texts:
         if rows >= REPEATS or disguised_blank(text) or READERS[role.name](text):
             continue
-        if not (role.arithmetic and BOUND.fullmatch(text)):
-            yield k, None, 0.0, f"{known} of {total} cells parse as a {role.name}, {text!r} does not: typo"
+        in_words = role.arithmetic and len(text.split()) > MAX_WORDS
+        if not (in_words or (role.arithmetic and BOUND.fullmatch(text))):
+            yield k, None, 0.0, f"{known} of {total} cells parse as a {role.name}, {text!r} does not: format"
