@@ -183,3 +183,14 @@ def test_a_cell_that_mends_two_relations_is_wrong_rather_than_one_that_mends_one
     found = localize_errors(relations, x, [1.0] * 5, equal)
     assert found.wrong[7, 2] > 0.9
     assert found.wrong[7, [0, 1, 3, 4]].max() < 0.1
+
+
+def test_two_terms_that_were_exchanged_are_no_proof_against_the_share_of_one() -> None:
+    rng = np.random.default_rng(7)
+    a, b, c = rng.integers(100, 900, (3, 300)).astype(float)
+    x = np.column_stack([a, b, c, a + b + c, np.round(100 * a / (a + b + c), 2)])
+    x[20, 0], x[20, 1] = b[20], a[20]
+    found = judge_numbers(x, [1.0, 1.0, 1.0, 1.0, 0.01])
+    assert found[4].wrong[20] < 0.5
+    assert found[0].wrong[20] > 0.5
+    assert found[0].suggestion[20] == a[20]

@@ -337,7 +337,16 @@ def localize_errors(
                     with np.errstate(invalid="ignore"):
                         alike = np.abs(again - exact[:, k]) <= off + width + ROUNDING * steps[m]
                     scores[elsewhere[rows] & alike, k] += AGREEMENT
-        scores[proved[rows][:, members] | ~np.isfinite(exact)] = -np.inf
+            # a sum proves its terms, but not which of them is which
+            exchanged = np.zeros(rows.size, dtype=bool)
+            for other, (_, held, _) in zip(relations, states, strict=True):
+                if other.kind == "sum" and m in other.terms:
+                    for term in set(other.terms) - set(relation.members):
+                        with np.errstate(invalid="ignore"):
+                            exchanged |= held[rows] & (np.abs(x[rows, term] - exact[:, k]) <= off + ROUNDING * steps[m])
+            scores[exchanged, k] += AGREEMENT
+            scores[proved[rows, m] & ~exchanged, k] = -np.inf
+        scores[~np.isfinite(exact)] = -np.inf
         genuine = np.log((1 + (applies & ~holds).sum()) / (1 + applies.sum()) / EXCEPTION_RATE)
         total = np.logaddexp(np.logaddexp.reduce(scores, axis=1), max(genuine, 0.0))
         share = np.exp(scores - total[:, None])
