@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import torch
+from torch_geometric.data import Data
 
+from magnet import detection
 from magnet.detection.cells import tails
 from magnet.detection.cells.numeric import log_cauchy_density
 from magnet.detection.cells.tails import fit_tail
@@ -35,6 +38,16 @@ def test_the_tail_of_a_long_column_is_that_of_its_farthest_values_and_bins(monke
     whole = fit_tail(u, log_wrong, max_dof)
     at = torch.linspace(-8, 8, 33)[:, None].expand(-1, 3)
     assert (short.log_density(at) - whole.log_density(at)).abs().max() < 0.05
+
+
+def test_far_values_of_many_rows_are_no_evidence_where_the_rest_of_the_row_is_not_taken_out():
+    rng = np.random.default_rng(0)
+    x, edges = rng.standard_t(4, (300, 300)), rng.integers(0, 300, (2, 900))
+    data = Data(x=torch.from_numpy(x).float(), edge_index=torch.from_numpy(edges))
+    data.x[7, [3, 90, 200]] = 40.0
+    flagged = detection.make("cell").fit(data).flagged_nodes_
+    assert flagged[7]
+    assert int(flagged.sum()) <= 9  # of 300; 30 and more where only the middle of a column says how far its values go
 
 
 def test_numbers_are_sorted_from_the_largest_on_equal_ones_in_the_order_of_the_rows():

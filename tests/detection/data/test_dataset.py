@@ -49,3 +49,14 @@ def test_sums_over_two_hops_row_by_row_are_those_of_all_rows(small_data):
     square = dense @ dense
     square.fill_diagonal_(0)
     torch.testing.assert_close(two, square @ values, atol=1e-3, rtol=1e-4)
+
+
+def test_zeros_beside_numbers_that_hardly_recur_are_a_group_of_their_own():
+    rng = np.random.default_rng(0)
+    amounts = np.where(rng.random(200) < 0.4, 0, np.exp(rng.normal(size=200)))
+    grades = rng.choice([0, 0.5, 1.5, 2.5], 200)
+    few_zeros = np.where(rng.random(200) < 0.02, 0, np.exp(rng.normal(size=200)))
+    x = torch.from_numpy(np.stack([amounts, grades, few_zeros], axis=1)).float()
+    data = read_data(Data(x=x, edge_index=torch.from_numpy(rng.integers(0, 200, (2, 600)))))
+    assert data.spike.isnan().tolist() == [False, True, True]
+    assert data.spike[0] == 0

@@ -11,7 +11,7 @@ import torch
 from magnet import corruption, datasets, detection
 from magnet.detection.options import ROWS
 from magnet.detection.rows import judgment
-from magnet.detection.rows.judgment import _expand, _pair_logits, _share_of_single_rows
+from magnet.detection.rows.judgment import _expand, _pair_logits, _share_of_long_rows, _share_of_single_rows
 from magnet.detection.rows.logistic import CrossFit
 
 NODES = 4000
@@ -32,6 +32,21 @@ def test_logits_of_pairs_are_those_of_the_products_of_their_features():
         torch.testing.assert_close(at_nodes[:, k], model.logit(_expand(features[:, k], amount), half))
         moved = _expand(features[:, k], amount[k].expand(n, 2))
         torch.testing.assert_close(at_places[:, k], model.logit(moved, half[k].expand(n)))
+
+
+def test_misfits_among_the_rows_that_hold_little_are_not_swapped():
+    rng = np.random.default_rng(0)
+    norms, null = rng.random(2000), rng.normal(0, 1, (2000, 64))
+    short = np.argsort(norms)[:1000]
+    for misfits, expected in (
+        (rng.choice(short, 200, replace=False), 0.0),
+        (rng.choice(2000, 200, replace=False), 0.1),
+    ):
+        real = rng.normal(4, 1, 2000)
+        real[misfits] = rng.normal(0, 1, 200)
+        all_rows = _share_of_single_rows(real, null)
+        assert all_rows.share == pytest.approx(0.1, abs=0.03)
+        assert _share_of_long_rows(all_rows, real, null, norms).share == pytest.approx(expected, abs=0.03)
 
 
 @pytest.fixture

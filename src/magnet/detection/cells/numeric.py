@@ -94,11 +94,12 @@ class NumericModel:
             # rare values of a heavy-tailed column are even rarer in the fitted part
             dof = torch.where(self.is_heavy[at], dof.clamp_max(options.max_heavy_dof), dof)
             wide = spread[:, at].mul_(self._widening(at))
-            if self.context.regression is None:
+            if self.data.is_bag:  # words that most rows have are few, and their weights have no far tails
                 tails.append(Tail.of(dof))
-            else:  # the bulk of the residuals is not representative of rows that the regression does not fit
-                z = self._asinh_scale(self._standardized(self.smooth[at]), at)
-                tails.append(fit_tail((z - prediction[:, at]) / wide, log_cauchy_density(z) + wide.log(), dof))
+                continue
+            # the bulk of the residuals is not representative of rows that the prediction does not fit
+            z, by_row = self._asinh_scale(self._standardized(self.smooth[at]), at), self.context.regression is not None
+            tails.append(fit_tail((z - prediction[:, at]) / wide, log_cauchy_density(z) + wide.log(), dof, by_row))
         weights, scales = (
             torch.cat(parts, dim=1) for parts in zip(*((t.log_weight, t.scale) for t in tails), strict=True)
         )

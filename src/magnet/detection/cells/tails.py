@@ -15,6 +15,7 @@ from torch import Tensor
 from magnet.detection.data.scales import order_statistics
 from magnet.detection.data.scratch import cached_rows
 from magnet.detection.options import CELLS, MIN_PROBABILITY, MIN_WEIGHT, NUMERIC
+from magnet.scales import NORMAL_MAD
 from magnet.threads import CELLS_PER_THREAD, map_threads
 
 MIDDLE, FAR = 0.5, 0.9  # quantiles of ``|u|`` whose ratio tells how heavy a tail is (not swept)
@@ -50,7 +51,7 @@ class Tail:
         return out
 
 
-def fit_tail(u: Tensor, log_wrong: Tensor, max_dof: Tensor) -> Tail:
+def fit_tail(u: Tensor, log_wrong: Tensor, max_dof: Tensor, by_row: bool = True) -> Tail:
     r"""The tail of the residuals of each column, by EM beside wrong values, for each number of degrees of freedom:
 
     .. math::
@@ -64,18 +65,24 @@ def fit_tail(u: Tensor, log_wrong: Tensor, max_dof: Tensor) -> Tail:
         u: residuals over their spread ``[n, c]``, NaN if missing.
         log_wrong: log density of wrong values, in units of u.
         max_dof: of each column ``[c]``.
+        by_row: whether the rest of the row has been taken out of the residuals. Where it has not, far values come
+            together in rows, and the fitted tails are widened: the scales that fit a column have the median of the
+            residuals, those of the density are at least 1. (``results/clean.md``: of the rows of made-up graphs with
+            300 or 500 columns 17 % were flagged, now 3.5 %. Where the rest of the row is known, fewer of the outliers
+            of WordNet are found with such tails.) (default: ``True``)
     """
     size, weight, wrong = _farthest_and_some(u, log_wrong)
     fits, scales = [], []
     rate, rows = NUMERIC.prior_wrong_rate, NUMERIC.prior_cells
-    for dof in NUMERIC.t_dofs:
+    for dof, median_scale in zip(NUMERIC.t_dofs, _median_scales(NUMERIC.t_dofs), strict=True):
+        least = 1.0 if by_row else median_scale
         s, e = torch.ones_like(max_dof), torch.full_like(max_dof, rate)
         for _ in range(NUMERIC.tail_steps):
             right = log_t_density(size / s, dof) - s.log()
             p = torch.sigmoid(wrong - right + torch.logit(e))
             kept = weight * (1 - p)
             pull = kept * (dof + 1) / (dof + (size / s).square())
-            s = ((pull * size.square()).sum(dim=0) / kept.sum(dim=0).clamp_min(MIN_WEIGHT)).sqrt().clamp_min(1)
+            s = ((pull * size.square()).sum(dim=0) / kept.sum(dim=0).clamp_min(MIN_WEIGHT)).sqrt().clamp_min(least)
             e = ((weight * p).sum(dim=0) + rate * rows) / (weight.sum(dim=0) + rows)
             e = e.clamp(MIN_PROBABILITY, CELLS.max_rate)
         right = log_t_density(size / s, dof) - s.log()
@@ -84,7 +91,7 @@ def fit_tail(u: Tensor, log_wrong: Tensor, max_dof: Tensor) -> Tail:
         fits.append(torch.where(dof > max_dof, -torch.inf, fit))
         scales.append(s)
     prior = torch.tensor(NUMERIC.t_prior, device=u.device).log()[:, None]
-    return Tail(torch.log_softmax(torch.stack(fits) + prior, dim=0), torch.stack(scales))
+    return Tail(torch.log_softmax(torch.stack(fits) + prior, dim=0), torch.stack(scales).clamp_min(1))
 
 
 def _farthest_and_some(u: Tensor, log_wrong: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -151,6 +158,18 @@ def _tail_ratios(dofs: tuple[float, ...]) -> Tensor:
         [6.31, 2.49]
     """
     return torch.tensor([t.ppf((1 + FAR) / 2, dof) / t.ppf((1 + MIDDLE) / 2, dof) for dof in dofs], dtype=torch.float32)
+
+
+@cache
+def _median_scales(dofs: tuple[float, ...]) -> tuple[float, ...]:
+    """The scale of each t distribution whose median size is that of the standard normal one, as residuals over their
+    robust spread have it.
+
+    Example:
+        >>> [round(scale, 2) for scale in _median_scales((1.0, 4.0, 30.0))]
+        [0.67, 0.91, 0.99]
+    """
+    return tuple(float(1 / (NORMAL_MAD * t.ppf((1 + MIDDLE) / 2, dof))) for dof in dofs)
 
 
 def log_t_density(u: Tensor, nu: Tensor | float) -> Tensor:

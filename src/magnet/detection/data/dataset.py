@@ -26,6 +26,7 @@ from magnet.detection.data.sparse_rows import columns_of, row_pieces
 from magnet.detection.options import DATA
 from magnet.freed_memory import reuse_freed_memory
 from magnet.graph import Graph
+from magnet.scales import MAX_ZEROS
 from magnet.threads import threads_for
 
 NUMERIC_KINDS = ("count", "continuous")
@@ -259,9 +260,20 @@ class DetectionData:
             share = torch.stack([(block == v).sum(dim=0) / known for v in candidates])
             best, which = share.max(dim=0)
             found = candidates.gather(0, which[None])[0]
-            found = torch.where((best > DATA.spike_share) & (best < 1), found, torch.full_like(found, float("nan")))
+            has_spike = (best > DATA.spike_share) | self._has_second_group(block, share[0])
+            found = torch.where(has_spike & (best < 1), found, torch.full_like(found, float("nan")))
             value[first:last] = torch.where(self.numeric[first:last], found, value[first:last])
         return value
+
+    @staticmethod
+    def _has_second_group(block: Tensor, zeros: Tensor) -> Tensor:
+        """Bool ``[c]``: columns in which a share of zeros stands beside numbers that hardly recur: something is absent
+        there."""
+        out = zeros > MAX_ZEROS
+        for j in out.nonzero().flatten().tolist():
+            others = block[:, j][(block[:, j] != 0) & ~block[:, j].isnan()]
+            out[j] = 2 * others.unique().numel() > others.numel()
+        return out
 
     @cached_property
     def is_bag(self) -> bool:

@@ -184,6 +184,17 @@ def standard_rows(data: DetectionData) -> Tensor:
     return z
 
 
+def row_norms(data: DetectionData) -> Tensor:
+    """The norms ``[n]`` of the rows, on the scale on which :func:`unit_rows` compares them."""
+    plain = data.is_bag or comparable(data)
+    square = torch.zeros(data.num_nodes, device=data.device)
+    for first, last in data.ranges():
+        block = data.block(first, last)
+        z = block if plain else data.scales.standardize(block, first)
+        square += z.nan_to_num().square().sum(dim=1)
+    return square.sqrt()
+
+
 def _unit(data: DetectionData, z: Tensor, mean: Tensor | None = None) -> Tensor:
     """Rows of norm 1, with the means ``[d]`` in the place of missing values, a block of rows at a time."""
     out = data.empty(*z.shape)

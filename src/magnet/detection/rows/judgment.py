@@ -16,11 +16,17 @@ from torch import Tensor
 
 from magnet.detection.base import track
 from magnet.detection.data.dataset import DetectionData
-from magnet.detection.data.row_vectors import duplicate_counts, low_rank_rows, unit_rows
+from magnet.detection.data.row_vectors import duplicate_counts, low_rank_rows, row_norms, unit_rows
 from magnet.detection.data.scratch import over_cached_rows
 from magnet.detection.options import ROWS
 from magnet.detection.rows.gate import Gate, GateEvidence, judge_gate, power_and_error
-from magnet.detection.rows.local_fdr import FloatArray, local_fdr, null_overlap, null_proportion, without_overlap
+from magnet.detection.rows.local_fdr import (
+    FloatArray,
+    local_fdr,
+    null_overlap,
+    null_proportion,
+    without_overlap,
+)
 from magnet.detection.rows.logistic import CrossFit
 from magnet.detection.rows.other_places import compare_with_other_places
 from magnet.detection.rows.pair_features import PairFeatures, permuted_pairs, permuted_partners
@@ -96,7 +102,9 @@ def judge_rows(data: DetectionData, rounds: int = 4, seed: int = 0, progress: bo
             logit, of_row = fit.beside_other_places()
             real[single] = _as_array(logit[known])[single]
             null = _as_array(torch.where(drawn.elsewhere, of_row, torch.nan)[known])[single]
-            found = _lower_of(found, _share_of_single_rows(real[single], null))  # both nulls must show it
+            by_row = _share_of_single_rows(real[single], null)
+            by_row = _share_of_long_rows(by_row, real[single], null, _as_array(row_norms(data)[known])[single])
+            found = _lower_of(found, by_row)  # both nulls must show it
         null = null[np.isfinite(null)]
         shares = [found.share, *(_share_of_repeated_rows(real[m]) for m in repeated)]
         before, p_row_swapped = p_row_swapped, _posterior(drawn, real, null, (single, *repeated), shares)
@@ -264,10 +272,11 @@ def _posterior(
 
 
 class _SingleShare(NamedTuple):
-    """An estimated share of swapped rows, and its lower confidence limit."""
+    """An estimated share of swapped rows, its lower confidence limit, and its standard error."""
 
     share: float
     least: float
+    error: float
 
 
 def _share_of_single_rows(real: FloatArray, null: FloatArray) -> _SingleShare:
@@ -279,13 +288,32 @@ def _share_of_single_rows(real: FloatArray, null: FloatArray) -> _SingleShare:
     found = null_proportion(real, null)
     overlap = null_overlap(real, null[np.isfinite(null)], found.share, found.quantile)
     share = without_overlap(found.share, overlap)
-    margin = float(norm.isf(ROWS.limit_level)) * math.hypot(found.error, found.null_error)
+    error = math.hypot(found.error, found.null_error)
+    least = max(0.0, share - float(norm.isf(ROWS.limit_level)) * error)
     # less than all, so that some rows are left to fit the regression of the next round on
-    return _SingleShare(min(share, 1 - found.error) if share > found.error else 0.0, max(0.0, share - margin))
+    return _SingleShare(min(share, 1 - found.error) if share > found.error else 0.0, least, error)
+
+
+def _share_of_long_rows(found: _SingleShare, real: FloatArray, null: FloatArray, norms: FloatArray) -> _SingleShare:
+    """The share that the longer half of the rows shows, where the shorter half shows significantly more (level
+    ``ROWS.misfit_level``). Rows are swapped whatever they hold, but right rows that
+    hold little fit no place.
+
+    Args:
+        found: the share that all of them show.
+        real: logits of the rows ``[n]``.
+        null: logits of each row at other nodes ``[n, J]``.
+        norms: of the rows ``[n]``.
+    """
+    longer = norms >= np.median(norms) if norms.size else np.zeros(0, dtype=np.bool_)
+    short, long = (_share_of_single_rows(real[half], null[half]) for half in (~longer, longer))
+    error = math.hypot(short.error, long.error)
+    significant = short.share - long.share > float(norm.isf(ROWS.misfit_level)) * error
+    return _lower_of(found, long) if not longer.all() and significant else found
 
 
 def _lower_of(one: _SingleShare, other: _SingleShare) -> _SingleShare:
-    return _SingleShare(min(one.share, other.share), min(one.least, other.least))
+    return one._replace(share=min(one.share, other.share), least=min(one.least, other.least))
 
 
 def _share_of_repeated_rows(real: FloatArray) -> float:

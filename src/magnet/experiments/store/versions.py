@@ -18,7 +18,7 @@ from typing import Any
 RESULT_VERSIONS: Mapping[str, int] = {
     "datasets": 1,
     "corruption": 1,
-    "detector": 14,
+    "detector": 15,
     "gae": 1,
     "recovery": 1,
     "networks": 1,
