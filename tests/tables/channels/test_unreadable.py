@@ -27,10 +27,13 @@ def test_what_is_no_date_is_found(text: str) -> None:
 def test_a_date_that_does_not_exist_is_listed_in_a_table_without_other_errors() -> None:
     days = [*DAYS, "30/2/2017", "12/0/2017", *["31/4/2017"] * 3]
     verdict = judge_table({"day": days, "n": [str(17 * k % 40) for k in range(45)]})
-    assert [(c.row, c.column, c.suggested, c.kind) for c in verdict.cells] == [(40, "day", None, "format")]
+    assert [(c.row, c.column, c.suggested, c.kind) for c in verdict.cells] == [
+        (40, "day", None, "format"),
+        (41, "day", None, "format"),
+    ]
 
 
-@pytest.mark.parametrize("text", ["1o3.5", "4..2", "many"])
+@pytest.mark.parametrize("text", ["1o3.5", "12O", "4..2", "many"])
 def test_what_is_no_number_is_found(text: str) -> None:
     assert odd([*NUMBERS, text]) == {40}
 
@@ -39,7 +42,8 @@ def test_one_unreadable_number_is_listed_in_a_table_without_other_errors() -> No
     verdict = judge_table(
         {"x": [*NUMBERS, "1o3.5", "40 (core), 51 (late)"], "n": [str(17 * k % 40) for k in range(42)]}
     )
-    assert [(c.row, c.suggested, c.kind) for c in verdict.cells] == [(40, None, "format")]
+    assert [c.row for c in verdict.cells] == [40]
+    assert verdict.cells[0].confidence < 0.9  # a value that the column has is no more than a guess
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from magnet.tables.channels.base import ODD_FORM, WrongText, text_test
 from magnet.tables.coded import Texts
@@ -18,12 +18,16 @@ READ = 0.7  # share of the cells that must be what the column holds; leaves room
 MAX_WORDS = 2  # of a damaged date or number; more are an answer in words (``37 (core autism) 42 (atypical autism)``)
 
 
-READERS: dict[str, Callable[[str], bool]] = {
-    "date": is_moment,
-    "time": is_moment,
-    "quantity": lambda text: number(text) is not None or UNIT_NUMBER.fullmatch(text) is not None,
-    "unit": lambda text: number(text) is not None or UNIT_NUMBER.fullmatch(text) is not None,
-}
+LETTER_FOR_DIGIT = re.compile(r"\d[OoI]\b")  # 12O is no number with a unit
+
+
+def is_quantity(text: str) -> bool:
+    """Whether a text is a number, with or without a unit."""
+    with_unit = UNIT_NUMBER.fullmatch(text) is not None and not LETTER_FOR_DIGIT.search(text)
+    return with_unit or number(text) is not None
+
+
+READERS = {"date": is_moment, "time": is_moment, "quantity": is_quantity, "unit": is_quantity}
 
 
 @text_test("format", ("date",), MIN_ROWS)
