@@ -92,3 +92,8 @@ def _with_sentinels() -> np.ndarray:
     numbers = np.random.default_rng(0).normal(20, 3, 300).round().astype(int)
     numbers[:4] = -999
     return numbers
+
+
+def test_an_unknown_argument_is_answered_with_the_nearest_one() -> None:
+    with pytest.raises(TypeError, match=r"unknown argument of magnet.clean 'link'; did you mean 'link_by'\?"):
+        magnet.clean(pd.DataFrame({"a": [1, 2]}), link="a")

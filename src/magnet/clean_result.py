@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import inspect
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from magnet import tables
+from magnet.checks import unknown
 from magnet.cleaner import Cleaner
 from magnet.tables.frames import native_frame, to_edges, to_pandas
 from magnet.tables.review import CleaningRecord, Fix, changes_of
@@ -131,6 +133,10 @@ def clean(
     """
     from magnet.estimator import MAGnet  # with scikit-learn, which the command line does not wait for
 
+    known = dict.fromkeys([*inspect.signature(clean).parameters, *inspect.signature(MAGnet).parameters])
+    absent = next((name for name in settings if name not in known), None)
+    if absent is not None:
+        raise TypeError(str(unknown("argument of magnet.clean", absent, known)))
     frame = to_pandas(nodes)
     chosen: dict[str, Any] = {"columns": columns, "exclude": exclude}
     table = tables.from_frames(frame, to_edges(edges), id=id, label=label, **chosen, **(reading or {}))
