@@ -267,12 +267,14 @@ class DetectionData:
 
     @staticmethod
     def _has_second_group(block: Tensor, zeros: Tensor) -> Tensor:
-        """Bool ``[c]``: columns in which a share of zeros stands beside numbers that hardly recur: something is absent
-        there."""
+        """Bool ``[c]``: columns in which a share of zeros stands beside numbers that hardly recur, and each less often
+        than 0: something is absent there."""
         out = zeros > MAX_ZEROS
         for j in out.nonzero().flatten().tolist():
-            others = block[:, j][(block[:, j] != 0) & ~block[:, j].isnan()]
-            out[j] = 2 * others.unique().numel() > others.numel()
+            column = block[:, j]
+            others = column[(column != 0) & ~column.isnan()]
+            times = others.unique(return_counts=True)[1]
+            out[j] = 2 * times.numel() > others.numel() and int((column == 0).sum()) > int(times.max())
         return out
 
     @cached_property
