@@ -20,13 +20,7 @@ from magnet.detection.data.row_vectors import duplicate_counts, low_rank_rows, r
 from magnet.detection.data.scratch import over_cached_rows
 from magnet.detection.options import ROWS
 from magnet.detection.rows.gate import Gate, GateEvidence, judge_gate, power_and_error
-from magnet.detection.rows.local_fdr import (
-    FloatArray,
-    local_fdr,
-    null_overlap,
-    null_proportion,
-    without_overlap,
-)
+from magnet.detection.rows.local_fdr import FloatArray, local_fdr, null_overlap, null_proportion, without_overlap
 from magnet.detection.rows.logistic import CrossFit
 from magnet.detection.rows.other_places import compare_with_other_places
 from magnet.detection.rows.pair_features import PairFeatures, permuted_pairs, permuted_partners
@@ -296,8 +290,7 @@ def _share_of_single_rows(real: FloatArray, null: FloatArray) -> _SingleShare:
 
 def _share_of_long_rows(found: _SingleShare, real: FloatArray, null: FloatArray, norms: FloatArray) -> _SingleShare:
     """The share that the longer half of the rows shows, where the shorter half shows significantly more (level
-    ``ROWS.misfit_level``). Rows are swapped whatever they hold, but right rows that
-    hold little fit no place.
+    ``ROWS.misfit_level``). Rows are swapped whatever they hold, but right rows that hold little fit no place.
 
     Args:
         found: the share that all of them show.
@@ -305,11 +298,13 @@ def _share_of_long_rows(found: _SingleShare, real: FloatArray, null: FloatArray,
         null: logits of each row at other nodes ``[n, J]``.
         norms: of the rows ``[n]``.
     """
-    longer = norms >= np.median(norms) if norms.size else np.zeros(0, dtype=np.bool_)
+    longer = norms >= (np.median(norms) if norms.size else 0)
+    if longer.all():  # there is no shorter half
+        return found
     short, long = (_share_of_single_rows(real[half], null[half]) for half in (~longer, longer))
     error = math.hypot(short.error, long.error)
     significant = short.share - long.share > float(norm.isf(ROWS.misfit_level)) * error
-    return _lower_of(found, long) if not longer.all() and significant else found
+    return _lower_of(found, long) if significant else found
 
 
 def _lower_of(one: _SingleShare, other: _SingleShare) -> _SingleShare:
